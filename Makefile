@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-pure test-server test-next test-plain test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium lock sbom
+.PHONY: help demo check test test-pure test-server test-next test-plain test-model evaluate conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium lock sbom
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -46,6 +46,9 @@ test-server: $(VENV)/.installed-dev  ## Run only the tests that ask a server pro
 
 test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo's questions (fetches 1.1 GB once)
 	@$(BIN)/python -m pytest tests/model -s $(ARGS)
+
+evaluate: $(VENV)/.installed-dev  ## Ask it sixty questions, and record how many it answers well: ten minutes
+	@EVALUATE=true $(BIN)/python -m pytest tests/model -s $(ARGS)
 
 # The newest Python and Django that are supported. The lock pairs Django 6.1 with Python 3.12 and newer.
 NEXT_VENV := .venv-next

@@ -115,7 +115,7 @@ def sqlite_transactions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.database)
 def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Report hidden rows. `migrate` runs this check first: a data migration that finds no rows would count as done."""
+    """Report that row-level security hides all rows. `migrate` runs this first: a data migration would find no rows."""
     if DEFAULT_DB_ALIAS not in (databases or ()):
         return []
     return [Error(problem, id="assistant.E004") for problem in rowsecurity.find_hidden_rows()]
@@ -123,7 +123,7 @@ def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kw
 
 @register(Tags.database, deploy=True)
 def row_level_security(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Warn if row-level security is on but not effective. Not an error, because `migrate` runs before `install`."""
+    """Warn if row-level security is on but not effective. No error, because `migrate` runs before the installation."""
     if not settings.ROW_LEVEL_SECURITY or DEFAULT_DB_ALIAS not in (databases or ()):
         return []
     return [checks.Warning(problem, id="assistant.W004") for problem in rowsecurity.find_problems()]

@@ -11,7 +11,7 @@ from assistant.environment import Environment
 
 _env = Environment()
 
-# The provider for assistants that have none of their own or of their tenant.
+# The provider for assistants without a provider whose tenant has none either.
 OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = _env.url("OPENAI_BASE_URL")
 OPENAI_MODEL = _env.text("OPENAI_MODEL")
@@ -19,10 +19,10 @@ LOCAL_MODEL_PATH = _env.file("LOCAL_MODEL_PATH")
 # The address of `local_model serve`; `manage.py demo` sets it for the server that it starts.
 LOCAL_MODEL_URL = _env.url("LOCAL_MODEL_URL")
 
-# Shared by several processes. Without it there can be only one.
+# The Redis that several server processes share. Without it there can be only one process.
 REDIS_URL = _env.url("REDIS_URL", schemes=("redis", "rediss", "unix"))
 
-# The first encrypts. Without any, a key is derived from SECRET_KEY.
+# Fernet keys for stored secrets: the first one encrypts, all decrypt. Without any, a key is derived from SECRET_KEY.
 FIELD_ENCRYPTION_KEYS = _env.fernet_keys("FIELD_ENCRYPTION_KEYS")
 
 WEATHER_BASE_URL = _env.url("WEATHER_BASE_URL", "https://api.open-meteo.com")
@@ -43,13 +43,13 @@ METRICS_TENANTS = _env.number("METRICS_TENANTS", 0)
 # Whether each process measures how long its event loop is held, and names the task that holds it.
 LOOP_WATCH = _env.flag("LOOP_WATCH", True)
 
-# PostgreSQL limits every statement to the tenants in sight; `manage.py row_level_security` installs the policies.
+# Whether PostgreSQL limits statements to the visible tenants; `manage.py row_level_security` installs the policies.
 ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
 
 # Whether servers deliver webhooks. Otherwise `manage.py deliver_webhooks` does, from cron.
 WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 
-# For how many days records of tenants without a setting are kept, and the longest setting; 0: for ever.
+# For how many days records are kept if the tenant sets no period, and the longest period it can set; 0: no limit.
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
@@ -75,7 +75,7 @@ FAST_PATHS = _env.flag("FAST_PATHS", True)
 TOOL_INTERCEPTORS = _env.words("TOOL_INTERCEPTORS")
 MODEL_INTERCEPTORS = _env.words("MODEL_INTERCEPTORS")
 
-# The subclass of assistant.hosting.HostTenants that describes a project's own tenants.
+# The dotted name of the subclass of assistant.hosting.HostTenants that describes a project's own tenants.
 ASSISTANT_TENANTS = ""
 
 # Whether SECRET_KEY was generated on this host; only this repository's own settings do that.

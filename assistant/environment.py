@@ -1,4 +1,4 @@
-"""Reads environment variables strictly. Wrong values are collected, and a system check reports them at the start."""
+"""Reads environment variables. Wrong values are collected, and a system check reports them at start-up."""
 
 from __future__ import annotations
 
@@ -25,13 +25,17 @@ FALSE = frozenset({"0", "false", "no", "off", ""})
 
 
 class Environment:
-    """The environment of the process. `problems` collects wrong values as (variable, what is wrong)."""
+    """The environment of the process. Each method returns a variable's value, or the default if it is unset or wrong.
+
+    `problems` collects the wrong ones as (variable, what is wrong).
+    """
 
     def __init__(self) -> None:
         self._env = environ.Env()
         self.problems: list[tuple[str, str]] = []
 
     def read_file(self, path: Path) -> None:
+        """Read variables that the environment does not have from a `.env` file, if it exists."""
         if path.is_file():
             self._env.read_env(str(path))
 
@@ -77,7 +81,7 @@ class Environment:
         return self._read(name, default, parse)
 
     def key(self, name: str) -> str:
-        """A secret for an HTTP header. Error messages do not contain it."""
+        """Return a secret that can be sent in an HTTP header. Error messages do not contain it."""
 
         def parse(text: str) -> str:
             if not re.fullmatch(r"[!-~]+", text):
@@ -90,7 +94,7 @@ class Environment:
         return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
 
     def hosts(self, name: str, default: tuple[str, ...]) -> list[str]:
-        """Host names in the format of ALLOWED_HOSTS."""
+        """Return host names in the format of ALLOWED_HOSTS."""
         values = self.words(name, default)
         for value in values:
             if not re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", value):
@@ -140,7 +144,7 @@ class Environment:
         return self._read(name, None, parse)
 
     def commands(self, name: str) -> dict[str, list[str]]:
-        """Command lines by name, from a JSON object. Returns each as a list of arguments."""
+        """Return command lines by name, each as a list of arguments, from a JSON object of strings."""
 
         def parse(text: str) -> dict[str, list[str]]:
             found = json.loads(text)
@@ -160,7 +164,7 @@ class Environment:
         return self._read(name, {}, checked)
 
     def limits(self, name: str, default: Mapping[str, float] | None = None) -> dict[str, float]:
-        """Limits by name, such as `messages_per_day=200,cost_per_month=50`. Others have their default."""
+        """Return limits by name, from text such as `messages_per_day=200,cost_per_month=50`, added to the defaults."""
 
         def parse(text: str) -> dict[str, float]:
             given = dict(part.split("=", 1) for part in text.replace(" ", "").split(",") if part)
@@ -181,7 +185,7 @@ class Environment:
         return self._read(name, dict(default or {}), checked)
 
     def prices(self, name: str) -> dict[str, dict[str, float]]:
-        """Prices of a million tokens by model, from a JSON object of objects."""
+        """Return prices of a million tokens by model, from a JSON object of objects."""
 
         def parse(text: str) -> dict[str, dict[str, float]]:
             found = json.loads(text)
@@ -198,6 +202,7 @@ class Environment:
         return self._read(name, {}, checked)
 
     def fernet_keys(self, name: str) -> list[str]:
+        """Return Fernet keys. Error messages do not contain them."""
         keys = self.words(name)
         for key in keys:
             try:
@@ -209,6 +214,7 @@ class Environment:
         return keys
 
     def database(self, name: str, default: str) -> dict[str, Any]:
+        """Return an entry of Django's DATABASES, from a URL."""
         text = self._env.str(name, default="").strip() or default
         try:
             parsed = dict(self._env.db_url_config(text))
@@ -228,7 +234,7 @@ class Environment:
 
 
 def local_secret(path: Path) -> str:
-    """Return a SECRET_KEY that is generated once and stored in a file that only its owner can read."""
+    """Return the SECRET_KEY in a file, which is generated at first and which only its owner can read."""
     try:
         return path.read_text().strip()
     except FileNotFoundError:

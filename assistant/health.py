@@ -90,7 +90,7 @@ def _migrations() -> bool:
         executor = MigrationExecutor(connection)
         return not executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError:
-        logger.exception("The database does not say which migrations it has")
+        logger.exception("The applied migrations could not be read from the database")
         return False
 
 
@@ -98,10 +98,10 @@ def _row_level_security() -> bool:
     try:
         row_level_security.check_setting()
     except row_level_security.SettingMismatch as exc:
-        logger.error("ROW_LEVEL_SECURITY is not what the database does: %s", exc)
+        logger.error("The database does not match ROW_LEVEL_SECURITY: %s", exc)
         return False
     except DatabaseError:
-        logger.exception("The database does not say whom row-level security holds")
+        logger.exception("Row-level security could not be checked in the database")
         return False
     return True
 
@@ -126,15 +126,15 @@ PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
 
 @sync_and_async_middleware
 def answer_probes(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that answers probes first, because they send no valid host name and use plain HTTP."""
+    """Middleware that answers probes before all others, because probes send no valid host name and use plain HTTP."""
 
-    def answer(request: HttpRequest) -> Any:
+    def middleware(request: HttpRequest) -> Any:
         probe = PROBES.get(request.path_info[1:])
         return probe(request) if probe else get_response(request)
 
-    async def answer_later(request: HttpRequest) -> Any:
+    async def async_middleware(request: HttpRequest) -> Any:
         probe = PROBES.get(request.path_info[1:])
-        waiting: Awaitable[Any] = sync_to_async(probe)(request) if probe else get_response(request)
-        return await waiting
+        response: Awaitable[Any] = sync_to_async(probe)(request) if probe else get_response(request)
+        return await response
 
-    return answer_later if iscoroutinefunction(get_response) else answer
+    return async_middleware if iscoroutinefunction(get_response) else middleware

@@ -31,7 +31,7 @@ _UID = "assistant.hosting"
 
 @dataclass(frozen=True, slots=True)
 class TenantValues:
-    """The values of one tenant. `slug` is unique and part of its URLs, `timezone` an IANA name."""
+    """The values of one tenant. `slug` is unique and part of its URLs; `timezone` is an IANA name."""
 
     slug: str
     name: str
@@ -86,7 +86,7 @@ def get_host() -> HostTenants | None:
 
 
 def host_tenant(context: ToolContext) -> Any:
-    """Return the row of your tenant model that a tool is called for. Queries the database; for sync tools.
+    """Return the row of your tenant model that a tool is called for. It queries the database, so call it in sync tools.
 
     Raises:
         LookupError: the tenant does not belong to one of yours.
@@ -129,20 +129,20 @@ def _checked(role: str) -> Role:
 
 
 def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
-    places = Membership.objects.filter(tenant=tenant).exclude(role=Role.END_USER)
-    there: dict[Any, str] = dict(places.values_list("user_id", "role"))
-    end_memberships(actor=None, memberships=places.filter(user_id__in=there.keys() - wanted.keys()))
+    memberships = Membership.objects.filter(tenant=tenant).exclude(role=Role.END_USER)
+    current: dict[Any, str] = dict(memberships.values_list("user_id", "role"))
+    end_memberships(actor=None, memberships=memberships.filter(user_id__in=current.keys() - wanted.keys()))
     for user_id, role in wanted.items():
-        if user_id not in there:
+        if user_id not in current:
             Membership.objects.create(tenant=tenant, user_id=user_id, role=role)
-        elif there[user_id] != role:
-            places.filter(user_id=user_id).update(role=role)
+        elif current[user_id] != role:
+            memberships.filter(user_id=user_id).update(role=role)
 
 
 @all_tenants()
 @transaction.atomic
 def sync_all(host: HostTenants) -> tuple[int, int]:
-    """Sync every tenant. Returns how many the project has, and how many were deleted because it no longer has them."""
+    """Sync every tenant. Return how many the project has, and how many were deleted because it no longer has them."""
     seen = {str(sync_tenant(host, row).external_id) for row in apps.get_model(host.tenant_model)._default_manager.all()}
     gone = Tenant.objects.exclude(external_id=None).exclude(external_id__in=seen)
     count = gone.count()
@@ -175,7 +175,7 @@ def connect_signals() -> None:
 
 def _connect(signal: Any, sender: type[models.Model], name: str, act: Callable[[Any], object]) -> None:
     def receive(instance: Any, raw: bool = False, **_: Any) -> None:
-        # `raw`: fixtures are loaded in any order, and `sync_tenants` has to be run after them.
+        # `raw` is set for fixtures, whose rows are loaded in any order; `sync_tenants` has to be run after them.
         if not raw:
             act(instance)
 

@@ -1,7 +1,7 @@
-"""What operators' scripts and host projects do to tenants: the verbs behind the admin and the commands.
+"""Functions for operators' scripts and host projects: what the admin and the commands do to tenants.
 
-These are the public names of the services. Import them from here, after `django.setup()`; the modules behind them may
-move. `actor` is the user whom the audit trail names, or None for a script.
+These are the public names of the services. Import them from here, after `django.setup()`; the modules that define them
+may move. `actor` is the user whom the audit trail names, or None for a script.
 """
 
 from assistant.services.assistants.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt

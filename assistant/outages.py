@@ -15,7 +15,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Answer 503 for an outage and 500 otherwise. Django calls this `handler500` while it handles the exception."""
     if not isinstance(sys.exc_info()[1], OUTAGE_ERRORS):
         return defaults.server_error(request)
-    answer = defaults.server_error(request, "503.html")
-    answer.status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    answer["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return answer
+    response = defaults.server_error(request, "503.html")
+    response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response

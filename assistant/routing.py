@@ -35,9 +35,10 @@ def without_tenants(application: Any) -> Any:
 
 
 def with_cookies(application: Any) -> Any:
-    """Wrap an application so that it gets the browser's cookies; the consumer reads the session itself.
+    """Wrap an application so that it gets the browser's cookies.
 
-    Channels' session middleware would check at every frame that is sent whether the session was modified.
+    The consumer reads the session itself, because Channels' session middleware would check for every frame that is sent
+    whether the session was modified.
     """
     return CookieMiddleware(application)
 
@@ -52,14 +53,15 @@ def _choosing(is_ours: Callable[[str], bool], ours: Any, others: Any) -> Any:
 
 
 def with_mcp(site: Any) -> Any:
-    """Serve the MCP server in front of the site, as an ASGI application, which gets disconnects."""
+    """Serve the MCP server beside the site. It is an ASGI application, because Django views do not get disconnects."""
     return _choosing(is_mcp, mcp_application, site)
 
 
 async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
     """Answer 426 to an HTTP request for a websocket's address, of any tenant (RFC 9110, section 15.5.22).
 
-    Pages of all origins may read it: the widget learns from it that the server is up and has refused its handshake.
+    Pages of all origins may read the response, from which the widget learns that the server is up and has refused its
+    handshake.
     """
     headers = [(b"upgrade", b"websocket"), (b"content-length", b"0"), (b"access-control-allow-origin", b"*")]
     await send({"type": "http.response.start", "status": 426, "headers": headers})
@@ -67,7 +69,7 @@ async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def refuse_unknown(scope: Any, receive: Any, send: Any) -> None:
-    """Refuse a websocket at an unknown address with 403, as callers who are not admitted are."""
+    """Refuse a websocket at an unknown address with 403, the status for callers who are not admitted."""
     await receive()
     await send({"type": "websocket.close"})
 
@@ -77,13 +79,13 @@ def _is_websocket_of_ours(address: str) -> bool:
 
 
 def with_assistant(site: Any, *, websockets: Any = None) -> Any:
-    """A project's ASGI application: the site, and beside it the websocket API and the MCP server.
+    """Return a project's ASGI application: the site, and beside it the websocket API and the MCP server.
 
-    With DEBUG it serves static files too, as `runserver` does: other servers do not.
+    With DEBUG it also serves static files, which only `runserver` does otherwise.
 
     Args:
-        site: What `get_asgi_application()` gave.
-        websockets: The application for the project's own websockets, such as a `URLRouter`.
+        site: the result of `get_asgi_application()`.
+        websockets: the application for the project's own websockets, such as a `URLRouter`.
 
     Raises:
         ImproperlyConfigured: an environment variable has a wrong value.

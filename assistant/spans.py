@@ -1,7 +1,7 @@
 """OpenTelemetry spans and metrics of runs, model calls and tool calls, by the GenAI semantic conventions.
 
-Source: https://opentelemetry.io/docs/specs/semconv/gen-ai/. They contain names, tokens and
-durations; messages, arguments and results only with `content`. Without an OpenTelemetry SDK nothing is recorded.
+Source: https://opentelemetry.io/docs/specs/semconv/gen-ai/. Spans contain names, tokens and durations; messages,
+arguments and results only with `content`. Without an OpenTelemetry SDK nothing is recorded.
 """
 
 from __future__ import annotations

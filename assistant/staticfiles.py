@@ -1,4 +1,4 @@
-"""Serves static files compressed, and to pages of other origins."""
+"""Serves static files: compressed, and readable by pages of other origins."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class StaticFiles(ASGIStaticFilesHandler):
     """Static files during development. Other origins may load the widget's modules, as with WhiteNoise."""
 
     def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
-        answer = super().serve(request)
-        answer["Access-Control-Allow-Origin"] = "*"
-        pack(request, answer)
-        return answer
+        response = super().serve(request)
+        response["Access-Control-Allow-Origin"] = "*"
+        pack(request, response)
+        return response
 
 
-def pack(request: HttpRequest, answer: HttpResponseBase) -> None:
+def pack(request: HttpRequest, response: HttpResponseBase) -> None:
     """Compress the response with a static file if it is a complete text and the client accepts gzip."""
-    if answer.status_code != 200 or not answer.get("Content-Type", "").startswith(COMPRESSED_TYPES):
+    if response.status_code != 200 or not response.get("Content-Type", "").startswith(COMPRESSED_TYPES):
         return
     # The ETag is that of the uncompressed file; Last-Modified remains for revalidation.
-    del answer["ETag"]
-    _gzip.process_response(request, answer)
+    del response["ETag"]
+    _gzip.process_response(request, response)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+from assistant.toolkit.fast_paths import TESTED_VERSIONS
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks.catalogue"]
+# Set by the rows of `fast_paths`: a fast path without a tested version is not used.
+if without := os.environ.get("WITHOUT_FAST_PATH"):
+    TESTED_VERSIONS[without] = (TESTED_VERSIONS[without][0], frozenset())

@@ -248,9 +248,9 @@ def site(provider_url: str, database_url: str = "", redis_url: str = "", *, visi
 
 
 @contextmanager
-def product(made: Site, name: str = PRODUCT) -> Iterator[Product]:
-    """Serve the product on a site until the end of the block."""
-    with uvicorn("config.asgi:application", made.env) as (port, process):
+def product(made: Site, name: str = PRODUCT, env: Mapping[str, str] | None = None) -> Iterator[Product]:
+    """Serve the product on a site until the end of the block; `env` adds to its environment."""
+    with uvicorn("config.asgi:application", {**made.env, **(env or {})}) as (port, process):
         yield Product(name, port, process, keys=made.keys)
 
 

@@ -8,7 +8,7 @@ import warnings
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# WhiteNoise streams files that a thread reads, which is intended; Django would warn about each.
+# WhiteNoise streams files from a thread, as intended; Django would warn about each response.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
 
 # Django must be set up before anything that imports models.

@@ -1,7 +1,6 @@
 """The middleware that sends the Content-Security-Policy: Django's own from version 6.0 on, django-csp's on 5.2.
 
-The settings hold the policy once, as Django's `SECURE_CSP`; django-csp takes the same directives in a setting of its
-own form.
+The settings define the policy once, as Django's `SECURE_CSP`, and pass the same directives to django-csp.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
 INSTALLED_APPS = [
-    # For `runserver` only, because daphne, which adds websockets to it, is slow to import.
+    # Only for `runserver`: daphne adds websockets to it, but is slow to import.
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
     "django.contrib.admin",
@@ -91,7 +91,7 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         }
     else:
-        # Row-level security is set per statement, and a server-side cursor fetches with statements of its own.
+        # Row-level security is set per statement, but a server-side cursor fetches with separate statements.
         config["DISABLE_SERVER_SIDE_CURSORS"] = ROW_LEVEL_SECURITY
     return config
 
@@ -130,13 +130,13 @@ SECURE_CSP = {
     "base-uri": [NONE],
     "manifest-src": [SELF],
 }
-CONTENT_SECURITY_POLICY = {"DIRECTIVES": SECURE_CSP}  # the form of django-csp
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": SECURE_CSP}  # read by django-csp
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 if not DEBUG:
-    # Off for plain HTTP (INSECURE_HTTP=true), and on a host that only answers itself.
+    # Off for plain HTTP (INSECURE_HTTP=true), and if only loopback hosts are allowed.
     SECURE = not (env.flag("INSECURE_HTTP") or set(ALLOWED_HOSTS) <= set(LOOPBACK))
     SESSION_COOKIE_SECURE = SECURE
     CSRF_COOKIE_SECURE = SECURE
@@ -163,11 +163,11 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["console"], "level": env.choice("LOG_LEVEL", "info", LOG_LEVELS).upper()},
-    # At lower levels these log every request to providers or over MCP, and at DEBUG the prompts.
+    # At lower levels these log every request to providers or MCP servers, and at DEBUG the prompts.
     "loggers": {
         name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp", "sse_starlette")
     }
-    # uvicorn logs through the root handler, without its access log, which would contain query strings.
+    # uvicorn logs through the root handler. Its access log is off, because it contains query strings.
     | {
         "uvicorn": {"handlers": [], "level": "INFO", "propagate": True},
         "uvicorn.access": {"handlers": [], "level": "WARNING", "propagate": True},

@@ -27,7 +27,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
             markcoroutinefunction(self)
 
     def add_files(self, root: str, prefix: str | None = None) -> None:
-        # Without `collectstatic` files are found in their apps, so that a missing folder is no error.
+        # Without `collectstatic`, files are found in their apps, so a missing folder is not an error.
         if self.autorefresh or Path(root).is_dir():
             super().add_files(root, prefix)
 
@@ -35,7 +35,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         return self._answer(request) if self._is_async else super().__call__(request)
 
     async def _answer(self, request: HttpRequest) -> HttpResponseBase:
-        # With autorefresh (in development) files are looked up on the disk, and so in a thread.
+        # With autorefresh (in development) files are looked up on disk, hence in a thread.
         find = sync_to_async(self.find_file) if self.autorefresh else None
         found = await find(request.path_info) if find else self.files.get(request.path_info)
         if found is None:

@@ -1,4 +1,4 @@
-"""What every recorded run must keep: AG-UI's schema and the order of events that CONTRACT section 4 promises."""
+"""Checks recorded runs against AG-UI's schema and the documented order of events."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Frame = dict[str, Any]
 
 _event = TypeAdapter(Event)
 ENDINGS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
-# What a connection says for itself, outside every run.
+# Events of a connection that belong to no run.
 UNNUMBERED = frozenset({"pong", "protocol_error"})
-# Made on the connection: repeats the number of the event that closed the block, or came before the summary.
+# Made on the connection, with the number of the event that closed the block or preceded the summary.
 REPEATING = frozenset({"message.block", "thread.summary"})
 
-# Event that opens, event that closes, events between, the key they share.
+# The opening event, the closing event, the events in between, and the key that they share.
 SPANS = (
     ("TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "TEXT_MESSAGE_CONTENT", "messageId"),
     ("REASONING_START", "REASONING_END", "", "messageId"),
@@ -29,22 +29,22 @@ SPANS = (
 
 
 def custom_name(frame: Frame) -> str:
-    """The name of a CUSTOM event, or nothing."""
+    """Return the name of a CUSTOM event; "" for others."""
     return str(frame["name"]) if frame["type"] == "CUSTOM" else ""
 
 
 def seq_of(frame: Frame) -> int:
-    """The number of an event within its run."""
+    """Return the number of an event within its run."""
     return int(frame["metadata"]["run"]["seq"])
 
 
 def run_of(frame: Frame) -> str:
-    """The id of the run an event belongs to; nothing for what a connection says for itself."""
+    """Return the id of the run that an event belongs to; nothing for a connection's own events."""
     return str(frame.get("metadata", {}).get("run", {}).get("id", ""))
 
 
 def numbered(frames: Sequence[Frame]) -> list[Frame]:
-    """The events that count: without the connection's own and without rendered blocks."""
+    """Return the numbered events: those of runs, without rendered blocks."""
     return [frame for frame in frames if custom_name(frame) not in UNNUMBERED | REPEATING]
 
 
@@ -52,7 +52,7 @@ def _nulls(value: Any, path: str) -> list[str]:
     if value is None:
         return [path]
     if isinstance(value, dict):
-        # A CUSTOM event's value and JSON Schemas are somebody's data, where null may mean something.
+        # A CUSTOM event's value and JSON Schemas may contain null.
         return [
             hit
             for key, item in value.items()
@@ -65,7 +65,7 @@ def _nulls(value: Any, path: str) -> list[str]:
 
 
 def check_frame(frame: Frame) -> None:
-    """One event: AG-UI's model takes it, knows all its fields, none is null, and it carries its number."""
+    """Check one event: AG-UI's model accepts it and knows all its fields, none is null, and it has a number."""
     event = _event.validate_python(frame)
     unknown = set(event.model_extra or {})
     assert not unknown, f"{frame['type']} carries fields AG-UI does not know: {unknown}"
@@ -78,7 +78,7 @@ def check_frame(frame: Frame) -> None:
 
 
 def check_spans(frames: Sequence[Frame]) -> None:
-    """Every delta lies between a START and an END of its id, and nothing is open at RUN_FINISHED."""
+    """Check that every delta lies between a START and an END of its id, and nothing is open at RUN_FINISHED."""
     open_spans: set[tuple[str, str]] = set()
     for frame in frames:
         kind = frame["type"]
@@ -96,7 +96,7 @@ def check_spans(frames: Sequence[Frame]) -> None:
 
 
 def with_history(events: Sequence[Frame], known: Collection[str]) -> list[Frame]:
-    """A run as the validator knows its client: with the calls `known` from earlier runs, whose results it may tell."""
+    """Return a run's events, preceded by the calls `known` from earlier runs, whose results it may contain."""
     if not known:
         return list(events)
     calls = [{"id": one, "type": "function", "function": {"name": "earlier", "arguments": "{}"}} for one in known]
@@ -105,7 +105,7 @@ def with_history(events: Sequence[Frame], known: Collection[str]) -> list[Frame]
 
 
 def check_run(frames: Sequence[Frame], *, whole: bool = True, known: Collection[str] = ()) -> None:
-    """One connection's events of one run, as they came.
+    """Check the events of one run that one connection received.
 
     `whole`: watched from its start to its end. Else it was caught up with, or is still running. `known`: ids of calls
     that earlier runs of the thread told of.
@@ -121,7 +121,7 @@ def check_run(frames: Sequence[Frame], *, whole: bool = True, known: Collection[
         assert numbers == sorted(numbers), numbers
         return
     if kinds == ["RUN_ERROR"]:
-        return  # it was refused, so it never started
+        return  # a refused run has no start
     assert numbers == list(range(1, len(numbers) + 1)), f"numbers have gaps: {numbers}"
     assert kinds[0] == "RUN_STARTED" and events[0].get("protocolVersion") == "1.0", events[0]
     assert kinds.count("RUN_STARTED") == 1 and kinds[-1] in ENDINGS, kinds
@@ -130,5 +130,5 @@ def check_run(frames: Sequence[Frame], *, whole: bool = True, known: Collection[
 
 
 def text_of(frames: Sequence[Frame]) -> str:
-    """What a client shows as the answer's text."""
+    """Return the answer's text as a client shows it."""
     return "".join(frame["delta"] for frame in frames if frame["type"] == "TEXT_MESSAGE_CONTENT")

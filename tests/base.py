@@ -1,4 +1,4 @@
-"""The cast of every test: Acme and its rival Globex, their people, and an outsider."""
+"""The users and tenants of the tests: Acme and its competitor Globex, their members, and an outsider."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from assistant.models import Assistant, Membership, Tenant
 from tests.factories import make_assistant, make_member, make_tenant, make_user
 
-# Everybody's, so that a browser can sign in as any of them.
+# The password of every user, so that a browser can sign in as any of them.
 PASSWORD = "correct-horse-battery-staple"
 
 
@@ -30,7 +30,7 @@ class Cast:
 
 
 def make_cast() -> Cast:
-    """Both tenants with an assistant "support" each, a member and an admin each, the outsider and a superuser."""
+    """Create both tenants, each with an assistant "support", a member and an admin; the outsider and a superuser."""
     acme = make_tenant("acme", name="Acme", timezone="Europe/Vienna")
     globex = make_tenant("globex", name="Globex", timezone="America/New_York")
     return Cast(

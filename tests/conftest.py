@@ -1,4 +1,4 @@
-"""Fixtures that every room's tests share: the cast, a fake provider, live servers."""
+"""Fixtures that all tests share: the cast, a fake provider, live servers."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from tests.live import KINDS, Server, serve
 from tests.needs import mark
 from tools.demo import load_demo
 
-# No test fails for the time it takes: the machine may be busy.
+# No test fails because of the time that it takes: the machine may be busy.
 hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("suite")
 
 
 def has_services() -> bool:
-    """Whether this run was given what several server processes share: PostgreSQL and Redis."""
+    """Return whether this test run has PostgreSQL and Redis, which several server processes need."""
     return bool(settings.REDIS_URL) and settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
 
-# What takes longest, and so comes first: a long file that is begun last keeps one worker busy and the others waiting.
+# The longest files, which come first: one that is begun last would keep one worker busy and the others waiting.
 LONG = (
     "browser/test_vectors", "docs/test_commands", "isolation/test_row_security", "browser/", "isolation/test_http",
     "host_project/", "services/runs/test_recovery", "isolation/test_endings", "api/test_schema", "commands/",
@@ -49,12 +49,12 @@ def _place(item: pytest.Item) -> str:
     return item.path.relative_to(Path(__file__).parent).as_posix()
 
 
-# Around all others: `-m` needs the markers, and pytest-django has an order of its own.
+# Runs around all other hooks: `-m` needs the markers, and pytest-django sorts tests too.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Tests of several processes at once exist only where there is what these share. Long files come first.
+    """Leave out tests of several processes without PostgreSQL and Redis, and put long files first.
 
-    A run there is the second of two: what is the same on every database was seen in the first.
+    With them it is the second test run of two, so tests that are the same on every database are left out.
     """
     for item in items:
         assert isinstance(item, pytest.Function)
@@ -76,7 +76,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _empty_redis() -> None:
-    """Rows are numbered afresh in every test run, so logs of an earlier one must be gone."""
+    """Delete logs of an earlier test run, because rows are numbered from 1 in every run."""
     if settings.REDIS_URL:
         with redis.Redis.from_url(settings.REDIS_URL) as client:
             client.flushdb()
@@ -124,14 +124,14 @@ def support(cast: Cast) -> Assistant:
 
 @pytest.fixture
 def fake_provider() -> Iterator[FakeProvider]:
-    """A provider's server, told by the test what to answer."""
+    """A provider's server whose answers the test sets."""
     with FakeProvider() as provider:
         yield provider
 
 
 @pytest.fixture
 def provider(fake_provider: FakeProvider, cast: Cast) -> Provider:
-    """The row that sends every assistant of the cast to the fake provider."""
+    """A provider row: every assistant of the cast uses the fake provider."""
     row = make_provider(base_url=fake_provider.url)
     for tenant in (cast.acme, cast.globex):
         tenant.default_provider = row
@@ -141,7 +141,7 @@ def provider(fake_provider: FakeProvider, cast: Cast) -> Provider:
 
 @pytest.fixture(scope="session")
 def server_farm(django_db_setup: None) -> Iterator[dict[str, Server]]:
-    """Servers that last for the whole test run, each started by the first test that asks for its kind."""
+    """Servers that run until the end of the test run, each started by the first test that needs its kind."""
     with ExitStack() as stack:
 
         class Farm(dict[str, Server]):
@@ -154,26 +154,26 @@ def server_farm(django_db_setup: None) -> Iterator[dict[str, Server]]:
 
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, server_farm: dict[str, Server], transactional_db: None) -> Server:
-    """The site under each server in turn: a test that uses it runs twice."""
+    """The site under each ASGI server in turn: a test that uses this runs twice."""
     return server_farm[request.param]
 
 
 @pytest.fixture
 def uvicorn_server(server_farm: dict[str, Server], transactional_db: None) -> Server:
-    """The site under uvicorn, for tests to which the server's make is all the same."""
+    """The site under uvicorn, for tests that do not depend on the kind of server."""
     return server_farm["uvicorn"]
 
 
 @pytest.fixture
 def two_servers(transactional_db: None) -> Iterator[tuple[Server, Server]]:
-    """Two processes of their own on one PostgreSQL and one Redis; the test is marked `services`."""
+    """Two server processes on one PostgreSQL and one Redis, for tests marked `services`."""
     with serve() as first, serve() as second:
         yield first, second
 
 
 @pytest.fixture
 def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test writes by hand is no run as its readers see it: it is kept from the recordings (RECORD_RUNS)."""
+    """Leave this test's runs out of the recordings (RECORD_RUNS), because it writes incomplete events itself."""
     monkeypatch.setattr(ThreadLog, "append", inspect.unwrap(ThreadLog.append))
 
 
@@ -186,13 +186,13 @@ def alice_member(cast: Cast) -> Member:
 
 @pytest.fixture
 def at_acme(cast: Cast) -> ToolContext:
-    """Alice's, of Acme."""
+    """Alice's tool context, at Acme."""
     return context_of(cast.acme, cast.alice)
 
 
 @pytest.fixture
 def at_globex(cast: Cast) -> ToolContext:
-    """Mallory's, of Globex."""
+    """Mallory's tool context, at Globex."""
     return context_of(cast.globex, cast.mallory)
 
 

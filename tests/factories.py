@@ -1,4 +1,4 @@
-"""Makes rows for tests: valid ones, with only what a test cares about to be said."""
+"""Creates valid rows for tests, which name only the values that they are about."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def make_tenant(slug: str = "", **fields: Any) -> Tenant:
 
 
 def make_user(username: str = "", *, password: str = "", **fields: Any) -> User:
-    """A user; without a password nobody can sign in as them but `Client.force_login`."""
+    """Create a user; without a password only `Client.force_login` can sign in."""
     return User.objects.create_user(username or f"user-{next(_numbers)}", password=password or None, **fields)
 
 
 def make_member(tenant: Tenant, username: str = "", *, role: str = Membership.Role.MEMBER, **fields: Any) -> User:
-    """A user with a place in `tenant`; admins and owners may enter the admin."""
+    """Create a user who is a member of `tenant`; admins and owners may use the admin."""
     is_staff = role != Membership.Role.MEMBER
     user = make_user(username, **{"is_staff": is_staff, **fields})
     Membership.objects.create(tenant=tenant, user=user, role=role)
@@ -44,7 +44,7 @@ def make_member(tenant: Tenant, username: str = "", *, role: str = Membership.Ro
 
 
 def make_provider(tenant: Tenant | None = None, *, base_url: str, **fields: Any) -> Provider:
-    """A provider row, usually of `FakeProvider`'s address; without a tenant it is open to all."""
+    """Create a provider, usually with the address of a `FakeProvider`; without a tenant it is for all."""
     name = f"provider-{next(_numbers)}"
     return Provider.objects.create(
         tenant=tenant,
@@ -54,7 +54,7 @@ def make_provider(tenant: Tenant | None = None, *, base_url: str, **fields: Any)
 
 
 def make_assistant(tenant: Tenant, slug: str = "", *, prompt: str = "", **fields: Any) -> Assistant:
-    """An assistant; with `prompt` it has that one published."""
+    """Create an assistant; `prompt`, if given, is published."""
     slug = slug or f"assistant-{next(_numbers)}"
     assistant = Assistant.objects.create(tenant=tenant, slug=slug, **{"name": slug.title(), **fields})
     if prompt:
@@ -83,7 +83,7 @@ def make_conversation(user: User, assistant: Assistant, **fields: Any) -> Conver
 
 
 def make_message(conversation: Conversation, role: str = "user", content: str = "Hello", **fields: Any) -> Message:
-    """The conversation's next message."""
+    """Create the conversation's next message."""
     last = conversation.messages.aggregate(last=Max("position"))["last"] or 0
     return Message.objects.create(
         conversation=conversation,
@@ -94,7 +94,7 @@ def make_message(conversation: Conversation, role: str = "user", content: str = 
 
 
 def make_run(conversation: Conversation, **fields: Any) -> Run:
-    """The conversation's next run, a finished one unless `status` says otherwise."""
+    """Create the conversation's next run, by default a finished one."""
     last = conversation.runs.aggregate(last=Max("number"))["last"] or 0
     return Run.objects.create(
         conversation=conversation,

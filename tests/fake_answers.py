@@ -1,4 +1,4 @@
-"""What a fake provider can answer: scripts that turn a recorded request into the bytes of a chat-completions answer."""
+"""The answers of a fake provider: functions that turn a recorded request into the bytes of a response."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Gate:
-    """A point in an answer that a test holds closed until it has seen what it wants to see."""
+    """A point in a response where the provider waits until the test calls `release`."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()
@@ -22,16 +22,16 @@ class Gate:
         self.opened.set()
 
     def wait_reached(self, timeout: float = 10) -> None:
-        """Blocks until the provider stands at the gate; in async code use `asyncio.to_thread`."""
+        """Block until the provider waits at the gate; in async code use `asyncio.to_thread`."""
         assert self.reached.wait(timeout), "the provider never came to the gate"
 
 
 class Cut:
-    """The connection breaks off here, without the end that HTTP asks for."""
+    """The connection is closed here, without the end that HTTP requires."""
 
 
 class Silence:
-    """Nothing more comes, and the connection stays open until the client goes."""
+    """Nothing more is sent, and the connection stays open until the client closes it."""
 
 
 Step = bytes | float | Gate | Cut | Silence
@@ -39,7 +39,7 @@ Step = bytes | float | Gate | Cut | Silence
 
 @dataclass
 class Recorded:
-    """One request as the provider saw it; header names are lower case."""
+    """One request that the provider received; header names are lower case."""
 
     method: str
     path: str
@@ -71,7 +71,7 @@ class Recorded:
 
 @dataclass
 class Answer:
-    """What goes out for one request: bytes, pauses in seconds, gates and accidents, in order."""
+    """The response to one request: bytes, pauses in seconds, gates, `Cut` and `Silence`, in order."""
 
     steps: list[Step]
     status: int = 200
@@ -85,7 +85,7 @@ USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 
 def event(payload: Any) -> bytes:
-    """One server-sent event; a string goes out as it is."""
+    """Return one server-sent event; a string is sent unchanged."""
     text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
     return b"data: " + text.encode() + b"\n\n"
 
@@ -93,14 +93,14 @@ def event(payload: Any) -> bytes:
 def chunk(
     delta: dict[str, Any] | None = None, *, finish: str | None = None, model: str = "fake", **extra: Any
 ) -> dict[str, Any]:
-    """One `chat.completion.chunk`; keyword arguments add or replace top-level fields."""
+    """Return one `chat.completion.chunk`; keyword arguments add or replace top-level fields."""
     choice = {"index": 0, "delta": {} if delta is None else delta, "finish_reason": finish}
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
     return {**head, "choices": [choice], **extra}
 
 
 def whole(text: str, calls: Sequence[dict[str, Any]], finish: str, usage: dict[str, Any] | None) -> Answer:
-    """The answer to a request that did not ask for a stream."""
+    """Return the response to a request that did not ask for a stream."""
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if calls:
         message["tool_calls"] = list(calls)
@@ -126,9 +126,9 @@ def reply(
     finish: str | None = None,
     usage: dict[str, Any] | None = None,
 ) -> Script:
-    """A well-behaved answer: text word by word (or in the `chunks` given, which may hold gates), then tool calls.
+    """Return a correct response: text word by word (or in `chunks`, which may contain gates), then tool calls.
 
-    `delay` is the pause between chunks in seconds; a call's arguments are a JSON value, or a string sent as it is.
+    `delay` is the pause between chunks in seconds; a call's arguments are a JSON value, or a string sent unchanged.
     """
     pieces = list(chunks) if chunks is not None else _words(text)
     wire = [_call(number, name, value, ids) for number, (name, value) in enumerate(calls)]
@@ -173,7 +173,7 @@ def _in_pieces(number: int, call: dict[str, Any]) -> Iterable[dict[str, Any]]:
 
 
 def respond(status: int, body: Any = None, *, headers: dict[str, str] | None = None) -> Answer:
-    """An HTTP answer of any status; `body` is JSON, or a string that goes out as text/html."""
+    """Return an HTTP response with any status; `body` is JSON, or a string that is sent as text/html."""
     if isinstance(body, str):
         return Answer([body.encode()], status=status, content_type="text/html", headers=headers or {})
     error = {"error": {"message": f"scripted {status}", "type": "fake_error", "code": None}}
@@ -182,16 +182,16 @@ def respond(status: int, body: Any = None, *, headers: dict[str, str] | None = N
 
 
 def raw(*steps: Step, content_type: str | None = "text/event-stream") -> Answer:
-    """Exactly these steps as the body."""
+    """Return a response with exactly these steps as its body."""
     return Answer(list(steps), content_type=content_type)
 
 
 def stream(*payloads: Any, done: bool = True) -> Answer:
-    """One event for each payload (a step passes through), and `[DONE]` unless told otherwise."""
+    """Return a stream with an event for each payload (a step is used as it is), and `[DONE]` unless `done` is false."""
     steps = [p if isinstance(p, bytes | float | Gate | Cut | Silence) else event(p) for p in payloads]
     return Answer([*steps, event("[DONE]")] if done else steps)
 
 
 def echo(request: Recorded) -> Answer:
-    """The answer when nothing is scripted: the last message back, so that a test sees its own words."""
+    """Return the response if nothing is scripted: the text of the last message."""
     return reply(f"You said: {request.last_text}")(request)

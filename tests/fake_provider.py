@@ -1,7 +1,7 @@
-"""A real HTTP server that speaks the chat-completions wire format as a test tells it to, and misbehaves on demand.
+"""A real HTTP server with the chat-completions wire format, whose responses and failures a test sets.
 
 In a test: `with FakeProvider() as provider: provider.reply("Hello")`. As a process: `python -m tests.fake_provider
---port 8450`, whose answers then follow what the user's message asks for (see `demo`).
+--port 8450`; its answers then follow directives in the user's message (see `demo`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Answer", "Cut", "FakeProvider", "Gate", "Recorded", "Silence", "repl
 
 
 class FakeProvider:
-    """Scripted answers, first in first out; then the rule; then an echo. Runs in a thread of its own."""
+    """Answers from the queue of scripted responses, else by `rule`, else with an echo. Runs in a thread."""
 
     def __init__(self, port: int = 0) -> None:
         self.requests: list[Recorded] = []
@@ -37,7 +37,7 @@ class FakeProvider:
         self._listening = threading.Event()
         self._open: set[asyncio.StreamWriter] = set()
 
-    # What a test says
+    # Called by tests
 
     @property
     def url(self) -> str:
@@ -79,7 +79,7 @@ class FakeProvider:
         """A gate to put between chunks: `reply(chunks=["Hel", gate, "lo"])`."""
         return Gate()
 
-    # How it runs
+    # The server
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -122,7 +122,7 @@ class FakeProvider:
                 if not await _Exchange(request, reader, writer).run(self._answer(request)):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client is gone: what it missed is in `requests`
+            pass  # the client has disconnected; the request is in `requests`
         finally:
             self._open.discard(writer)
             writer.close()
@@ -147,14 +147,14 @@ async def _read_request(reader: asyncio.StreamReader) -> Recorded | None:
 
 
 class _Exchange:
-    """One request's answer on its way out, watching whether the client is still there."""
+    """Sends the response to one request, and notices when the client disconnects."""
 
     def __init__(self, request: Recorded, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.request, self.reader, self.writer = request, reader, writer
         self.due = asyncio.get_running_loop().time()
 
     async def run(self, answer: Answer) -> bool:
-        """Sends the answer; true when the connection can take another request."""
+        """Send the response; return whether the connection can be used for another request."""
         watch = asyncio.create_task(self._watch())
         try:
             kept = await self._send(answer)
@@ -167,7 +167,7 @@ class _Exchange:
         return kept
 
     async def _watch(self) -> None:
-        # A client sends nothing before it has its answer, so what can come is the end of the connection.
+        # A client sends nothing before it has its response, so only the end of the connection can be read.
         with contextlib.suppress(ConnectionError):
             await self.reader.read(1)
         self.request.disconnected.set()
@@ -213,10 +213,10 @@ MARKDOWN = (
 
 
 def demo(request: Recorded) -> Answer:
-    """Does what the last message asks for.
+    """Answer as the directives in the last message say.
 
     `[tokens=200 rate=50]` streams that many tokens, at that many a second (flat out without a rate);
-    `[call NAME {"a": 1}]`, once or more often, calls tools; `[markdown]` shows some; a tool's result is quoted.
+    `[call NAME {"a": 1}]`, possibly several, calls tools; `[markdown]` gives Markdown; a tool's result is quoted.
     """
     text = request.last_text
     if request.messages and request.messages[-1]["role"] == "tool":

@@ -1,4 +1,4 @@
-"""A TCP line to a server that a test can cut and mend."""
+"""A TCP relay to a server, which a test can interrupt and restore."""
 
 from __future__ import annotations
 

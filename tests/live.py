@@ -28,14 +28,14 @@ STOP_SECONDS = 15.0
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def test_database_url() -> str:
-    """The test run's database as another process names it."""
+    """Return the URL of the test run's database, for another process."""
     config: dict[str, Any] = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{config['NAME']}"
@@ -58,12 +58,12 @@ class Server:
         return self._log_path.read_text(errors="replace")
 
     def kill(self) -> None:
-        """End it at once, as `kill -9` or a power cut does."""
+        """End it at once, as `kill -9` does."""
         self.process.kill()
         self.process.wait(STOP_SECONDS)
 
     def stop(self, timeout: float = STOP_SECONDS) -> int:
-        """Ask it to end, as a service manager does; the exit code. Kills it after `timeout` seconds."""
+        """Ask it to end, as a service manager does, and return the exit code. Kill it after `timeout` seconds."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -97,7 +97,7 @@ def _arguments(kind: str, port: int, application: str) -> list[str]:
 def _start(
     kind: str, arguments: list[str], environment: dict[str, str], folder: Path, log_path: Path
 ) -> ForkedProcess | subprocess.Popen[bytes]:
-    """Run a server of this checkout from the template, which saves most of its imports; another project's by itself."""
+    """Fork a server of this checkout from the template, which saves most imports; start another project's directly."""
     if folder == settings.BASE_DIR:
         return template().start(kind, arguments, environment, log_path)
     with log_path.open("wb") as log:

@@ -1,4 +1,4 @@
-"""What a test needs beside Python, by rule: it gets the markers `once`, `pure` and `server` from here."""
+"""Adds the markers `once`, `pure` and `server`, by what a test needs beside Python."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 DATABASE = {"db", "transactional_db", "django_db_setup"}
 SERVERS = {"server_farm", "serving", "two_servers"}
-# A module that has one of these words may do what differs between databases and event logs without a fixture.
+# A module with one of these words may depend on the database or the event log without a fixture.
 SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
-# One that has these starts servers itself, and one that has those starts other processes.
+# Words of modules that start servers themselves, and of modules that start other processes.
 STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
 

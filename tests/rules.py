@@ -1,4 +1,4 @@
-"""The repository's own rules about isolation and secrets, held against the code as it is written."""
+"""Checks the source code against the repository's own rules about isolation and secrets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MANAGERS = {"objects", "_default_manager", "_base_manager"}
 RAW_SQL = {"raw", "extra", "RawSQL", "execute", "executemany"}
 TRUSTED_HTML = {"mark_safe", "SafeString", "SafeText"}
 LOGGING = {"debug", "info", "warning", "error", "exception", "critical", "log"}
-# Names of what must stay out of logs; as the last word of what is logged, so that `key.run_id` may be.
+# Names that must not be logged, as the last part of an expression: `key.run_id` is allowed.
 SECRET = re.compile(
     r"(^|_)(api_key|key|keys|secret|secrets|password|passwords|token|authorization|cookie|cookies|headers|credentials"
     r"|bearer|prompt|system_prompt|content|arguments|environ)$"
@@ -33,7 +33,7 @@ class Finding:
 
 
 def findings(source: str, path: str, tenants_models: Collection[str]) -> Iterator[Finding]:
-    """Every breach in one module; `tenants_models` are the names of models whose rows belong to tenants."""
+    """Return the breaches in one module; `tenants_models` are the names of models whose rows belong to tenants."""
     tree = ast.parse(source)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     models = _models(tree, tenants_models)
@@ -53,13 +53,13 @@ def findings(source: str, path: str, tenants_models: Collection[str]) -> Iterato
 
 
 def template_findings(text: str, path: str) -> Iterator[Finding]:
-    """Every place where a template trusts HTML that it is given."""
+    """Return the places where a template marks HTML as safe."""
     for match in UNSAFE_TEMPLATE.finditer(text):
         yield Finding("trusted HTML", path, text.count("\n", 0, match.start()) + 1)
 
 
 def _models(tree: ast.Module, names: Collection[str]) -> set[str]:
-    """What the models are called here: `from ... import Message as MessageRow` gives it another name."""
+    """Return the models' names in this module, which `import Message as MessageRow` changes."""
     aliases = {
         alias.asname
         for node in ast.walk(tree)
@@ -73,12 +73,12 @@ def _models(tree: ast.Module, names: Collection[str]) -> set[str]:
 def _is_query(node: ast.AST, models: Collection[str]) -> bool:
     if not (isinstance(node, ast.Attribute) and node.attr in MANAGERS):
         return False
-    # A model that is only known when it runs may be any of them.
+    # A model that is known only at run time may be any of them.
     return not isinstance(node.value, ast.Name) or node.value.id in models or node.value.id.islower()
 
 
 def _statement(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
-    """The statement a query stands in, without the blocks of one that has any."""
+    """Return the statement that contains a query, without the blocks of a compound statement."""
     inner = node
     while not isinstance(node, ast.stmt):
         inner, node = node, parents[node]
@@ -112,7 +112,7 @@ def _logs_a_secret(node: ast.AST) -> bool:
 
 
 def _parts(told: ast.AST) -> Iterator[ast.AST]:
-    """What of an argument ends up in the text: itself, what f-strings, `%` and calls put together, but no `x.key` of
+    """Return the parts of an argument that end up in the text: itself, parts of f-strings, `%` and calls; no `x.key` of
     `x.key.run_id`."""
     yield told
     if not isinstance(told, ast.Attribute | ast.Name | ast.expr_context):
@@ -139,7 +139,7 @@ def _owner(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
 
 
 def sources(root: Path) -> Iterator[tuple[str, Path]]:
-    """The product's own modules but its migrations, by their path from the repository's top."""
+    """Return the product's modules, except migrations, by their path in the repository."""
     for package in ("assistant", "tools", "config"):
         for path in sorted((root / package).rglob("*.py")):
             if "migrations" not in path.parts:

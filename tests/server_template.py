@@ -1,7 +1,7 @@
 """Starts server processes for tests from one process that has imported their packages already.
 
 `python -m tests.server_template` reads orders from its standard input, one JSON object a line, and answers each with a
-line. What reads the environment or Django's settings is imported by the servers themselves, after the fork.
+line. Modules that read the environment or Django's settings are imported by the servers themselves, after the fork.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# The slow ones among what a server imports. None starts a thread, opens a connection or reads Django's settings.
+# Slow imports of a server. None starts a thread, opens a connection or reads Django's settings.
 PACKAGES = (
     "ag_ui.core", "channels.routing", "cryptography.fernet", "django.contrib.admin.options",
     "django.contrib.auth.hashers", "django.contrib.postgres.fields", "django.core.handlers.asgi",
@@ -49,7 +49,7 @@ class Template:
         return ForkedProcess(self, int(self._answer(order)))
 
     def exit_code(self, pid: int) -> int | None:
-        """How a server ended, negative for a signal; None while it runs. Asked once more, it is not known."""
+        """Return a server's exit code, negative for a signal; None while it runs. It can be read only once."""
         code: int | None = self._answer({"ended": pid})
         return code
 
@@ -116,7 +116,7 @@ def _ended(pid: int) -> int | None:
 def main() -> None:
     for name in PACKAGES:
         importlib.import_module(name)
-    # Without a buffer, of which each fork would have a copy.
+    # Without a buffer, because each fork would have a copy of it.
     with open(0, "rb", buffering=0, closefd=False) as orders:
         while line := orders.readline():
             order = json.loads(line)

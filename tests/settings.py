@@ -18,17 +18,17 @@ from config.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DEBUG = False
-# Servers that outlive a test would send what the next one is to send.
+# Servers outlive a test, and would send deliveries that the next test expects to send itself.
 WEBHOOKS_FROM_SERVER = False
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
-    # A file, not memory: live servers and tool threads open connections of their own. One a process, so that two runs
-    # of the suite do not meet; it goes with the process.
+    # A file, because live servers and tool threads open connections of their own. Each process has one, so that two
+    # runs of the suite do not share it; it is deleted with the process.
     _folder = tempfile.TemporaryDirectory(prefix="tenant-assistant-", ignore_cleanup_errors=True)
     DATABASES["default"]["TEST"] = {"NAME": f"{_folder.name}/test.sqlite3"}  # noqa: F405
 
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "")
 if REDIS_URL and _worker:  # noqa: F405
-    # Workers have databases of their own, so they number the same rows: their logs must not meet either.
+    # Workers have databases of their own, with the same primary keys, so they must not share event logs either.
     _url = urlsplit(REDIS_URL)  # noqa: F405
     _number = int(_url.path.strip("/") or 0) + 1 + int(_worker.removeprefix("gw"))
     REDIS_URL = urlunsplit(_url._replace(path=f"/{_number}"))

@@ -1,4 +1,4 @@
-"""The tests' settings with an app whose tool takes its time."""
+"""The tests' settings with an app that has a slow tool."""
 
 from tests.settings import *  # noqa: F403
 from tests.settings import INSTALLED_APPS

@@ -1,4 +1,4 @@
-"""What the contracts of import-linter in pyproject.toml cannot say about the structure of the code."""
+"""Rules about the structure of the code that import-linter's contracts in pyproject.toml cannot express."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TOP = {
 }  # fmt: skip
 
 
-def test_folders_and_files_are_small_enough_to_read() -> None:
+def test_folders_and_files_are_small() -> None:
     folders = Counter(path.parent for path in MODULES)
     assert [folder for folder, files in folders.items() if files > MAX_FILES] == []
     assert [path for path in MODULES if len(path.read_text().splitlines()) > MAX_LINES] == []
 
 
-def test_the_top_of_the_package_holds_only_what_others_look_for_there() -> None:
+def test_the_package_has_only_the_expected_modules_at_its_top() -> None:
     assert {path.stem for path in MODULES if path.parent == ROOT / "assistant"} == TOP
 
 

@@ -39,7 +39,7 @@ def client_for(*turns: Any, **settings: Any) -> tuple[ChatClient, ScriptedModel]
     return ChatClient(model=model, **settings), model
 
 
-async def test_an_answer_has_a_text_usage_and_a_reason() -> None:
+async def test_a_reply_has_text_usage_and_a_finish_reason() -> None:
     client, model = client_for("Hello you", system="Be kind.")
     reply = await client.call("Hi")
     assert (reply.text, reply.finish_reason) == ("Hello you", "stop")
@@ -72,7 +72,7 @@ async def test_a_calls_context_is_merged_over_the_clients_and_its_tools_replace_
     assert [t.name for t in model.requests[0].tools] == ["look"]
 
 
-async def test_a_tenants_name_alone_is_a_value_of_the_programs_own() -> None:
+async def test_tenant_as_a_string_is_an_extra_value() -> None:
     @tool
     def whose(context: ToolContext) -> str:
         """Say whose."""
@@ -88,7 +88,7 @@ async def test_a_tenant_is_given_as_a_value_or_a_mapping(tenant: Any) -> None:
     assert (await client.call("42?")).tool_calls[0].result == "42 of acme"
 
 
-async def test_a_mapping_that_says_more_of_the_tenant_stays_among_the_values() -> None:
+async def test_a_mapping_with_other_keys_is_an_extra_value() -> None:
     seen = []
 
     @tool
@@ -103,7 +103,7 @@ async def test_a_mapping_that_says_more_of_the_tenant_stays_among_the_values() -
     assert seen == [("acme", "alice", {"tenant": {"slug": "acme", "plan": "pro"}})]
 
 
-async def test_a_setting_that_a_call_does_not_have_is_a_mistake() -> None:
+async def test_an_unknown_argument_of_a_call_is_an_error() -> None:
     client, model = client_for("Hi", tools=[get_customer])
     with pytest.raises(TypeError, match="no settings named execute_tool"):
         await client.call("Hi", execute_tool=False)  # type: ignore[call-overload]
@@ -124,7 +124,7 @@ async def test_a_stream_can_be_read_by_hand_and_closed() -> None:
     stream = ChatClient(model=Endless("")).stream("Hi")
     async with aclosing(stream):
         kinds = [(await anext(stream)).type for _ in range(3)]
-        async for event in stream:  # goes on where it was
+        async for event in stream:  # continues where it was
             assert event.type == "TEXT_MESSAGE_CONTENT"
             break
         assert not ended
@@ -134,7 +134,7 @@ async def test_a_stream_can_be_read_by_hand_and_closed() -> None:
         await anext(stream)
 
 
-async def test_a_text_alone_is_a_script_of_one_turn() -> None:
+async def test_a_string_is_a_script_of_one_reply() -> None:
     assert (await ChatClient(model=ScriptedModel("Hello you")).call("Hi")).text == "Hello you"
 
 
@@ -144,7 +144,7 @@ async def test_nothing_of_the_context_reaches_the_model() -> None:
     assert "t0p-secret" not in repr(model.requests)
 
 
-async def test_plain_functions_and_names_are_tools_too() -> None:
+async def test_functions_and_names_of_tools_are_accepted() -> None:
     def now() -> str:
         """Tell the time."""
         return "noon"
@@ -156,7 +156,7 @@ async def test_plain_functions_and_names_are_tools_too() -> None:
         await client.call("Hi", tools=["nothing"])
 
 
-async def test_a_conversation_is_passed_on_by_its_messages() -> None:
+async def test_a_conversation_continues_from_its_messages() -> None:
     client, model = client_for("One", "Two", system="Count.")
     first = await client.call("Begin")
     second = await client.call("Go on", history=first.messages)
@@ -164,7 +164,7 @@ async def test_a_conversation_is_passed_on_by_its_messages() -> None:
     assert [m.content for m in second.messages] == ["Begin", "One", "Go on", "Two"]
 
 
-async def test_messages_in_the_wire_format_are_taken() -> None:
+async def test_messages_in_the_wire_format_are_accepted() -> None:
     client, model = client_for("ok")
     await client.call([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}])
     assert [m.role for m in model.requests[0].messages] == ["system", "user"]
@@ -180,7 +180,7 @@ async def test_a_store_keeps_conversations_apart() -> None:
     assert [m.content for m in model.requests[2].messages] == ["a", "A1", "more"]
 
 
-async def test_a_failed_turn_is_kept_as_far_as_it_went() -> None:
+async def test_a_failed_turn_is_stored_as_far_as_it_got() -> None:
     store = InMemoryStore()
     client, _ = client_for(["Half", ModelError("Gone.")], store=store)
     with pytest.raises(RunFailed) as failed:
@@ -241,7 +241,7 @@ async def test_a_call_that_needs_approval_waits_and_then_runs_once_approved() ->
     assert (reply.text, reply.messages[2].content) == ("Bob.", "42 of acme")
 
 
-async def test_what_a_tool_says_went_wrong_is_in_the_reply() -> None:
+async def test_a_tool_error_is_in_the_reply() -> None:
     @tool
     def refuse() -> str:
         """Refuse."""
@@ -252,7 +252,7 @@ async def test_what_a_tool_says_went_wrong_is_in_the_reply() -> None:
     assert (called.error, called.status) == ("No.", "error")
 
 
-async def test_a_limit_is_a_failure_with_what_there_was() -> None:
+async def test_a_reached_limit_raises_with_the_partial_reply() -> None:
     client, _ = client_for(CUSTOMER, CUSTOMER, tools=[get_customer], limits=Limits(rounds=1))
     with pytest.raises(RunFailed) as failed:
         await client.call("42?")
@@ -296,14 +296,14 @@ class Point:
         (list[Article], '{"value":[{"title":"a","words":1}]}', [Article(title="a", words=1)]),
     ],
 )
-async def test_types_of_every_kind(output_type: Any, text: str, expected: object) -> None:
+async def test_an_output_type_can_be_of_every_kind(output_type: Any, text: str, expected: object) -> None:
     client, model = client_for(text)
     assert (await client.call("?", output_type=output_type)).output == expected
     schema = model.requests[0].response_format["json_schema"]["schema"]  # type: ignore[index]
     assert schema["type"] == "object"
 
 
-async def test_an_answer_that_does_not_fit_is_mended() -> None:
+async def test_an_answer_that_does_not_fit_is_repaired() -> None:
     client, model = client_for('{"title":"Owls"}', "what?", '{"title":"Owls","words":3}')
     reply = await client.call("Write", output_type=Article)
     assert reply.output == Article(title="Owls", words=3)
@@ -311,7 +311,7 @@ async def test_an_answer_that_does_not_fit_is_mended() -> None:
     assert "not JSON" in model.requests[2].messages[-1].content
 
 
-async def test_mending_has_an_end() -> None:
+async def test_repairs_are_limited() -> None:
     client, model = client_for("no", "no", "no", "no")
     with pytest.raises(RunFailed, match="no valid Article"):
         await client.call("Write", output_type=Article)
@@ -322,7 +322,7 @@ async def test_mending_has_an_end() -> None:
     "text",
     ['{"title":"a","title":"b","words":3}', "".join(f'```json\n{{"title":"{x}","words":3}}\n```\n' for x in "ab")],
 )
-async def test_an_answer_that_can_mean_two_things_is_mended(text: str) -> None:
+async def test_an_ambiguous_answer_is_repaired(text: str) -> None:
     client, model = client_for(text, '{"title":"Owls","words":3}')
     assert (await client.call("Write", output_type=Article, output_mode="prompt")).output == Article(
         title="Owls", words=3
@@ -334,7 +334,7 @@ async def test_an_answer_that_can_mean_two_things_is_mended(text: str) -> None:
     ("reason", "code"),
     [("length", "limit_reached"), ("content_filter", "provider_error"), ("refusal", "provider_error")],
 )
-async def test_an_answer_that_is_cut_short_or_refused_is_no_typed_answer(reason: Any, code: str) -> None:
+async def test_a_truncated_or_refused_answer_is_not_typed(reason: Any, code: str) -> None:
     client, model = client_for(Reply("12", finish_reason=reason), "12")
     with pytest.raises(RunFailed) as failed:
         await client.call("How many?", output_type=int)
@@ -342,7 +342,7 @@ async def test_an_answer_that_is_cut_short_or_refused_is_no_typed_answer(reason:
 
 
 @pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
-async def test_no_tool_has_the_name_by_which_a_typed_answer_is_given(mode: Any) -> None:
+async def test_the_name_of_the_answers_own_tool_is_reserved(mode: Any) -> None:
     client, model = client_for("ok", tools=[get_customer.replace(name="give_answer")])
     with pytest.raises(RunFailed, match="'give_answer'") as failed:
         await client.call("Write", output_type=Article, output_mode=mode)
@@ -351,20 +351,20 @@ async def test_no_tool_has_the_name_by_which_a_typed_answer_is_given(mode: Any) 
 
 
 async def test_a_script_can_be_a_function_of_the_request() -> None:
-    def parrot(request: ModelRequest) -> str:
+    def echo(request: ModelRequest) -> str:
         return request.messages[-1].content
 
-    client, _ = client_for(parrot)
+    client, _ = client_for(echo)
     assert (await client.call("Polly")).text == "Polly"
 
 
-async def test_nothing_to_answer_is_a_mistake() -> None:
+async def test_a_call_without_anything_to_answer_is_an_error() -> None:
     client, _ = client_for("ok")
     with pytest.raises(ValueError, match="nothing to answer"):
         await client.call()
 
 
-async def test_history_alone_can_be_gone_on_from() -> None:
+async def test_a_call_can_continue_from_history_alone() -> None:
     client, _ = client_for("ok")
     assert (await client.call(history=[Message("user", "Hi")])).text == "ok"
 
@@ -374,7 +374,7 @@ def test_the_client_needs_no_django() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent, timeout=60)
 
 
-async def test_a_typed_answer_can_be_watched_as_it_grows() -> None:
+async def test_a_typed_answer_can_be_streamed_in_parts() -> None:
     client, _ = client_for('{"value": [ {"title":"Owls","words":3} , {"title":"Bats","words":4} ]}')
     titles = [[a.title for a in value] async for value in client.stream_typed("List", output_type=list[Article])]
     assert titles[-1] == ["Owls", "Bats"]
@@ -385,7 +385,7 @@ WRONG, RIGHT = '[{"title": "Owls"}, {"title": "No words", "words": "many"}]', '[
 
 
 @pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
-async def test_a_watched_answer_that_does_not_fit_is_mended_too(mode: Any) -> None:
+async def test_a_streamed_answer_that_does_not_fit_is_repaired(mode: Any) -> None:
     def said(value: str) -> Any:
         answer = f'{{"value": {value}}}'
         return ToolCall("", "give_answer", answer) if mode == "tool" else answer
@@ -396,15 +396,15 @@ async def test_a_watched_answer_that_does_not_fit_is_mended_too(mode: Any) -> No
     assert len(model.requests) == 2
 
 
-async def test_a_watched_answer_is_mended_twice_at_most() -> None:
+async def test_a_streamed_answer_is_repaired_at_most_twice() -> None:
     client, model = client_for("no", "no", "no", "no")
     with pytest.raises(RunFailed, match="no valid Article"):
         assert not [v async for v in client.stream_typed("Write", output_type=Article)]
     assert len(model.requests) == 3
 
 
-async def test_what_an_asked_assistant_says_is_no_part_of_the_answer() -> None:
-    """Its text may look just like one."""
+async def test_the_text_of_a_called_assistant_is_not_part_of_the_answer() -> None:
+    """Although its text may look like a typed answer."""
     research = Agent(
         name="research",
         description="Look things up.",
@@ -438,7 +438,7 @@ async def test_a_call_runs_once_however_often_its_reply_is_executed() -> None:
     assert first.tool_calls[0].result == second.tool_calls[0].result == "paid 5"
 
 
-async def test_calls_run_by_hand_are_approved_by_hand_too() -> None:
+async def test_calls_that_the_caller_runs_are_approved_by_the_caller() -> None:
     careful = get_customer.replace(requires_approval=True)
     client, _ = client_for([CUSTOMER, CUSTOMER], tools=[careful, get_customer.replace(name="other")])
     reply = await client.call("42?", execute_tools=False)
@@ -534,6 +534,6 @@ async def test_the_prompt_can_be_bounded_by_the_number_of_messages() -> None:
     assert len(whole.messages) == 6
 
 
-def test_two_tools_of_one_name_are_refused_at_once() -> None:
+def test_two_tools_with_the_same_name_are_refused() -> None:
     with pytest.raises(InvalidTool, match="two tools"):
         ChatClient(model=ScriptedModel([]), tools=[get_customer, get_customer])

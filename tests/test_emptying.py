@@ -1,4 +1,4 @@
-"""Between tests whose rows were committed, nothing is left but what `migrate` writes."""
+"""After a test with committed rows, the tables hold only what `migrate` writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.emptying.management.commands import flush
 from tests.isolation.planting import plant
 
 
-def test_every_row_goes_but_those_that_live_servers_know_by_number(transactional_db: None, cast: Cast) -> None:
+def test_every_row_is_deleted_except_those_that_live_servers_cache(transactional_db: None, cast: Cast) -> None:
     plant(cast)
     kept = {model: list(model.objects.order_by("pk").values()) for model in (ContentType, Permission)}
     assert all(kept.values())
@@ -32,7 +32,7 @@ def test_every_row_goes_but_those_that_live_servers_know_by_number(transactional
 
 
 @pytest.mark.services
-def test_whoever_still_writes_is_waited_for(transactional_db: None, cast: Cast) -> None:
+def test_flush_waits_for_transactions_that_still_write(transactional_db: None, cast: Cast) -> None:
     other = connections.create_connection("default")
     try:
         other.set_autocommit(False)
@@ -46,7 +46,7 @@ def test_whoever_still_writes_is_waited_for(transactional_db: None, cast: Cast) 
 
 
 @pytest.mark.services
-def test_whoever_commits_meanwhile_with_foreign_keys_to_check_is_no_trouble(
+def test_a_concurrent_commit_with_deferred_foreign_keys_does_not_fail(
     transactional_db: None, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = connections.create_connection("default")
@@ -54,12 +54,12 @@ def test_whoever_commits_meanwhile_with_foreign_keys_to_check_is_no_trouble(
     lock = flush.Command._empty
     tried = []
 
-    def meet(self: flush.Command, connection: BaseDatabaseWrapper, tables: Sequence[str]) -> None:
-        """Holds the first table when the other, who holds another, comes to ask for it."""
+    def wait_for_the_other(self: flush.Command, connection: BaseDatabaseWrapper, tables: Sequence[str]) -> None:
+        """Hold the first table until the other transaction, which holds another one, waits for it."""
         if not tried:
             with connection.cursor() as cursor:
                 cursor.execute("LOCK TABLE assistant_apikey IN EXCLUSIVE MODE")
-            # Who has waited longer looks for the deadlock first, and is told.
+            # The transaction that has waited longer looks for the deadlock first, and gets the error.
             threading.Timer(0.3, ask_for_the_first).start()
         tried.append(len(tables))
         lock(self, connection, tables)
@@ -71,7 +71,7 @@ def test_whoever_commits_meanwhile_with_foreign_keys_to_check_is_no_trouble(
         done.set()
 
     done = threading.Event()
-    monkeypatch.setattr(flush.Command, "_empty", meet)
+    monkeypatch.setattr(flush.Command, "_empty", wait_for_the_other)
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""A wrong value in the environment stops the start, and its variable is named."""
+"""A wrong environment variable prevents the start, and the error names it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_wrong_value_is_named_at_once_and_no_secret_is_repeated() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), ALSO_WRONG)
-def test_what_could_not_work_is_named_too(name: str, value: str) -> None:
+def test_values_that_could_not_work_are_named(name: str, value: str) -> None:
     done = run("manage.py", "check", **{name: value})
     assert done.returncode != 0 and f"The environment variable {name} " in done.stderr
     assert "Traceback" not in done.stderr and "ключ" not in done.stderr
@@ -70,7 +70,7 @@ def test_a_server_does_not_start_on_a_wrong_value(name: str) -> None:
     assert name in done.stderr
 
 
-def test_a_database_url_that_is_none_is_named() -> None:
+def test_an_invalid_database_url_is_named() -> None:
     done = run("manage.py", "check", DATABASE_URL="nonsense")
     assert done.returncode != 0 and "The environment variable DATABASE_URL " in done.stderr
 
@@ -88,7 +88,7 @@ def test_redis_may_be_at_a_socket() -> None:
         ({"ALLOWED_HOSTS": "*"}, True),
     ],
 )
-def test_plain_http_is_for_a_machine_that_answers_only_itself(environment: dict[str, str], is_secure: bool) -> None:
+def test_http_without_tls_is_only_for_local_hosts(environment: dict[str, str], is_secure: bool) -> None:
     names = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE")
     told = f"from config import settings; print(*(getattr(settings, name) for name in {names}))"
     assert run("-c", told, **environment).stdout.split() == [str(is_secure)] * 3

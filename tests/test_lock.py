@@ -1,4 +1,4 @@
-"""The locks hold what pyproject.toml asks for, for every Python that is supported, and only what pip can verify.
+"""The locks fit the dependencies in pyproject.toml for every supported Python, and every entry has a hash.
 
 `make lock` writes them.
 """
@@ -24,7 +24,7 @@ _PIN = re.compile(r"(?P<name>[\w.-]+)==(?P<version>[\w.+!]+)(?: ; (?P<marker>[^\
 
 
 class Pin(NamedTuple):
-    """One version of a package, for the machines that the marker describes."""
+    """One version of a package, for environments that match the marker."""
 
     name: str
     version: str
@@ -32,7 +32,7 @@ class Pin(NamedTuple):
 
 
 def declared(*groups: str) -> list[Requirement]:
-    """What pyproject.toml asks for: the wheel's dependencies, its extras, and these groups of a checkout."""
+    """Return the dependencies in pyproject.toml: the wheel's, its extras, and these groups of a checkout."""
     project = PROJECT["project"]
     lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
     return [
@@ -42,7 +42,7 @@ def declared(*groups: str) -> list[Requirement]:
 
 
 def pins(lock: str) -> list[Pin]:
-    """All entries of a lock. Raises `ValueError` for a line that is no pin with its hashes."""
+    """Return all entries of a lock. Raises `ValueError` for a line that is not a pin with its hashes."""
     lines = (ROOT / lock).read_text().replace(" \\\n   ", "").splitlines()
     found = []
     for line in lines:
@@ -55,7 +55,7 @@ def pins(lock: str) -> list[Pin]:
 
 
 def installed(lock: str, python: str) -> dict[str, str]:
-    """What the lock installs on Linux with a version of Python."""
+    """Return what the lock installs on Linux with a version of Python."""
     machine = {**default_environment(), "python_version": python, "python_full_version": f"{python}.9"}
     chosen = [pin for pin in pins(lock) if pin.marker is None or Marker(pin.marker).evaluate(machine)]
     assert len({pin.name for pin in chosen}) == len(chosen)
@@ -64,7 +64,7 @@ def installed(lock: str, python: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize("python", PYTHONS)
-def test_a_lock_fits_what_is_declared(lock: str, python: str) -> None:
+def test_a_lock_fits_the_declared_dependencies(lock: str, python: str) -> None:
     versions = installed(lock, python)
     wrong = {
         str(requirement): versions.get(canonicalize_name(requirement.name))
@@ -75,17 +75,17 @@ def test_a_lock_fits_what_is_declared(lock: str, python: str) -> None:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_python_decides_on_the_django(python: str) -> None:
+def test_the_version_of_django_depends_on_the_python(python: str) -> None:
     assert installed("requirements.txt", python)["django"].startswith(f"{PYTHONS[python]}.")
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_tests_run_on_what_the_product_runs_on(python: str) -> None:
+def test_the_locks_of_tests_and_product_agree(python: str) -> None:
     product, tests = installed("requirements.txt", python), installed("requirements-dev.txt", python)
     assert product.items() <= tests.items()
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_lock_leaves_it_to_pip_where_packages_come_from(lock: str) -> None:
+def test_a_lock_names_no_package_index(lock: str) -> None:
     text = (ROOT / lock).read_text()
     assert not re.search(r"://|index-url|find-links|trusted-host|@ ", text)

@@ -1,4 +1,4 @@
-"""The database is away for a moment: every door says so under one code, and nothing of what was asked is lost."""
+"""Short outages of the database: every door answers with the same code, and no message is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 @pytest_asyncio.fixture
 async def database_line() -> AsyncIterator[Line]:
-    """The way from a server to PostgreSQL."""
+    """A relay between a server and PostgreSQL."""
     line = Line(urlsplit(live.test_database_url()).port or 5432)
     await line.start()
     yield line
@@ -50,7 +50,7 @@ async def server(database_line: Line, transactional_db: None) -> AsyncIterator[l
     await asyncio.to_thread(serving.__exit__, None, None, None)
 
 
-async def test_a_question_while_the_database_is_away_is_refused_and_taken_when_it_is_sent_again(
+async def test_a_message_during_an_outage_is_refused_and_accepted_when_it_is_sent_again(
     cast: Cast, provider: Provider, fake_provider: FakeProvider, server: live.Server, database_line: Line
 ) -> None:
     fake_provider.reply("Hello")
@@ -69,9 +69,7 @@ async def test_a_question_while_the_database_is_away_is_refused_and_taken_when_i
     assert len(fake_provider.requests) == 1
 
 
-async def test_a_handshake_while_the_database_is_away_is_answered_503(
-    cast: Cast, server: live.Server, database_line: Line
-) -> None:
+async def test_a_handshake_during_an_outage_gets_503(cast: Cast, server: live.Server, database_line: Line) -> None:
     cookie = await in_db(session_cookie)(cast.alice)
     database_line.cut()
     with pytest.raises(InvalidStatus) as caught:
@@ -91,7 +89,7 @@ async def test_a_handshake_while_the_database_is_away_is_answered_503(
     ],
     ids=["runs", "REST", "/v1", "MCP"],
 )
-async def test_every_program_is_told_when_to_come_back(
+async def test_every_api_answers_503_with_retry_after(
     cast: Cast, server: live.Server, database_line: Line, method: str, path: str, body: object, place: tuple[str, ...]
 ) -> None:
     key = await in_db(key_of)(cast.acme, cast.alice)
@@ -108,9 +106,7 @@ async def test_every_program_is_told_when_to_come_back(
 
 
 @pytest.mark.parametrize("path", ["/t/acme/", "/admin/assistant/run/"])
-async def test_a_page_says_that_it_is_back_in_a_moment(
-    cast: Cast, server: live.Server, database_line: Line, path: str
-) -> None:
+async def test_a_page_explains_the_outage(cast: Cast, server: live.Server, database_line: Line, path: str) -> None:
     cookie = await in_db(session_cookie)(cast.root)
     database_line.cut()
     async with httpx2.AsyncClient(base_url=server.url, headers={"Cookie": cookie}, timeout=30) as http:
@@ -119,7 +115,7 @@ async def test_a_page_says_that_it_is_back_in_a_moment(
     assert "Back in a moment" in answer.text
 
 
-async def test_a_run_that_calls_tools_waits_for_the_database(
+async def test_a_run_with_tool_calls_waits_for_the_database(
     cast: Cast, provider: Provider, fake_provider: FakeProvider, server: live.Server, database_line: Line
 ) -> None:
     gate = fake_provider.gate()
@@ -137,7 +133,7 @@ async def test_a_run_that_calls_tools_waits_for_the_database(
     assert await ToolCall.objects.acount() == 1
 
 
-async def test_what_redis_lost_is_seen_in_the_other_process_too(
+async def test_events_that_redis_lost_reach_readers_in_another_process(
     cast: Cast, provider: Provider, fake_provider: FakeProvider, two_servers: tuple[live.Server, live.Server]
 ) -> None:
     here, there = two_servers

@@ -1,4 +1,4 @@
-"""No query without its tenant, no HTML that is trusted unseen, no view without CSRF, no secret in a log call."""
+"""No query without its tenant, no HTML marked as safe, no view without CSRF, no secret in a log call."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ ALLOWED = {
     (CSRF, "assistant/api/openapi_pages.py:nothing_here"): "404 for everybody",
 }
 
-# What each rule must catch, one way each.
+# An example of each breach that a rule must find.
 PLANTED = {
     "Conversation.objects.get(pk=thread)": QUERY,
     "rows = list(Message.objects.all())": QUERY,
@@ -151,7 +151,7 @@ def test_a_planted_breach_is_found(source: str, rule: str) -> None:
 
 
 @pytest.mark.parametrize("source", FINE)
-def test_what_keeps_the_rules_is_not_found(source: str) -> None:
+def test_code_that_keeps_the_rules_is_not_reported(source: str) -> None:
     assert list(findings(source, "planted.py", model_names())) == []
 
 

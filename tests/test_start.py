@@ -1,4 +1,4 @@
-"""What a process imports before it serves: what takes long and is not needed for that comes later, by itself."""
+"""A process imports slow modules that it does not need at first only after it has begun to serve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 LATE = ("openai", "aiohttp", "mcp", "mcp_types", "pypdf", "daphne", "twisted")
-# What is there once the process has warmed up, beside its first work.
+# Modules that are imported by the warm-up, concurrently with the first requests.
 WARM = ("openai", "aiohttp", "mcp", "mcp_types")
 SERVING = f"""
 import asyncio, gc, json, sys
@@ -57,7 +57,7 @@ def printed_by(program: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_process_serves_before_it_imports_what_only_answers_need() -> None:
+def test_a_process_serves_before_it_imports_what_only_runs_need() -> None:
     before, missing, is_frozen = printed_by(SERVING)
     assert before == []
     assert missing == []

@@ -1,4 +1,4 @@
-"""A websocket client for tests: signs in, sends frames, and collects events until a test has what it waits for."""
+"""A websocket client for tests: signs in, sends frames, and collects events up to one that a test waits for."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PATIENCE = 15.0
 
 
 def session_cookie(user: User) -> str:
-    """A `Cookie` header of a browser in which `user` is signed in."""
+    """Return the `Cookie` header of a browser in which `user` is signed in."""
     client = Client()
     client.force_login(user)
     return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 
 def run_input(text: str, *, thread: str = "", run: str = "", **fields: Any) -> Frame:
-    """A `RunAgentInput` that says `text`; ids are made where none are given."""
+    """Return a `RunAgentInput` with the message `text`; ids that are not given are generated."""
     message = {"id": str(uuid.uuid4()), "role": "user", "content": text}
     return {
         "threadId": thread or str(uuid.uuid4()),
@@ -46,7 +46,7 @@ def run_input(text: str, *, thread: str = "", run: str = "", **fields: Any) -> F
 
 
 class Socket:
-    """One open connection and every frame it got, oldest first."""
+    """One open connection and every frame that it received, oldest first."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -54,7 +54,7 @@ class Socket:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Of the handshake's answer."""
+        """The headers of the handshake's response."""
         assert self._connection.response is not None
         return self._connection.response.headers
 
@@ -67,20 +67,20 @@ class Socket:
         return self._connection.close_reason or ""
 
     async def send(self, frame: Frame | str | bytes) -> None:
-        """Send a frame: a dictionary as JSON, text and bytes as they are."""
+        """Send a frame: a dictionary as JSON, text and bytes unchanged."""
         await self._connection.send(json.dumps(frame) if isinstance(frame, dict) else frame)
 
     async def next(self, timeout: float = PATIENCE) -> Frame:
-        """The next frame that comes in."""
+        """Return the next frame."""
         text = await asyncio.wait_for(self._connection.recv(), timeout)
         frame: Frame = json.loads(text)
         self.frames.append(frame)
         return frame
 
     async def until(self, wanted: Callable[[Frame], bool], timeout: float = PATIENCE) -> list[Frame]:
-        """The frames from here on, up to and with the first that is `wanted`.
+        """Return the frames from here on, up to and including the first that is `wanted`.
 
-        Raises `AssertionError`, with what came instead, when it does not come in `timeout` seconds.
+        Raises `AssertionError` with the received frames if there is none within `timeout` seconds.
         """
         first = len(self.frames)
         try:
@@ -92,21 +92,21 @@ class Socket:
         return self.frames[first:]
 
     async def until_type(self, *kinds: str, timeout: float = PATIENCE) -> list[Frame]:
-        """The frames up to and with the first of one of these types."""
+        """Return the frames up to and including the first of one of these types."""
         return await self.until(lambda frame: frame["type"] in kinds, timeout)
 
     async def until_custom(self, name: str, timeout: float = PATIENCE) -> Frame:
-        """The next CUSTOM event of that name."""
+        """Return the next CUSTOM event with that name."""
         return (await self.until(lambda frame: frame["type"] == "CUSTOM" and frame["name"] == name, timeout))[-1]
 
     async def until_end(self, run: str = "", timeout: float = PATIENCE) -> list[Frame]:
-        """The frames up to and with the end of a run (of any, unless named)."""
+        """Return the frames up to and including the end of a run: of any run, unless one is named."""
         return await self.until(
             lambda frame: frame["type"] in ENDINGS and (not run or run_of(frame) in {run, ""}), timeout
         )
 
     async def ask(self, text: str, *, timeout: float = PATIENCE, **fields: Any) -> list[Frame]:
-        """Start a run and watch it to its end; its events, checked against the contract."""
+        """Start a run and return its events to the end, after `check_run`."""
         frame = run_input(text, **fields)
         await self.send(frame)
         frames = await self.until_end(frame["runId"], timeout)
@@ -121,7 +121,7 @@ class Socket:
         return frame
 
     async def attach(self, thread: str, *, after: tuple[str, int] | None = None, **fields: Any) -> None:
-        """Follow a thread, from event number `after[1]` of run `after[0]` on, or afresh."""
+        """Follow a thread, from event number `after[1]` of run `after[0]` on, or from a snapshot."""
         position = {"after": {"runId": after[0], "seq": after[1]}} if after else {}
         await self.send({"type": "attach", "threadId": thread, **position, **fields})
 
@@ -129,12 +129,12 @@ class Socket:
         await self.send({"type": "cancel", "runId": run})
 
     async def closed(self, timeout: float = PATIENCE) -> int:
-        """Wait until the server closes the connection; the close code."""
+        """Wait until the server closes the connection; return the close code."""
         await asyncio.wait_for(self._connection.wait_closed(), timeout)
         return int(self._connection.close_code or 0)
 
     async def drop(self) -> None:
-        """Go away as a broken network does: without a word."""
+        """Disconnect without a close frame, as a broken network does."""
         self._connection.transport.abort()
         await self._connection.wait_closed()
 

@@ -1,6 +1,6 @@
 """Django's admin as the control panel; pages show only rows of tenants that the user may see.
 
-`TenantScopedAdmin` and `TenantScopedInline` do the same for a project's own models with a foreign key `tenant`.
+Projects can use `TenantScopedAdmin` and `TenantScopedInline` for their own models with a foreign key `tenant`.
 """
 
 from assistant.admin import (

@@ -1,4 +1,4 @@
-"""The form field of URLs that this server opens; `UrlGuard` decides whether it may."""
+"""The form field for URLs that this server requests. The forms check them with `UrlGuard`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assistant.models.fields import AddressValidator
 
 
 class AddressField(forms.URLField):
-    """A URL, also on a host without a dot; the scheme defaults to https."""
+    """A URL, whose host may lack a dot; the scheme defaults to https."""
 
     default_validators = [AddressValidator()]
 

@@ -33,7 +33,7 @@ class AnswerForm(forms.Form):
     reason = forms.CharField(
         required=False,
         max_length=1000,
-        help_text="Of a rejection; the model reads it.",
+        help_text="The reason for a rejection; the model reads it.",
         widget=forms.TextInput(attrs={"size": 80}),
     )
     response = forms.CharField(
@@ -48,7 +48,7 @@ class AnswerForm(forms.Form):
         self._call = call
 
     def clean_arguments(self) -> dict[str, Any] | None:
-        """Return the arguments if they were edited, else None."""
+        """Return the edited arguments; None if they are unchanged or the call is not approved."""
         text = self.cleaned_data["arguments"]
         if self.data.get(self.add_prefix("choice")) != APPROVE:
             return None

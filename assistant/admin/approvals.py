@@ -50,7 +50,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
         by_run = approvals.pending_of_runs(tenant_ids={tenant for _, tenant in chosen}, calls=ids)
         for calls in by_run.values():
             if missing := [call.name for call in calls if call.pk not in ids]:
-                sentence = f"This run also waits for {', '.join(missing)}: answer all of its calls at once."
+                sentence = f"This run also waits for {', '.join(missing)}: answer all of its calls together."
                 self.message_user(request, sentence, messages.ERROR)
                 continue
             reason = "" if approved else "an operator said no"

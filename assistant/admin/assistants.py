@@ -43,7 +43,7 @@ class AssistantForm(TenantForm):
         label="Starter prompts",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
-        help_text=f"What the chat offers to begin with: one a line, {MAX_STARTERS} at most.",
+        help_text=f"Suggestions for the first message: one per line, {MAX_STARTERS} at most.",
     )
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The API keys' pages: a new key is shown once, and a revoked one stays revoked."""
+"""The API keys' pages. A new key is shown once, and revoking a key cannot be undone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMITS = ("requests_per_minute", "requests_per_day")
 
 
 class KeyForm(TenantForm, SingleUseForm):
-    """The scopes and member of a new key; of an existing key only the limits can change."""
+    """A new key with its member and scopes; of an existing key only the limits can be edited."""
 
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in SCOPES],
@@ -43,7 +43,7 @@ class KeyForm(TenantForm, SingleUseForm):
     def clean_expires_at(self) -> datetime | None:
         at: datetime | None = self.cleaned_data["expires_at"]
         if at is not None and at <= timezone.now():
-            raise forms.ValidationError("This moment has passed: the key would never work.")
+            raise forms.ValidationError("This time is in the past: the key would never work.")
         return at
 
 
@@ -108,7 +108,7 @@ class ApiKeyAdmin(SecretIssuingAdmin):
     def used(self, key: ApiKey) -> str:
         use = ApiKeyUse.objects.filter(key=key).first()
         if use is None:
-            return "Counted from the first request on, once there is a limit."
+            return "Requests are counted once the key has a limit."
         return f"{use.day_count} requests on {use.day_at:%Y-%m-%d}, the last of them at {use.minute_at:%H:%M} UTC."
 
     @admin.display(description="scopes")

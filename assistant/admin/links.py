@@ -1,4 +1,4 @@
-"""Links between the pages of rows."""
+"""Links between admin pages, and columns with user names."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ _PREFIX = re.compile(r"(?!ask_|ask$)[a-z0-9]+([_-][a-z0-9]+)*", re.ASCII)
 
 
 def command_choices() -> list[tuple[str, str]]:
+    """Return the commands that `MCP_STDIO_COMMANDS` allows, and none."""
     return [("", "none"), *((name, name) for name in settings.MCP_STDIO_COMMANDS)]
 
 
@@ -111,7 +112,9 @@ class ServerForm(SecretsForm):
     def clean_prefix(self) -> str:
         prefix: str = self.cleaned_data["prefix"]
         if not _PREFIX.fullmatch(prefix):
-            raise forms.ValidationError("Lower-case letters and digits, separated by single - or _; not ask.")
+            raise forms.ValidationError(
+                "Lower-case letters and digits, separated by single - or _; it must not be ask or begin with ask_."
+            )
         return prefix
 
     def clean(self) -> dict[str, Any]:
@@ -165,7 +168,7 @@ class CredentialForm(SecretsForm):
 
 
 class ToolForm(forms.ModelForm[McpTool]):
-    """The decision on one tool; ticking submits the digest of the definition that the operator saw."""
+    """The decision on one tool. The checkboxes submit the digest of the definition that the operator saw."""
 
     accepts_change = forms.BooleanField(label="accept the change", required=False)
 
@@ -197,7 +200,7 @@ class ToolForm(forms.ModelForm[McpTool]):
 
 
 class ToolFormSet(forms.models.BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
-    """Keeps fields per row few, so that a server's maximum of tools stays below DATA_UPLOAD_MAX_NUMBER_FIELDS."""
+    """Keeps the fields per row few: a server with the most tools allowed must fit in DATA_UPLOAD_MAX_NUMBER_FIELDS."""
 
     def add_fields(self, form: forms.ModelForm[Any], index: int | None) -> None:
         super().add_fields(form, index)

@@ -39,7 +39,7 @@ class ToolInline(TenantScopedInline):
     possible_actions = frozenset({"view", "change"})
     fields = ("model_text", "approval_status", "is_let_in", "needs_approval", "accepts_change")
     readonly_fields = ("model_text", "approval_status")
-    verbose_name_plural = "tools (nothing is let in by itself)"
+    verbose_name_plural = "tools (new ones are not let in)"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpTool]:
         """Put changed tools, which need a decision, first."""
@@ -49,7 +49,7 @@ class ToolInline(TenantScopedInline):
 
     @admin.display(description="tool")
     def model_text(self, row: McpTool) -> SafeString:
-        """Return the tool's description, shortened, and its whole definition: any part of it can instruct a model."""
+        """Return the tool's shortened description and its whole definition, any part of which can instruct a model."""
         return format_html(
             "<strong>{}</strong><br>{}<details><summary>All that a model reads</summary>"
             '<pre class="difference">{}</pre></details>',
@@ -137,8 +137,8 @@ class McpServerAdmin(TenantScopedAdmin):
     @admin.display(description="health")
     def condition(self, server: McpServer) -> str:
         if not server.pk or server.checked_at is None:
-            return "Not asked yet. Save it, then press the button above."
-        text = f"{server.get_health_display()}, asked at {server.checked_at:%Y-%m-%d %H:%M:%S} UTC."
+            return "Not checked yet. Save it, then press the button above."
+        text = f"{server.get_health_display()}, checked at {server.checked_at:%Y-%m-%d %H:%M:%S} UTC."
         return f"{text} {server.health_detail}".strip()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

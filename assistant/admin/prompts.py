@@ -90,18 +90,18 @@ class PromptVersionAdmin(TenantScopedAdmin):
         obj.pk, obj.number, obj.status, obj.created_at = made.pk, made.number, made.status, made.created_at
         obj._state.adding = False
 
-    @admin.action(description="Publish the selected version (one of an assistant)", permissions=["add"])
+    @admin.action(description="Publish the selected versions (one per assistant)", permissions=["add"])
     def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
         versions = list(queryset.select_related("assistant__tenant"))
         if len({version.assistant_id for version in versions}) != len(versions):
-            self.message_user(request, "Select one version of an assistant.", messages.ERROR)
+            self.message_user(request, "Select only one version per assistant.", messages.ERROR)
             return
         for version in versions:
             self._publish(request, version)
 
     def _publish(self, request: HttpRequest, version: PromptVersion) -> None:
         prompts.publish_prompt(version=version, actor=request.user)
-        text = f"Version {version.number} of {version.assistant} is published: it answers from the next run on."
+        text = f"Version {version.number} of {version.assistant} is published, and used from the next run on."
         self.message_user(request, text, messages.SUCCESS)
 
     def get_urls(self) -> list[Any]:

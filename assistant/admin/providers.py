@@ -19,9 +19,9 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 
 class ProviderForm(TenantForm):
-    """The provider's form; the stored key is not loaded, and an empty field keeps it."""
+    """The provider's form. The stored key is not loaded, and an empty key field keeps it."""
 
-    base_url = AddressField(label="base URL", help_text="Up to and with /v1.")
+    base_url = AddressField(label="base URL", help_text="Up to and including /v1.")
     new_api_key = forms.CharField(
         label="API key",
         required=False,

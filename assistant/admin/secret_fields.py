@@ -1,4 +1,4 @@
-"""Write-only form fields for secrets; they stay empty also when a form is shown again with errors."""
+"""Write-only form fields for secrets: they are empty even when a form is shown again with errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SecretTextarea(forms.Textarea):
 
 
 def ask_again(form: forms.BaseForm) -> None:
-    """Add an error to each secret of an invalid form: sent again empty, it would silently keep the old secret."""
+    """Add an error to each secret entered in an invalid form: its field is empty when the form is shown again."""
     if not form.is_bound or not form.errors:
         return
     for name, field in form.fields.items():

@@ -1,6 +1,6 @@
 """The page that shows a new secret once; it is stored nowhere in plain text, not even in the session.
 
-The page is the response to a POST, which a browser repeats on reload, so each form has a nonce and makes one secret.
+The page is the response to a POST, which a reload repeats. So each form has a nonce, and creates only one secret.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class AlreadySubmitted(Exception):
 
 
 def new_nonce() -> str:
-    """Return a nonce for a form that may be submitted once; it expires after `LIFETIME`, like the record of its use."""
+    """Return a nonce for a form that may be submitted once. It expires after `LIFETIME`, like the record of its use."""
     return _SIGNER.sign(secrets.token_urlsafe(16))
 
 
@@ -56,7 +56,7 @@ class SecretIssuingAdmin(TenantScopedAdmin):
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         sent = SingleUseForm(request.POST)
         user_id = request.user.pk
-        # Checked before validation, which would report the name of the row made the first time as taken.
+        # Before validation, which would reject the name because the first submission has used it.
         if sent.is_valid() and is_form_claimed(tenants=tenants_of(request), user_id=user_id, nonce=sent.nonce):
             return self.already_submitted(request, self.made)
         try:

@@ -46,7 +46,7 @@ def tenants_of(request: HttpRequest) -> QuerySet[Tenant]:
 
 
 def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]:
-    """Return the rows of `model` that a form may offer to the user."""
+    """Return the rows of `model` that a form may offer as choices to the user."""
     if is_operator(request):
         return model._default_manager.all()
     mine = administered(request)
@@ -97,8 +97,8 @@ def _is_foreign(value: object, tenant_id: int | None) -> bool:
 class Scoped:
     """Permissions and choices by membership, for pages and inlines.
 
-    `possible_actions` are those that the page allows at all, also to superusers; `tenant_admins_may` those of them that
-    admins and owners of a tenant have.
+    `possible_actions`: the actions that the page allows to anyone, superusers included. `tenant_admins_may`: those of
+    them that a tenant's admins and owners may use.
     """
 
     possible_actions: Collection[str] = ALL
@@ -124,7 +124,7 @@ class Scoped:
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs.setdefault("queryset", choices_of(request, db_field.related_model))
         if db_field.name == "tenant" and not is_operator(request):
-            # An empty tenant would mean the whole deployment.
+            # A row without a tenant belongs to the whole deployment.
             kwargs |= {"required": True, "empty_label": None}
         return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
 
@@ -171,13 +171,13 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         widget = getattr(field, "widget", None)
         if isinstance(widget, RelatedFieldWidgetWrapper):
-            # Related rows are edited on their own pages; the icons beside a choice invite mistakes.
+            # Related rows are edited on their own pages; the icons beside a choice are easily mistaken.
             widget.can_add_related = widget.can_change_related = False
             widget.can_delete_related = widget.can_view_related = False
         return field
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Let operators delete a tenant with its history, whose own pages allow no deletion."""
+        """Let operators delete a tenant together with its history, although the history's pages allow no deletion."""
         found, counts, missing, protected = super().get_deleted_objects(objs, request)
         return found, counts, set() if is_operator(request) else missing, protected
 
@@ -231,7 +231,7 @@ class ReadOnlyAdmin(TenantScopedAdmin):
 
 
 class TenantScopedInline(Scoped, admin.TabularInline[Any, Any]):
-    """Rows shown on the page of their parent, which the user may see."""
+    """The base of inlines on the pages of tenants' rows."""
 
     extra = 0
 

@@ -36,12 +36,12 @@ class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
     verbose_name_plural = "retention"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Empty periods have the same effect as no row."""
+        # Empty periods have the same effect as no row.
         return False
 
 
 class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
-    """The tenant's limits; only operators set those for all members together."""
+    """The tenant's limits. Only operators set the limits for all members together."""
 
     model = TenantLimits
     fieldsets = (
@@ -54,7 +54,7 @@ class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
         return () if is_operator(request) else OF_TENANT
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Empty limits have the same effect as no row."""
+        # Empty limits have the same effect as no row.
         return False
 
 
@@ -75,6 +75,8 @@ class TenantAdmin(TenantScopedAdmin):
         "is_active",
         "default_provider",
         "ends_runs_on_tool_failure",
+        "after_untrusted",
+        "trusts_documents",
         "switchboard",
         "used",
         "created_at",
@@ -99,7 +101,7 @@ class TenantAdmin(TenantScopedAdmin):
         return self.readonly_fields if is_operator(request) else ("slug", "is_active", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A tenant that follows one of the project cannot be deleted here: it is deleted with that one."""
+        """A tenant synchronised from the project's own is deleted with that one, not here."""
         return super().has_delete_permission(request, obj) and (obj is None or obj.external_id is None)
 
     def tenant_of(self, row: Tenant) -> Tenant:
@@ -162,7 +164,7 @@ class MembershipForm(TenantForm):
         if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
             self.add_error("role", "Only an owner can appoint owners.")
         if self.instance.pk is None and tenant.external_id is not None:
-            self.add_error("tenant", "The members of this tenant follow those of the project.")
+            self.add_error("tenant", "The members of this tenant are those of the project's own tenant.")
         elif self.instance.pk is None and "username" in cleaned:
             self._check_user(tenant, cleaned["username"], cleaned.get("password") or "")
         return cleaned
@@ -176,9 +178,9 @@ class MembershipForm(TenantForm):
             self._check_with(validate_password, "password", password)
         elif not getattr(self.actor, "is_superuser", False):
             # Users keep their Django permissions in every tenant, so a tenant's admin may not add arbitrary users.
-            self.add_error("username", "This username is taken. People with an account are added by the operator.")
+            self.add_error("username", "This username is taken. Only an operator can add an existing user.")
         elif password:
-            self.add_error("password", "This user exists and keeps their own password. Leave this empty.")
+            self.add_error("password", "This user exists already and keeps their password. Leave this empty.")
         elif Membership.objects.filter(tenant=tenant, user=user).exists():
             self.add_error("username", "This user is a member already.")
 
@@ -233,7 +235,7 @@ class MembershipAdmin(TenantScopedAdmin):
         return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
 
     def _may_touch(self, request: HttpRequest, membership: Membership | None) -> bool:
-        """Only owners and operators change an owner's membership; one that follows the project's cannot be changed."""
+        """Only owners and operators change an owner's membership; nobody changes one synchronised from the project."""
         if membership is not None and membership.tenant.external_id is not None:
             return False
         if membership is None or membership.role != Membership.Role.OWNER:

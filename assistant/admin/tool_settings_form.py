@@ -39,7 +39,9 @@ def fields_of(tool: Tool, setting: ToolSetting) -> dict[str, forms.Field]:
             label=_label(name),
             required=False,
             widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "size": 40}),
-            help_text="A secret. Stored; empty: it is kept." if name in stored else "A secret. Not set.",
+            help_text="A secret, which is stored. Empty: it is kept."
+            if name in stored
+            else "A secret, which is not set.",
         )
     return fields
 

@@ -1,6 +1,6 @@
 """Pages of users and groups for superusers only; a tenant's admin adds people through memberships.
 
-They replace Django's own pages. A project with its own user model or its own pages keeps those.
+They replace Django's own pages, but not those of a project with its own user model or pages.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class WebhookForm(TenantForm, SingleUseForm):
     url = AddressField(
         label="URL",
         widget=AdminURLFieldWidget,
-        help_text="Events are sent there by POST. It must lie on the public Internet, and redirects are not followed.",
+        help_text="Events are sent there by POST. It must be on the public Internet. Redirects are not followed.",
     )
     events = forms.MultipleChoiceField(choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple)
 
@@ -126,7 +126,7 @@ class WebhookAdmin(SecretIssuingAdmin):
             super().save_model(request, obj, form, change)
             return
         if obj.is_active and "is_active" in form.changed_data:
-            # Switched on again: the period of failures starts over.
+            # Switched on again: earlier failures no longer count.
             obj.failing_since = obj.disabled_at = None
         obj.save(update_fields=[*form.changed_data, "failing_since", "disabled_at"])
 
@@ -150,7 +150,7 @@ class WebhookAdmin(SecretIssuingAdmin):
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send a test event and redirect to its delivery."""
         delivery = send_test(webhook=self.row_or_404(request, object_id, self.has_change_permission))
-        self.message_user(request, "A test event is on its way. Look again in a moment.", messages.SUCCESS)
+        self.message_user(request, "A test event is being sent. Reload this page in a moment.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -231,7 +231,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         rows = list(queryset)
         for row in rows:
             self._resend(request, row)
-        self.message_user(request, f"{len(rows)} messages are sent again.", messages.SUCCESS)
+        self.message_user(request, f"{len(rows)} messages are being sent again.", messages.SUCCESS)
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(require_POST(self.resend_view))
@@ -240,5 +240,5 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     def resend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         delivery = self.row_or_404(request, object_id, self.has_view_permission)
         self._resend(request, delivery)
-        self.message_user(request, "The message is sent again. Look again in a moment.", messages.SUCCESS)
+        self.message_user(request, "The message is being sent again. Reload this page in a moment.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))

@@ -32,7 +32,7 @@ class Assistants(TenantView):
 
     @operation(
         "List the assistants",
-        gives={200: (AssistantOut(many=True), [ASSISTANT])},
+        responses={200: (AssistantOut(many=True), [ASSISTANT])},
         tag="assistants",
     )
     def get(self, request: Request) -> Response:
@@ -42,7 +42,7 @@ class Assistants(TenantView):
 class OneAssistant(TenantView):
     """One active assistant."""
 
-    @operation("Read an assistant", of=["assistant"], gives={200: (AssistantOut, ASSISTANT)}, tag="assistants")
+    @operation("Read an assistant", path=["assistant"], responses={200: (AssistantOut, ASSISTANT)}, tag="assistants")
     def get(self, request: Request, assistant: str) -> Response:
         found = find_assistant(tenant_id=self.member.tenant_id, slug=assistant)
         if found is None:
@@ -51,12 +51,12 @@ class OneAssistant(TenantView):
 
 
 class EffectiveTools(TenantView):
-    """Whether the assistant may use each tool of the catalogue for the caller, and by which rule."""
+    """All tools of the catalogue: whether the assistant may use each for the caller, and the rule that decided."""
 
     @operation(
         "List an assistant's tools",
-        of=["assistant"],
-        gives={200: (ToolOut(many=True), [TOOL])},
+        path=["assistant"],
+        responses={200: (ToolOut(many=True), [TOOL])},
         tag="assistants",
         description="Every tool of the deployment, what the assistant may do with it for this caller, and the rule "
         "that decided. Needs the scope `tools`.",

@@ -36,7 +36,7 @@ FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 class HttpRefusal(Exception):
     """An error that answers the request: its status, and `code`, message and `fields` for the body.
 
-    `retry_after`: the request may be sent again after so many seconds.
+    `retry_after`: the seconds after which the request may be sent again.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ async def acaller_of(request: HttpRequest, rule: Rule, *, tenant_slug: str = "",
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
-    """The credentials of a request. A request with a key is never taken for one of the browser's session."""
+    """Return the credentials of a request: its API key or token if it has one, else its session."""
     bearer = bearer_of(request.headers)
     if bearer is not None:
         return Credentials(bearer=bearer, origin=request.headers.get("Origin", ""))
@@ -92,7 +92,7 @@ def credentials_of(request: HttpRequest) -> Credentials:
 
 
 def refusal_of_access(denied: AccessDenied) -> HttpRefusal:
-    """The answer to a caller who is not admitted."""
+    """Return the error response for a caller who is not admitted."""
     status, code = STATUS_AND_CODE[denied.reason]
     return HttpRefusal(status, code, str(denied), retry_after=denied.retry_after)
 
@@ -103,13 +103,13 @@ def not_found() -> HttpRefusal:
 
 def _lacks_csrf_token(request: HttpRequest) -> bool:
     if request.content_type in FORMS:
-        # The API takes no forms, and looking for a token in one would mean reading its whole body.
+        # The API accepts no forms, and looking for a token in one would read its whole body.
         return True
-    check = CsrfViewMiddleware(_nothing)
+    check = CsrfViewMiddleware(_placeholder_view)
     check.process_request(request)
-    return check.process_view(request, _nothing, (), {}) is not None
+    return check.process_view(request, _placeholder_view, (), {}) is not None
 
 
-def _nothing(request: HttpRequest) -> HttpResponse:
-    """The view that the CSRF check is made for."""
+def _placeholder_view(request: HttpRequest) -> HttpResponse:
+    """A placeholder: Django's CSRF middleware needs a view."""
     return HttpResponse()

@@ -1,4 +1,4 @@
-"""Base classes of the REST API's views: authentication, JSON only, one shape of error, idempotency keys."""
+"""Base classes of the REST API's views: authentication, JSON, error responses, idempotency keys."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class TenantView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         if "Transfer-Encoding" in request.headers:
-            # A chunked body has no length, and Django REST framework would take it for an empty one.
+            # A chunked body has no length; Django REST framework would treat it as empty.
             request.META["CONTENT_LENGTH"] = "-1"
         made: Request = super().initialize_request(request, *args, **kwargs)
         return made
 
     def perform_authentication(self, request: Request) -> None:
-        """Do nothing: `initial` authenticates, and reads the session's user only where no key was sent."""
+        """Do nothing: `initial` authenticates."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -78,16 +78,16 @@ class TenantView(APIView):
         return self.rules.get("GET" if method == "HEAD" else method, ANY)
 
     def run_of(self, request: Request) -> str:
-        """Return the id of the run that a request with an `Idempotency-Key` starts, empty if it starts none."""
+        """Return the id of the run that a request with an `Idempotency-Key` starts; empty if it starts none."""
         return ""
 
-    def to_keep(self, body: Any) -> Any:
-        """Return what is stored of a response body to replay it. Secrets must be left out."""
+    def body_to_store(self, body: Any) -> Any:
+        """Return the part of a response body that is stored for replays. It must not contain secrets."""
         return body
 
-    def from_kept(self, kept: Any) -> Any:
-        """Return the response body again, from what `to_keep` returned."""
-        return kept
+    def stored_to_body(self, stored: Any) -> Any:
+        """Return the response body for what `body_to_store` returned."""
+        return stored
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         return answer_error
@@ -98,7 +98,7 @@ class AsyncTenantView(TenantView):
 
     view_is_async = True
 
-    async def dispatch(  # type: ignore[override]  # as Django's View is, when its handlers are coroutines
+    async def dispatch(  # type: ignore[override]  # as in Django's View with async handlers
         self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any
     ) -> HttpResponseBase:
         self.tenant_slug, self.args, self.kwargs = tenant, args, kwargs
@@ -163,9 +163,9 @@ def _claim(view: TenantView, request: Request) -> Claim | None:
 def settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
     """Store a successful response for replays. After an error, release the key, because nothing was done."""
     if response is not None and response.status_code < 300:
-        # As it is sent: datetimes and UUIDs are strings.
+        # Rendered as it is sent, with datetimes and UUIDs as strings.
         body = None if response.data is None else json.loads(JSONRenderer().render(response.data))
-        store_answer(member=view.member, claim=claimed, status=response.status_code, body=view.to_keep(body))
+        store_answer(member=view.member, claim=claimed, status=response.status_code, body=view.body_to_store(body))
     else:
         release_claim(member=view.member, claim=claimed)
 
@@ -178,11 +178,11 @@ def idempotent(handler: Handler) -> Handler:
     """Replay the first response to a POST that is sent again with the same `Idempotency-Key`.
 
     The claim, the work and the stored response are one transaction, so that a crash leaves all of them or none. The
-    same request sent meanwhile waits for the transaction.
+    same request sent at the same time waits for the transaction.
     """
 
     @wraps(handler)
-    def kept(self: TenantView, request: Request, **kwargs: Any) -> Response:
+    def wrapper(self: TenantView, request: Request, **kwargs: Any) -> Response:
         with transaction.atomic():
             claimed = _claim(self, request)
             if claimed is None:
@@ -193,14 +193,14 @@ def idempotent(handler: Handler) -> Handler:
             settle(self, claimed, response)
             return response
 
-    return kept
+    return wrapper
 
 
 def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
-    """As `idempotent`, for coroutines. The claim is a transaction of its own: the same request meanwhile gets 409."""
+    """Like `idempotent`, for coroutines. The claim is its own transaction: a simultaneous repeat gets 409."""
 
     @wraps(handler)
-    async def kept(self: AsyncTenantView, request: Request, **kwargs: Any) -> Response:
+    async def wrapper(self: AsyncTenantView, request: Request, **kwargs: Any) -> Response:
         claimed = await in_database(_claim, self, request)
         if claimed is None:
             return await handler(self, request, **kwargs)
@@ -213,10 +213,10 @@ def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
             await in_database(settle, self, claimed, response)
         return response
 
-    return kept
+    return wrapper
 
 
 def replay(view: TenantView, claimed: Claim) -> Response:
     """Return the response that the first request got."""
     headers = {REPLAYED: "true", "Cache-Control": "no-store"}
-    return Response(view.from_kept(claimed.body), status=claimed.status, headers=headers)
+    return Response(view.stored_to_body(claimed.body), status=claimed.status, headers=headers)

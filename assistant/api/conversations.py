@@ -1,4 +1,4 @@
-"""A member's conversations: list, make, rename, archive, delete and export them; messages and feedback in them."""
+"""A member's conversations: list, create, rename, archive, delete and export them, their messages, and feedback."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Conversations(TenantView):
     @operation(
         "List conversations",
         query=ConversationQuery,
-        gives={200: (ConversationPage, {"results": [CONVERSATION], "next": None})},
+        responses={200: (ConversationPage, {"results": [CONVERSATION], "next": None})},
         tag=TAG,
         description="The latest first. `next` is the cursor of the next page, null on the last.",
     )
@@ -87,9 +87,9 @@ class Conversations(TenantView):
 
     @operation(
         "Make a conversation",
-        takes=ConversationIn,
-        given={"assistant": "support", "title": "Return of an umbrella"},
-        gives={201: (ConversationOut, CONVERSATION)},
+        body=ConversationIn,
+        example={"assistant": "support", "title": "Return of an umbrella"},
+        responses={201: (ConversationOut, CONVERSATION)},
         conflicts={"conflict": ID_TAKEN},
         tag=TAG,
         is_idempotent=True,
@@ -115,16 +115,16 @@ class Conversations(TenantView):
 class OneConversation(ConversationView):
     """One conversation."""
 
-    @operation("Read a conversation", of=["thread"], gives={200: (ConversationOut, CONVERSATION)}, tag=TAG)
+    @operation("Read a conversation", path=["thread"], responses={200: (ConversationOut, CONVERSATION)}, tag=TAG)
     def get(self, request: Request, thread: uuid.UUID) -> Response:
         return Response(ConversationOut(self.conversation(thread)).data)
 
     @operation(
         "Rename or archive a conversation",
-        of=["thread"],
-        takes=ConversationChange,
-        given={"title": "Umbrella", "is_archived": True},
-        gives={200: (ConversationOut, {**CONVERSATION, "title": "Umbrella", "is_archived": True})},
+        path=["thread"],
+        body=ConversationChange,
+        example={"title": "Umbrella", "is_archived": True},
+        responses={200: (ConversationOut, {**CONVERSATION, "title": "Umbrella", "is_archived": True})},
         tag=TAG,
     )
     def patch(self, request: Request, thread: uuid.UUID) -> Response:
@@ -146,8 +146,8 @@ class OneConversation(ConversationView):
 
     @operation(
         "Delete a conversation",
-        of=["thread"],
-        gives={204: (None, None)},
+        path=["thread"],
+        responses={204: (None, None)},
         conflicts={"thread_busy": BUSY},
         tag=TAG,
         description="With all of its messages. Refused while it is being answered.",
@@ -167,9 +167,9 @@ class Export(ConversationView):
 
     @operation(
         "Export a conversation",
-        of=["thread"],
+        path=["thread"],
         query=ExportQuery,
-        gives={
+        responses={
             (200, "application/json"): (OpenApiTypes.OBJECT, {**CONVERSATION, "messages": []}),
             (200, "text/markdown"): (OpenApiTypes.STR, "# Return of an umbrella"),
         },
@@ -193,9 +193,9 @@ class Messages(ConversationView):
 
     @operation(
         "List the messages of a conversation",
-        of=["thread"],
+        path=["thread"],
         query=PageQuery,
-        gives={200: (MessagePage, {"results": [MESSAGE], "next": None})},
+        responses={200: (MessagePage, {"results": [MESSAGE], "next": None})},
         tag=TAG,
         description="The oldest first. `next` is the cursor of the next page, null on the last.",
     )
@@ -218,10 +218,10 @@ class MessageFeedback(TenantView):
 
     @operation(
         "Rate an answer",
-        of=["thread", "message_id"],
-        takes=FeedbackIn,
-        given={"rating": 1, "comment": "Just what I needed."},
-        gives={200: (FeedbackOut, {"rating": 1, "comment": "Just what I needed."})},
+        path=["thread", "message_id"],
+        body=FeedbackIn,
+        example={"rating": 1, "comment": "Just what I needed."},
+        responses={200: (FeedbackOut, {"rating": 1, "comment": "Just what I needed."})},
         tag=TAG,
     )
     def put(self, request: Request, thread: uuid.UUID, message_id: str) -> Response:
@@ -231,7 +231,7 @@ class MessageFeedback(TenantView):
             raise not_found()
         return Response(FeedbackOut(kept).data)
 
-    @operation("Take a rating back", of=["thread", "message_id"], gives={204: (None, None)}, tag=TAG)
+    @operation("Take a rating back", path=["thread", "message_id"], responses={204: (None, None)}, tag=TAG)
     def delete(self, request: Request, thread: uuid.UUID, message_id: str) -> Response:
         if not withdraw_feedback(member=self.member, conversation_id=thread, message_id=message_id):
             raise not_found()

@@ -1,4 +1,4 @@
-"""Mints tokens for a tenant's own end users. Called by the tenant's backend, not by browsers."""
+"""Issues tokens for a tenant's own end users, to the tenant's backend."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from assistant.services.tenancy.end_users import (
     sign_token,
 )
 
-MAX_CONTEXT = 8 * 1024
+MAX_CONTEXT = 8 * 1024  # bytes
 
 
 class EndUserContext(JsonObject):
-    """What tools know about an end user."""
+    """Data on an end user for tools: a JSON object of at most `MAX_CONTEXT` bytes."""
 
     def to_internal_value(self, data: Any) -> dict[Any, Any]:
         if isinstance(data, dict) and len(json.dumps(data)) > MAX_CONTEXT:
@@ -77,15 +77,15 @@ class EndUserTokens(TenantView):
         """Store what the token is made of, without its signature: the token itself is a secret."""
         return {**body, "token": read_token(body["token"])}
 
-    def from_kept(self, kept: Any) -> Any:
-        return {**kept, "token": sign_token(kept["token"])}
+    def stored_to_body(self, stored: Any) -> Any:
+        return {**stored, "token": sign_token(stored["token"])}
 
     @operation(
         "Mint a token for an end user",
-        of=["assistant"],
-        takes=TokenIn,
-        given=GIVEN,
-        gives={201: (TokenOut, MINTED)},
+        path=["assistant"],
+        body=TokenIn,
+        example=GIVEN,
+        responses={201: (TokenOut, MINTED)},
         tag="end users",
         is_idempotent=True,
         description="For your backend: a token with which a page of yours talks to the assistant as this end user. "

@@ -1,4 +1,4 @@
-"""Turns exceptions of a request into the API's one shape of error: `code`, `message`, `fields`."""
+"""Turns exceptions into the API's error body: `code`, `message`, `fields`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistant.services.tenancy.authentication import AccessDenied
 
 logger = logging.getLogger(__name__)
 
-# By the code of the refusal of a run.
+# The status for each code of a refused run.
 STATUS_OF_REFUSAL = {
     "invalid_input": 400,
     "thread_not_found": 404,
@@ -52,7 +52,7 @@ def refusal_of(exc: Exception) -> HttpRefusal:
 
 
 def answer_error(exc: Exception, context: dict[str, Any]) -> Response:
-    """Answer an exception: the handler that Django REST framework calls."""
+    """Return the response to an exception. Django REST framework calls this."""
     refusal = refusal_of(exc)
     return Response(refusal.body, status=refusal.status, headers=refusal.headers)
 

@@ -1,4 +1,4 @@
-"""Reads a run's events for an HTTP request: takes a connection slot, and stops when the caller loses access."""
+"""Reads a run's events for an HTTP request, in a connection slot, until the caller loses access."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assistant.services.runs.follow_run import run_entries
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 
-# A reader that has lost access is noticed this often while the run has no events.
+# While the run has no events, a reader's access is checked this often.
 IDLE_SECONDS = 1.0
 
 
 @asynccontextmanager
 async def stream_slot(member: Member) -> AsyncIterator[None]:
-    """Hold a connection slot for one stream, as each websocket does, to the end of the block or of the stack it is in.
+    """Hold one of the member's connection slots, which websockets use too, for the block.
 
     Raises:
         HttpRefusal: 429, too many connections are open.
@@ -34,7 +34,7 @@ async def stream_slot(member: Member) -> AsyncIterator[None]:
 
 
 class RunReader:
-    """A caller who reads a run; `has_access` becomes false if they lose the right to while they read."""
+    """Reads a run for a caller; `has_access` becomes false when the caller loses access."""
 
     def __init__(self, caller: Caller) -> None:
         self.has_access = True
@@ -46,8 +46,8 @@ class RunReader:
     async def entries(self, key: RunKey, after: int = 0, *, repaints: bool = False) -> AsyncGenerator[Entry | None]:
         """Yield the run's events after number `after`, and None after each second without one.
 
-        Closing the generator ends only this reading, not the run. `repaints`: yield a fresh snapshot in the place of
-        events that are no longer kept, as `run_entries` says.
+        Closing the generator does not affect the run. `repaints`: yield a snapshot in place of events that are no
+        longer stored, as `run_entries` does.
         """
         member = self._caller.member if repaints else None
         entries = run_entries(key=key, after=after, idle_seconds=IDLE_SECONDS, member=member)

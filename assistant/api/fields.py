@@ -1,4 +1,4 @@
-"""Serializer fields that accept their own JSON type alone: "5" is not a number, and 5 is not a string."""
+"""Serializer fields that accept only their own JSON type: "5" is not a number, and 5 is not a string."""
 
 from __future__ import annotations
 

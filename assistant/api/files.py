@@ -1,4 +1,4 @@
-"""Serves the files that tools returned to the member or end user in whose conversation they did."""
+"""Serves files returned by tools to the member or end user of the conversation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistant.services.tenancy.end_users import is_origin_allowed
 from assistant.services.tenancy.scopes import REST
 from assistant.services.toolcalls.files import file_response, find_file
 
-# End users read the files of their conversations from pages of an origin that the tenant allows.
+# End users fetch files from pages on an origin that the tenant allows.
 FILES = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN})
 
 

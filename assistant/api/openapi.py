@@ -103,7 +103,7 @@ class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 
 
 def path_parameter(name: str) -> OpenApiParameter:
-    """Return the description of a parameter in the address."""
+    """Return the description of a parameter in the URL's path."""
     description, value = _PATH[name]
     kind: Any = {"type": "string", "format": "uuid"} if name == "thread" else str
     return OpenApiParameter(
@@ -116,7 +116,7 @@ def _error(code: str, message: str, **options: Any) -> OpenApiExample:
 
 
 class _WithScope(AutoSchema):
-    """Adds an example of a 403 that names the scope needed."""
+    """Adds an example of a 403 that names the required scope."""
 
     def get_examples(self) -> list[OpenApiExample]:
         sentence = f"This key has no {self.view.rule_of(self.method)} scope."  # type: ignore[attr-defined]
@@ -127,50 +127,51 @@ class _WithScope(AutoSchema):
 def operation(
     summary: str,
     *,
-    of: Sequence[str] = (),
-    takes: Any = None,
-    given: Any = None,
+    path: Sequence[str] = (),
+    body: Any = None,
+    example: Any = None,
     query: Any = None,
-    gives: Mapping[Any, tuple[Any, Any]],
+    responses: Mapping[Any, tuple[Any, Any]],
     conflicts: Mapping[str, str] | None = None,
     tag: str,
     is_idempotent: bool = False,
     description: str = "",
 ) -> Callable[[F], F]:
-    """Describe one operation.
+    """Describe one operation in the OpenAPI schema.
 
     Args:
-        of: the parameters in its address, after the tenant's.
-        takes: the serializer of its body; `given` is an example.
-        query: the serializer of its query string.
-        gives: the serializer of its response and an example, by status or by status and media type. None: no body.
-        conflicts: the codes of its 409 responses, each with a message; those of an `Idempotency-Key` are added.
+        path: the parameters in the URL's path, after the tenant.
+        body: the serializer of the request body; `example` is an example of it.
+        query: the serializer of the query string.
+        responses: the serializer and an example of each response, by status or by status and media type. None: no body.
+        conflicts: the codes of 409 responses, each with a message; the code for `Idempotency-Key` is added.
+        is_idempotent: the operation accepts an `Idempotency-Key`.
     """
-    responses: dict[int | tuple[int, str], Any] = {
-        status: OpenApiResponse(shape, examples=[] if shape is None else [OpenApiExample("answer", value=example)])
-        for status, (shape, example) in gives.items()
+    documented: dict[int | tuple[int, str], Any] = {
+        status: OpenApiResponse(shape, examples=[] if shape is None else [OpenApiExample("answer", value=sample)])
+        for status, (shape, sample) in responses.items()
     }
     conflicts = {**(conflicts or {}), **(KEY_REUSED if is_idempotent else {})}
-    errors = {status: [_error(*ERRORS[status])] for status in (400, 401, 404, 429, *((413, 415) if takes else ()))}
+    errors = {status: [_error(*ERRORS[status])] for status in (400, 401, 404, 429, *((413, 415) if body else ()))}
     # Its example comes from `_WithScope`.
     errors[403] = []
     if conflicts:
         errors[409] = [_error(*conflict) for conflict in conflicts.items()]
     for status, examples in sorted(errors.items()):
-        responses[status] = OpenApiResponse(Error, examples=examples)
+        documented[status] = OpenApiResponse(Error, examples=examples)
     described: Callable[[F], F] = extend_schema(
         operation_id=summary.lower().replace(" ", "_").replace("'", ""),
         summary=summary,
         description=description or f"{summary}.",
         tags=[tag],
-        request={"application/json": takes} if takes else None,
-        responses=responses,
+        request={"application/json": body} if body else None,
+        responses=documented,
         parameters=[
-            *(path_parameter(name) for name in ("tenant", *of)),
+            *(path_parameter(name) for name in ("tenant", *path)),
             *([query] if query else []),
             *([IDEMPOTENCY_KEY] if is_idempotent else []),
         ],
-        examples=[OpenApiExample("request", value=given, request_only=True)] if given is not None else None,
+        examples=[OpenApiExample("request", value=example, request_only=True)] if example is not None else None,
     )
 
     def with_schema(view: F) -> F:

@@ -19,7 +19,7 @@ from drf_spectacular.settings import patched_settings
 
 from assistant.api.authentication import HttpRefusal, not_found
 
-# Apart from the settings, which a host project uses for its own schema.
+# Not in Django's settings, where a host project configures its own schema.
 SETTINGS: dict[str, Any] = {
     "TITLE": "Tenant Assistant",
     "DESCRIPTION": "Assistants, conversations and runs of one tenant, for one of its members.",
@@ -45,13 +45,13 @@ ASSETS = {
     "swagger-ui-bundle.js": "text/javascript",
     "favicon-32x32.png": "image/png",
 }
-# The settings are patched for the whole process while the schema is generated.
-_making = Lock()
+# drf-spectacular's settings are patched for the whole process while the schema is generated.
+_generation_lock = Lock()
 
 
 def api_document() -> dict[str, Any]:
-    """The OpenAPI schema."""
-    with _making:
+    """Return the OpenAPI schema."""
+    with _generation_lock:
         return _document()
 
 
@@ -64,7 +64,7 @@ def _document() -> dict[str, Any]:
 
 @require_safe
 def schema(request: HttpRequest) -> HttpResponse:
-    """Serve the OpenAPI schema as JSON, to everybody: it says nothing about tenants."""
+    """Serve the OpenAPI schema as JSON. It needs no sign-in, because it contains nothing of tenants."""
     return JsonResponse(
         api_document(), content_type="application/vnd.oai.openapi+json", json_dumps_params={"indent": 2}
     )

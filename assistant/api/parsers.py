@@ -13,7 +13,7 @@ from rest_framework.parsers import BaseParser
 from assistant.api.authentication import HttpRefusal
 from assistant.services.text import JSONOutOfBounds, read_json
 
-MAX_BODY = 256 * 1024
+MAX_BODY = 256 * 1024  # bytes
 
 
 def object_of(request: HttpRequest) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def check_texts(value: Any) -> None:
-    """Raise `HttpRefusal` if any string in a JSON value has a NUL or a lone surrogate, which databases refuse."""
+    """Raise `HttpRefusal` if a string in a JSON value has a NUL or a lone surrogate, which databases cannot store."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -84,7 +84,7 @@ class StrictJSONParser(BaseParser):
 
 
 class OneFormat(BaseContentNegotiation):
-    """Answers in JSON, whatever the Accept header says."""
+    """Always answers in JSON and ignores the Accept header."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
         """Return the JSON parser for a JSON body, None for any other type."""

@@ -1,8 +1,8 @@
 """Closes what a request has opened when the request ends.
 
 If a client disconnects while a response passes through the middleware, Django cancels the request and drops the
-response without closing it. Its generator would stay open until the garbage collector runs, which is late from Django
-6.1 on: there the cancelled frames refer to each other.
+response without closing it. Its generator would stay open until the garbage collector runs. From Django 6.1 on that is
+late, because the cancelled frames refer to each other.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _stack: ContextVar[AsyncExitStack | None] = ContextVar("request_end_callbacks", 
 
 
 def at_request_end(close: Callable[[], Awaitable[object]]) -> None:
-    """Call `close` when the current request ends; it must allow being called for something closed already.
+    """Call `close` when the current request ends. `close` must do nothing if it was called before.
 
-    Does nothing outside an application made by `with_request_end`, such as under WSGI.
+    Does nothing outside an application wrapped by `with_request_end`, such as under WSGI.
     """
     stack = _stack.get()
     if stack is not None:
@@ -26,7 +26,7 @@ def at_request_end(close: Callable[[], Awaitable[object]]) -> None:
 
 
 def with_request_end(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-    """Wrap an ASGI application so that the callbacks of `at_request_end` run after each request, the last one first."""
+    """Wrap an ASGI application so that the callbacks of `at_request_end` run after each request, in reverse order."""
 
     async def answer(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
         async with AsyncExitStack() as stack:

@@ -31,7 +31,7 @@ from assistant.services.runs.run_input import RunInput, parse_input, parse_run_i
 from assistant.services.runs.thread_snapshot import find_run, run_ending
 
 TAG = "streams"
-# After so many seconds without an event a comment is sent, so that proxies do not close the stream.
+# A comment is sent after this long without an event, so that proxies do not close the stream.
 KEEP_ALIVE_SECONDS = 15
 RESTARTING = ": The server restarts: resume after the last event.\n\n"
 RUN_INPUT = {
@@ -46,7 +46,7 @@ RUN_INPUT = {
 }
 RUN_AGENT_INPUT = {
     "type": "object",
-    "description": "AG-UI's `RunAgentInput`, as far as the server takes it in; its specification has the rest.",
+    "description": "The fields of AG-UI's `RunAgentInput` that the server uses; AG-UI's specification has the rest.",
     "properties": {
         "threadId": {"type": "string", "format": "uuid"},
         "runId": {"type": "string", "pattern": "^[!-~]{1,128}$"},
@@ -101,10 +101,10 @@ class StartRun(EventStream):
     @extend_schema(parameters=[LAST_EVENT_ID])
     @operation(
         "Start a run and stream its events",
-        of=["assistant"],
-        takes=RUN_AGENT_INPUT,
-        given=RUN_INPUT,
-        gives=STREAM,
+        path=["assistant"],
+        body=RUN_AGENT_INPUT,
+        example=RUN_INPUT,
+        responses=STREAM,
         tag=TAG,
         is_idempotent=True,
         description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
@@ -123,7 +123,7 @@ class StartRun(EventStream):
             answer = self.stream(request, key, after, slot, is_earlier=not given.protocol_version)
         if is_again:
             answer[REPLAYED] = "true"
-        await _wait_where_nothing_streams(request, answer)
+        await _collect_under_wsgi(request, answer)
         return answer
 
     async def _begin(self, request: Request, assistant: str, body: dict[str, Any]) -> tuple[RunInput, RunKey, bool]:
@@ -148,9 +148,9 @@ class RunEvents(EventStream):
     @extend_schema(parameters=[LAST_EVENT_ID])
     @operation(
         "Resume the events of a run",
-        of=["run_id"],
+        path=["run_id"],
         query=EventsQuery,
-        gives={**STREAM, 204: (None, None)},
+        responses={**STREAM, 204: (None, None)},
         tag=TAG,
         description="The events after `Last-Event-ID`; without it, from the start. If some of them are no longer kept, "
         "a snapshot: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. 204 if none will follow, so that an "
@@ -167,7 +167,7 @@ class RunEvents(EventStream):
         async with AsyncExitStack() as slot:
             await slot.enter_async_context(stream_slot(self.member))
             answer = self.stream(request, key, after, slot, is_earlier=not version)
-        await _wait_where_nothing_streams(request, answer)
+        await _collect_under_wsgi(request, answer)
         return answer
 
 
@@ -209,8 +209,8 @@ def _as_events(events: AsyncIterator[str]) -> StreamingHttpResponse:
     return answer
 
 
-async def _wait_where_nothing_streams(request: Request, answer: StreamingHttpResponse) -> None:
-    """Under WSGI, collect the whole stream first: the event loop, and the run in it, ends with the view."""
+async def _collect_under_wsgi(request: Request, answer: StreamingHttpResponse) -> None:
+    """Under WSGI, collect the whole stream first: the event loop with the run ends when the view returns."""
     if isinstance(request._request, WSGIRequest):
         answer.streaming_content = [part async for part in answer]
 

@@ -1,4 +1,4 @@
-"""Runs without a stream: start, read and cancel them, and decide on their calls that need approval."""
+"""Runs without a stream: start, read and cancel them, and decide on calls that need approval."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class RunningView(AsyncTenantView):
     """A view that starts runs."""
 
     async def answer(self, request: Request, key: RunKey, *, wait: bool) -> Response:
-        """Return the run's outcome: when it has ended if `wait`, otherwise as it is now.
+        """Return the run's outcome: once it has ended if `wait`, otherwise as it is now.
 
         Raises:
-            HttpRefusal: 401, the caller lost access while they waited.
+            HttpRefusal: 401, the caller lost access while waiting.
         """
         if wait:
             reader = RunReader(self.caller)
@@ -57,7 +57,7 @@ class RunningView(AsyncTenantView):
         return self.new_run_id(request)
 
     def new_run_id(self, request: Request) -> str:
-        """Return an id for the run; the same `Idempotency-Key` gives the same id, so that a repeat joins the run."""
+        """Return an id for the run. A repeat with the same `Idempotency-Key` gets the same id, and so joins the run."""
         key = request.headers.get("Idempotency-Key")
         if key is None:
             return str(uuid.uuid4())
@@ -98,10 +98,10 @@ class ConversationRuns(RunningView):
 
     @operation(
         "Start a run and get its answer",
-        of=["thread"],
-        takes=RunIn,
-        given={"message": "How long may I return an umbrella?"},
-        gives={201: (RunOut, RUN), 202: (RunOut, {**RUN, "status": "running", "text": "", "ended_at": None})},
+        path=["thread"],
+        body=RunIn,
+        example={"message": "How long may I return an umbrella?"},
+        responses={201: (RunOut, RUN), 202: (RunOut, {**RUN, "status": "running", "text": "", "ended_at": None})},
         conflicts={"thread_busy": BUSY},
         tag=TAG,
         is_idempotent=True,
@@ -129,7 +129,7 @@ class ConversationRuns(RunningView):
 class OneRun(TenantView):
     """A run's state."""
 
-    @operation("Read a run", of=["run_id"], gives={200: (RunOut, RUN)}, tag=TAG)
+    @operation("Read a run", path=["run_id"], responses={200: (RunOut, RUN)}, tag=TAG)
     def get(self, request: Request, run_id: str) -> Response:
         return Response(RunOut(run_outcome(member=self.member, key=own_run(self.member, run_id, to_read=True))).data)
 
@@ -139,8 +139,8 @@ class CancelRun(AsyncTenantView):
 
     @operation(
         "Cancel a run",
-        of=["run_id"],
-        gives={202: (None, None)},
+        path=["run_id"],
+        responses={202: (None, None)},
         tag=TAG,
         is_idempotent=True,
         description="Asks the server to stop it; a run that has ended stays as it is.",
@@ -157,7 +157,7 @@ class Approvals(TenantView):
 
     @operation(
         "List the calls that wait for an answer",
-        gives={200: (ApprovalOut(many=True), [APPROVAL])},
+        responses={200: (ApprovalOut(many=True), [APPROVAL])},
         tag=TAG,
     )
     def get(self, request: Request) -> Response:
@@ -169,10 +169,10 @@ class RunApprovals(RunningView):
 
     @operation(
         "Answer the calls that wait in a run",
-        of=["run_id"],
-        takes=DecisionsIn,
-        given={"decisions": [{"call_id": "call_1", "approved": True}]},
-        gives={201: (RunOut, {**RUN, "id": "run-2"}), 202: (RunOut, {**RUN, "id": "run-2", "status": "running"})},
+        path=["run_id"],
+        body=DecisionsIn,
+        example={"decisions": [{"call_id": "call_1", "approved": True}]},
+        responses={201: (RunOut, {**RUN, "id": "run-2"}), 202: (RunOut, {**RUN, "id": "run-2", "status": "running"})},
         conflicts={"thread_busy": BUSY, "conflict": NO_CALL},
         tag=TAG,
         is_idempotent=True,
@@ -187,7 +187,7 @@ class RunApprovals(RunningView):
         new_run_id = self.new_run_id(request)
         begun = await in_database(find_run, member=self.member, run_id=new_run_id)
         if begun is not None:
-            # The same request came before, and its client disconnected: the calls are decided already.
+            # A repeated request whose first client disconnected: the calls are decided already.
             return await self.answer(request, begun, wait=given["wait"])
         waiting = await in_database(pending_of_member, member=self.member, run_id=key.run_id)
         if {one["call_id"] for one in given["decisions"]} != {call.call_id for call in waiting}:

@@ -135,7 +135,7 @@ class ApprovalOut(ApiSerializer):
 
 
 class StrictSerializer(ApiSerializer):
-    """A body without unknown fields, for requests where ignoring one could do what the caller did not mean."""
+    """Rejects unknown fields, for requests where ignoring one could do something that the caller did not intend."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := set(data) - set(self.fields)):

@@ -38,10 +38,10 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
     path("schema/", openapi_pages.schema, name="api-schema"),
     path("docs/", openapi_pages.pages, name="api-docs"),
-    # Without the slash, because people type these two.
+    # Also without the slash, because people type these two.
     path("schema", openapi_pages.schema),
     path("docs", openapi_pages.pages),
     path("docs/<str:name>", openapi_pages.asset, name="api-docs-asset"),
-    # Also without a slash at the end: Django would answer a POST there with a redirect, or a traceback with DEBUG.
+    # Everything else, so that Django does not redirect URLs without a final slash, which fails for a POST.
     re_path(r"^[\s\S]*\Z", openapi_pages.nothing_here),
 ]

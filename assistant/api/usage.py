@@ -1,4 +1,4 @@
-"""How many runs and tokens were used."""
+"""The number of runs and tokens used."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LINE = {
 
 
 class UsageView(TenantView):
-    """Tokens and runs, by day, model or assistant."""
+    """Runs and tokens, by day, model or assistant."""
 
     @operation(
         "Read the usage",
         query=UsageQuery,
-        gives={200: (UsageOut, {"since": "2026-11-01", "until": "2026-11-21", "results": [LINE]})},
+        responses={200: (UsageOut, {"since": "2026-11-01", "until": "2026-11-21", "results": [LINE]})},
         tag="usage",
         description="The caller's own or, for its admins, the whole tenant's, by days of the tenant's time zone.",
     )

@@ -1,1 +1,1 @@
-"""ASGI middleware: access log, limits of hosts and bodies, lifespan."""
+"""ASGI middleware: access log, checks of hosts and body sizes, lifespan."""

@@ -1,6 +1,6 @@
-"""Gives every request an id, which is logged and sent back, and logs one line for every response.
+"""Gives every request an id, which is logged and returned in a header, and logs one line for every response.
 
-The line has the path without the query string, and neither the address nor the name of the caller.
+The line has the path without the query string, and neither the IP address nor the name of the caller.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 HEADER = b"x-request-id"
 # Ids that a proxy or client may send; other ids are replaced, so that they cannot forge log lines or headers.
 _VALID_ID = re.compile(rb"[A-Za-z0-9._:-]{8,64}")
-# Requested every few seconds by monitoring, and only logged at DEBUG.
+# Monitoring requests these every few seconds, so they are logged at DEBUG only.
 _PROBE_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 # The ASGI messages that start a response, with its headers.
 _RESPONSE_STARTS = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
@@ -56,7 +56,7 @@ class _Exchange:
     def __init__(self, scope: Mapping[str, Any], send: Send) -> None:
         self.request = Request(_given_id(scope) or uuid.uuid4().hex)
         self._method = scope.get("method", "WEBSOCKET")
-        # Quoted, so that a path cannot forge lines in the log.
+        # Quoted, so that a path cannot forge log lines.
         self._path = quote(scope["path"], errors="replace")
         self._send = send
         self._began = time.perf_counter()
@@ -80,7 +80,7 @@ class _Exchange:
 
     def log(self) -> None:
         level = logging.DEBUG if self._path in _PROBE_PATHS else logging.INFO
-        # 499, as nginx has it: the client disconnected before there was a response.
+        # 499, as in nginx: the client disconnected before there was a response.
         status, seconds = self._status or 499, time.perf_counter() - self._began
         metrics.count_response(self._method, status)
         if logger.isEnabledFor(level):
@@ -94,6 +94,6 @@ class _Exchange:
 
 
 def _given_id(scope: Mapping[str, Any]) -> str:
-    """Return the id that a proxy or client sent, empty if it sent none that is valid."""
+    """Return the id that a proxy or client sent, or an empty string if there is no valid one."""
     found = next((value for name, value in scope["headers"] if name.lower() == HEADER), b"")
     return found.decode() if _VALID_ID.fullmatch(found) else ""

@@ -1,6 +1,6 @@
-"""Refuses unknown hosts and too large bodies at the API's addresses, with the API's errors.
+"""Rejects unknown hosts and too large bodies at the API's URLs, with the API's errors.
 
-Django itself would store a whole body first, and answer an unknown host with an HTML page.
+Django itself would read the whole body first, and answer an unknown host with an HTML page.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
 
-# The prefixes of the two APIs with JSON bodies. Other pages of the site have limits of their own. `API` comes first,
-# because its addresses hold "v1/" too.
+# The prefixes of the two APIs with JSON bodies. Other pages of the site have their own limits. `API` comes first,
+# because its URLs contain "v1/" too.
 API, OPENAI = "api/", "v1/"
-# More than MAX_BODY, so that the view can answer a body that is only a little too long.
+# More than MAX_BODY, so that the view itself can answer a body that is only slightly too large.
 MAX_BUFFERED_BYTES = 2 * MAX_BODY
-# How long the rest of a refused body is read.
+# How long the rest of a rejected body is read.
 DRAIN_SECONDS = 2.0
 TOO_LARGE = HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
 WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here.")
@@ -53,7 +53,7 @@ def with_known_hosts(application: Application) -> Application:
 
 
 def _has_unknown_host(scope: Mapping[str, Any]) -> bool:
-    """Return whether Django refuses the host, which it reads from the header that the settings name."""
+    """Return whether Django rejects the host, read from the header that the settings name."""
     try:
         ASGIRequest(scope, BytesIO()).get_host()
     except DisallowedHost:
@@ -62,7 +62,7 @@ def _has_unknown_host(scope: Mapping[str, Any]) -> bool:
 
 
 def with_bounded_bodies(application: Application) -> Application:
-    """Wrap an ASGI application so that its API answers 413 to bodies that are too long, declared so or not."""
+    """Wrap an ASGI application so that its API answers 413 to too large bodies, whatever their Content-Length."""
 
     async def bounded(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -101,7 +101,7 @@ def _declared_length(scope: Mapping[str, Any]) -> int:
 
 
 def _api_of(scope: Mapping[str, Any]) -> str:
-    """Return which API an address belongs to, wherever the project has mounted it; empty for all others."""
+    """Return the API that a URL belongs to, wherever the project has mounted it; empty for other URLs."""
     path = scope["path"].removeprefix(scope.get("root_path", ""))
     try:
         match = resolve(path)
@@ -113,7 +113,7 @@ def _api_of(scope: Mapping[str, Any]) -> str:
 
 
 async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send, receive: Receive | None = None) -> None:
-    """Send a refusal, and read what is left of the body from `receive` for a moment before the connection is closed."""
+    """Send an error. With `receive`, read the rest of the body for up to `DRAIN_SECONDS` before closing."""
     body = refusal.body
     if _api_of(scope) == OPENAI:
         body = error_body(str(refusal), kind="invalid_request_error", code=refusal.code)
@@ -126,7 +126,7 @@ async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send, re
 
 
 async def _drain(receive: Receive) -> None:
-    """Drop the rest of a body: closing a connection with unread data would reset it, and the client lose the answer."""
+    """Read and drop the rest of a body: closing with unread data would reset the connection and lose the answer."""
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
             while (await receive()).get("more_body"):

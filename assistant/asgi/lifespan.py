@@ -1,4 +1,4 @@
-"""Handles ASGI's lifespan: starts background work with the server, and lets runs finish when it stops."""
+"""Handles ASGI's lifespan: starts background tasks with the server, and lets runs finish when it stops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ async def lifespan(
     receive: Callable[[], Awaitable[Mapping[str, Any]]],
     send: Callable[[Mapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Serve one lifespan. Servers without one (daphne) start the background work with the first run or websocket."""
+    """Serve one lifespan. Under servers without one (daphne), the first run or websocket starts the tasks."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

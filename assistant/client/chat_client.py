@@ -13,7 +13,7 @@ from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_id_of
-from assistant.core.conversation.summary import HEADING, summarise
+from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
 from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
@@ -23,6 +23,7 @@ from assistant.core.turn.plan import Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
+from assistant.core.values.untrusted import HEADING
 from assistant.toolkit import Registry, Tool, UnknownTool
 from assistant.toolkit.lazy_module import LazyModule
 

@@ -64,7 +64,7 @@ _CLIENT_FRAMES: dict[str, tuple[str, Schema]] = {
 
 
 def event_schemas() -> dict[str, Schema]:
-    """The JSON Schema of every event, by its type, and of what these are made of, by name."""
+    """Return the JSON Schema of every event by its type, and of the parts of events by their names."""
     kinds = {kind.__name__: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
     _, parts = msgspec.json.schema_components(get_args(AnyEvent), ref_template=_REF + "{name}")
     schemas: dict[str, Schema] = {}
@@ -138,7 +138,7 @@ def _input_schemas() -> dict[str, Schema]:
 
 
 def _on_the_wire(schema: Any) -> Any:
-    """Change the schema to what is sent: optional fields are left out, never null."""
+    """Change a schema to match what is sent: optional fields are left out, never null."""
     if isinstance(schema, list):
         return [_on_the_wire(item) for item in schema if item != {"type": "null"}]
     if not isinstance(schema, dict):
@@ -147,7 +147,7 @@ def _on_the_wire(schema: Any) -> Any:
 
 
 def _without_discriminators(schema: Any) -> Any:
-    """Drop OpenAPI's `discriminator` objects; in AsyncAPI it is a string."""
+    """Drop OpenAPI's `discriminator` objects: AsyncAPI expects a string there."""
     if isinstance(schema, list):
         return [_without_discriminators(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Renders the documents of `docs/` as HTML, once for each change of a file."""
+"""Renders the documents of `docs/` as HTML. A document is rendered again only when its file changes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A rendered document; its `html` is as trusted as the code that it is shipped with."""
+    """A rendered document. Its `html` is trusted, because it is shipped with the code."""
 
     slug: str
     title: str
@@ -133,7 +133,7 @@ def _slug(target: str) -> str:
 
 
 def _prepare(state: StateCore) -> None:
-    """Give headings anchors, and point links and images to the site's pages."""
+    """Give headings anchors, and make links and images point to the site's pages."""
     for number, token in enumerate(state.tokens):
         if token.type == "heading_open":
             inline = state.tokens[number + 1]
@@ -144,12 +144,12 @@ def _prepare(state: StateCore) -> None:
         for child in token.children or ():
             for name in {"href", "src"} & child.attrs.keys():
                 address = _address(str(child.attrs.pop(name)))
-                # The text of a link to a file without a page, such as the licence, stays without the link.
+                # A link to a file without a page, such as the licence, becomes plain text.
                 child.attrs |= {name: address} if address else {}
 
 
 def _name_columns(state: StateCore) -> None:
-    """Give cells the names of their columns if there are three or more: small screens show cells below each other."""
+    """Give cells their column's name if there are three or more columns: small screens show cells below each other."""
     columns: list[str] = []
     cell = 0
     for number, token in enumerate(state.tokens):

@@ -12,13 +12,13 @@ MAX_QUERY = 200
 MAX_HITS = 20
 # Characters before and after the word that an excerpt shows.
 EXCERPT_CHARACTERS = 60, 160
-# A word in a heading counts as many in the text.
+# A match in a heading counts as much as this many in the text.
 TITLE_WEIGHT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A passage with all words of a query. `excerpt` is a part of its text, in pieces that match a word or do not."""
+    """A passage that has all words of a query. `excerpt`: pieces of its text, each with whether it matches a word."""
 
     document: Document
     passage: Passage
@@ -48,7 +48,7 @@ def _scored(words: list[str]) -> Iterator[tuple[Document, Passage, int]]:
 def _excerpt(passage: Passage, words: list[str]) -> tuple[tuple[str, bool], ...]:
     pattern = re.compile("|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)), re.IGNORECASE)
     lower = passage.text.lower()
-    # Around the rarest word of the query, which says most about what is searched for.
+    # Around the rarest word of the query, which is usually the most specific.
     rare = min((word for word in words if word in lower), key=lower.count, default="")
     start = max(0, lower.find(rare) - EXCERPT_CHARACTERS[0])
     end = min(len(passage.text), lower.find(rare) + EXCERPT_CHARACTERS[1])

@@ -1,4 +1,4 @@
-"""The pages at `/docs/`. They need no sign-in, because they say nothing about tenants."""
+"""The pages at `/docs/`. They need no sign-in, because they contain nothing of tenants."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from assistant.services.knowledge.full_text import search
+from assistant.services.knowledge.trust import trusts_documents
 from assistant.toolkit import Example, Param, ToolContext, tool
 
 
@@ -57,4 +58,6 @@ def search_docs(
         for hit in hits
     ]
     note = "Answer from these passages and name the source." if results else "No document says anything about this."
+    if results and not trusts_documents(tenant_id=context.tenant.pk):
+        context.mark_untrusted(*(one.source for one in results))
     return DocumentSearch(results, note)

@@ -12,7 +12,7 @@ from django.db.models import Max, QuerySet
 
 from assistant.library.time_parsing import datetimes_of, format_datetime, parse_time, parse_zone
 from assistant.models.reminders import Alarm
-from assistant.toolkit import Example, ExampleStep, Param, ToolContext, ToolError, tool
+from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
 
 # Upcoming alarms of one member.
 MAX_UPCOMING = 100
@@ -21,9 +21,13 @@ GRACE = timedelta(minutes=1)
 
 State = Literal["set", "cancelled", "past"]
 
-# Small models cannot add times, so the tool accepts "10:42 + 5 minutes" and "in 5 minutes".
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+_NUMBERS |= {"nine": 9, "ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty-five": 45, "sixty": 60}
+# Small models cannot add times, so the tool accepts "in 5 minutes" and "10:42 + 5 minutes".
 _OFFSET = re.compile(
-    r"(?:(?P<start>.*?)\s*\+|in)\s*(?P<amount>\d{1,5})\s*(?P<unit>m|h)(?:in|inutes?|ours?)?\.?", re.IGNORECASE
+    rf"(?:(?P<start>.*?)\s*\+|in)\s*(?P<amount>\d{{1,5}}|{'|'.join(_NUMBERS)})\s*"
+    r"(?P<unit>m|h)(?:in|ins|inutes?|ours?)?\.?",
+    re.IGNORECASE,
 )
 _NOW = {"", "now", "current_time", "current time"}
 
@@ -43,8 +47,7 @@ class AlarmRecord:
     examples=[
         Example(
             "set an alarm in 25 minutes",
-            {"at": "04:05 + 25 minutes"},
-            before=[ExampleStep("current_time", {}, '{"human":"Friday 3 February 1911, 04:05"}')],
+            {"at": "in 25 minutes"},
             result='{"alarm_id":90003,"human":"Friday 3 February 1911, 04:30","label":"","state":"set"}',
             answer="The alarm is set for 04:30.",
         ),
@@ -60,14 +63,14 @@ def set_alarm(
     at: Annotated[
         str,
         Param(
-            "Clock time, like 10:42 or 2026-11-21T10:42. For a wait, first ask current_time: 10:42 + 5 minutes.",
+            "Clock time, like 10:42 or 2026-11-21T10:42, or a wait, like in 5 minutes.",
             max_length=50,
         ),
     ],
     context: ToolContext,
     label: Annotated[str, Param("What it is for, in a few words.", max_length=200)] = "",
 ) -> AlarmRecord:
-    """Set an alarm at a clock time."""
+    """Set an alarm at a clock time, or after a wait."""
     now = datetime.now(UTC)
     alarm = _existing_alarm(context)
     if alarm is None:
@@ -153,6 +156,11 @@ def _due_at(at: str, context: ToolContext, now: datetime) -> datetime:
             moment = datetimes_of(today + timedelta(days=1), parsed.clock, zone)[0]
         elif offset is not None and moment > now + timedelta(hours=12):  # current_time was called before midnight
             moment = datetimes_of(today - timedelta(days=1), parsed.clock, zone)[0]
+        elif offset is not None and moment > now + GRACE:  # a model made the time up, or copied it from an example
+            raise ToolError(
+                f"It is now {format_datetime(now.astimezone(zone))}, not {offset['start']}. "
+                f"For a wait from now use: in {offset['amount']} {offset['unit'].lower()}."
+            )
     if offset is not None:
         moment = (moment.astimezone(UTC) + _offset(offset)).astimezone(zone)
     if moment <= now - GRACE:
@@ -161,7 +169,8 @@ def _due_at(at: str, context: ToolContext, now: datetime) -> datetime:
 
 
 def _offset(offset: re.Match[str]) -> timedelta:
-    return timedelta(minutes=int(offset["amount"]) * (60 if offset["unit"].lower() == "h" else 1))
+    amount = _NUMBERS.get(offset["amount"].lower()) or int(offset["amount"])
+    return timedelta(minutes=amount * (60 if offset["unit"].lower() == "h" else 1))
 
 
 def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:

@@ -1,4 +1,4 @@
-"""Finds the rows that a command's arguments name, or ends the command."""
+"""Finds the rows that a command's arguments name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def find_tenant(slug: str) -> Tenant:
 
 
 def find_user(username: str) -> Any:
-    """Return the user with that name, in the field that the user model has for it. Raises `CommandError`."""
+    """Return the user with that name, in the user model's USERNAME_FIELD. Raises `CommandError` if there is none."""
     user = memberships.find_user(username)
     if user is None:
         raise CommandError(f"There is no user {username!r}.")

@@ -71,7 +71,7 @@ You plan the day of the people at Acme Outdoor's front desk. You set and cancel 
 look at the weather in the mountains, and do sums. You cannot see customers or orders; for those, send people to the
 support assistant.
 
-Say times with the day and the zone. When somebody says "in ten minutes", ask the clock first and count from there.
+Say times with the day and the zone.
 """
 
 GLOBEX_SUPPORT = """\
@@ -175,7 +175,9 @@ def load_demo_tenants() -> list[SignIn]:
     made: dict[str, Tenant] = {}
     for plan in TENANTS:
         tenant, is_new = Tenant.objects.get_or_create(
-            slug=plan.slug, defaults={"name": plan.name, "timezone": plan.timezone}
+            # The documents are shipped with the demo.
+            slug=plan.slug,
+            defaults={"name": plan.name, "timezone": plan.timezone, "trusts_documents": True},
         )
         made[plan.slug] = tenant
         for username, role in plan.people:
@@ -217,7 +219,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]) -> None:
-    """Switch all tools on or to approval for the tenant, and some off for single assistants."""
+    """Switch every tool on or to "ask first" for the tenant, and some off for single assistants."""
     known = [tool.name for tool in catalogue.registry()]
     for name in known:
         policy = ToolSetting.Policy.ASK if name in plan.asking else ToolSetting.Policy.ON

@@ -11,9 +11,10 @@ from assistant.services.tenancy.row_scope import all_tenants
 
 
 class OperatorCommand(BaseCommand):
-    """A command that sees all tenants' rows, whichever project's `manage.py` runs it.
+    """A command that sees all tenants' rows, in any project's `manage.py`.
 
-    It refuses to run if row-level security hides rows: it would report an empty deployment, or do half the work.
+    It refuses to run if row-level security hides rows, because it would report an empty deployment or do half the work.
+    Commands that need no tenants' rows set `works_on_tenants` to False.
     """
 
     works_on_tenants = True

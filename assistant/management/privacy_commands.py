@@ -14,6 +14,7 @@ from assistant.services.tenancy import memberships
 
 
 def add_actor(parser: CommandParser) -> None:
+    """Add `--by`, the superuser that the audit trail names."""
     parser.add_argument(
         "--by", required=True, metavar="USERNAME", help="The superuser who runs it, for the audit trail."
     )

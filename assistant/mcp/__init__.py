@@ -1,1 +1,1 @@
-"""The MCP server. `assistant.mcp_client` connects to other servers."""
+"""The MCP server. The client of external servers is `assistant.mcp_client`."""

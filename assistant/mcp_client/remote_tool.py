@@ -54,4 +54,5 @@ def remote_tool(
         title=definition.title,
         destructive=definition.is_destructive,
         open_world=definition.is_open_world,
+        untrusted=True,
     )

@@ -20,7 +20,7 @@ class Provider(models.Model):
         Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="providers", help_text="Empty: for all."
     )
     name = models.CharField(max_length=100)
-    base_url = AddressField("base URL", max_length=500, help_text="Up to and with /v1.")
+    base_url = AddressField("base URL", max_length=500, help_text="Up to and including /v1.")
     api_key = EncryptedTextField("API key", blank=True)
     default_model = models.CharField(max_length=200)
     is_strict = models.BooleanField(
@@ -141,7 +141,7 @@ class PromptVersion(models.Model):
     number = models.PositiveIntegerField(editable=False)
     text = models.TextField()
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
-    note = models.CharField(max_length=200, blank=True, help_text="What this version changes, for your colleagues.")
+    note = models.CharField(max_length=200, blank=True, help_text="What this version changes.")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )

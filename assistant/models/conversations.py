@@ -20,6 +20,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     """Conversations are personal, so every query names the tenant and the user."""
 
     def visible_to(self, *, tenant_id: int, user_id: UserId) -> ConversationQuerySet:
+        """Return a member's own conversations, without those of stateless runs."""
         return self.filter(tenant_id=tenant_id, user_id=user_id, is_stateless=False)
 
 
@@ -32,6 +33,7 @@ class Conversation(models.Model):
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=200, blank=True)
     summary = models.TextField(blank=True, help_text="Sent to the model in place of the older messages.")
+    summary_sources = models.JSONField(default=list, blank=True, editable=False)
     summarised_to = models.PositiveIntegerField(default=0, editable=False)
     is_stateless = models.BooleanField(
         default=False,
@@ -76,6 +78,7 @@ class Message(models.Model):
     )
     tool_call_id = models.CharField(max_length=128, blank=True)
     is_partial = models.BooleanField(default=False, help_text="Cut off by a cancel, an error or a crash.")
+    sources = models.JSONField(default=list, blank=True, help_text="Where untrusted text in it came from.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

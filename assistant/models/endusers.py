@@ -16,7 +16,7 @@ _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
 def validate_origin(origin: str) -> None:
-    """Raise `ValidationError` unless `origin` is as browsers send it: scheme, host and any non-default port."""
+    """Raise `ValidationError` unless `origin` has the form that browsers send: scheme, host, any non-default port."""
     match = _ORIGIN.fullmatch(origin)
     if match is None or match[2] == _DEFAULT_PORTS[match[1]]:
         raise ValidationError(

@@ -1,4 +1,4 @@
-"""Isolation failures that were stopped, for the operator to investigate."""
+"""Incidents: tool results with another tenant's rows, for the operator to investigate."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ class Document(models.Model):
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MARKDOWN)
     text = models.TextField(blank=True, help_text="The searched text; pages of a PDF are separated by form feeds.")
-    filename = models.CharField(max_length=200, blank=True, editable=False, help_text="Of the file it was read from.")
+    filename = models.CharField(
+        max_length=200, blank=True, editable=False, help_text="The name of the file that the text was read from."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -35,7 +37,7 @@ class Passage(models.Model):
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="+")
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages")
     position = models.PositiveIntegerField(help_text="Counted from 1 within the document.")
-    title = models.CharField(max_length=200, help_text="The document's, so that it is searched with the passage.")
+    title = models.CharField(max_length=200, help_text="The document's title, so that it is searched with the passage.")
     heading = models.CharField(max_length=300, blank=True)
     page = models.PositiveIntegerField(null=True, blank=True)
     text = models.TextField()

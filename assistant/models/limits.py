@@ -71,7 +71,7 @@ class QuotaUse(models.Model):
     """What a tenant (if `user` is null) or a member used in its latest minute, day and month.
 
     Days and months are in UTC. Tokens and cost include the reservations of unfinished runs. Rows exist only where a
-    limit applies; a deleted one is recomputed from runs, usage and tool calls.
+    limit applies; one that was deleted is recomputed from runs, usage and tool calls.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="quota_uses")

@@ -54,13 +54,13 @@ class McpServer(Credentials):
         max_length=10,
         choices=CredentialOwner.choices,
         default=CredentialOwner.TENANT,
-        help_text="Who it is asked as.",
+        help_text="Whose credentials are sent to the server.",
     )
     oauth_issuer = AddressField(
         "OAuth issuer",
         max_length=500,
         blank=True,
-        help_text="The authorization server that the OAuth client belongs to; its secret goes nowhere else.",
+        help_text="The authorization server of the OAuth client, the only server that its secret is sent to.",
     )
     oauth_scope = models.CharField("OAuth scope", max_length=500, blank=True)
     context_keys = models.JSONField(

@@ -20,7 +20,7 @@ class Alarm(models.Model):
     label = models.CharField(max_length=200, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.SET)
     idempotency_key = models.CharField(
-        max_length=200, blank=True, editable=False, help_text="Of the tool call that set it."
+        max_length=200, blank=True, editable=False, help_text="The idempotency key of the tool call that set it."
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,4 +1,4 @@
-"""How long a tenant's records are kept; `manage.py apply_retention` deletes what is older."""
+"""Retention: how long a tenant's records are kept. `manage.py apply_retention` deletes older ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Retention(models.Model):
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="retention")
     conversations = _days("Since the last message; includes runs, tool calls and files.")
     tool_calls = _days("Arguments and results; the tool, caller, time and outcome are kept.")
-    files = _days("What tools returned beside text.")
+    files = _days("Files that tools returned.")
     deliveries = _days("Messages to webhooks and the responses.")
     audit = _days("Audit entries and incidents.")
 

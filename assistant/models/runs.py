@@ -106,14 +106,14 @@ class ToolCall(models.Model):
         null=True,
         on_delete=models.CASCADE,
         related_name="tool_calls",
-        help_text="Empty: a call from outside of any run, over MCP.",
+        help_text="Empty for a call outside of a run, over MCP.",
     )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Who called, where there is no run.",
+        help_text="The caller, if there is no run.",
     )
     call_id = models.CharField(max_length=128)
     agent = models.CharField(
@@ -122,11 +122,12 @@ class ToolCall(models.Model):
     name = models.CharField(max_length=128)
     arguments = models.TextField(blank=True)
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.RUNNING)
-    rule = models.CharField(max_length=300, blank=True, help_text="Which rule let it run, or refused it.")
-    result = models.TextField(blank=True, help_text="The whole of it, where the model read a part.")
+    rule = models.CharField(max_length=300, blank=True, help_text="The rule that allowed or refused the call.")
+    result = models.TextField(blank=True, help_text="The whole result, also if the model read only a part of it.")
     told = models.TextField(blank=True, help_text="What the model read, if not the whole result.")
     display = models.JSONField(null=True, help_text="What the page shows in place of the result.")
-    asked = models.JSONField(null=True, help_text="What the assistants said that it asked.")
+    asked = models.JSONField(null=True, help_text="The transcripts of the assistants that the call asked.")
+    sources = models.JSONField(default=list, blank=True, help_text="Where untrusted text in the result came from.")
     error = models.TextField(blank=True)
     error_id = models.CharField(max_length=32, blank=True)
     duration_ms = models.PositiveIntegerField(null=True)

@@ -48,6 +48,18 @@ class Tenant(models.Model):
         default=False,
         help_text="An unexpected failure of a tool ends the run. Otherwise the model reads an error message.",
     )
+    after_untrusted = models.CharField(
+        "tools after untrusted text",
+        max_length=3,
+        choices=[("ask", "Ask first"), ("off", "Off"), ("on", "No rule")],
+        default="ask",
+        help_text="For tools that change or send something, in a conversation that has read text from outside.",
+    )
+    trusts_documents = models.BooleanField(
+        "trusts its documents",
+        default=False,
+        help_text="The documents for search were all written by people who may instruct the assistant.",
+    )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,
         unique=True,

@@ -1,1 +1,1 @@
-"""The browser's pages."""
+"""The pages of the browser chat."""

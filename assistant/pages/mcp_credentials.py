@@ -25,7 +25,7 @@ from assistant.services.mcp_servers.member_credentials import (
 @require_safe
 @for_members
 def connections(page: MemberRequest) -> HttpResponse:
-    """List the servers that need a member's own credentials, and whether some are stored. They are never shown."""
+    """List the servers that need a member's own credentials, and whether any are stored, without showing them."""
     context = {"tenant": page.member.tenant, "connections": own_connections(member=page.member)}
     return render(page.request, "assistant/chat/connections.html", context)
 
@@ -56,7 +56,7 @@ def connect(page: MemberRequest, server: int) -> HttpResponse:
 
 
 def _try(page: MemberRequest, server: int, before: StoredCredentials | None) -> None:
-    """Test the stored credentials. If the server refuses them, restore those from before."""
+    """Test the stored credentials. If the server rejects them, restore the earlier ones."""
     member = page.member
     found = async_to_sync(examine)(
         tenant_id=member.tenant_id, server_id=server, user_id=member.user_id, by_operator=False

@@ -87,7 +87,7 @@ class LoopWatch:
             )
 
     def _sample(self) -> None:
-        """Runs in a thread: record the running task as soon as the timer is late."""
+        """Record the running task as soon as the timer is late. Runs in a thread of its own."""
         while not self._stopped.wait(INTERVAL_SECONDS / 2):
             if self._holder is None and time.monotonic() - self._measured_at > INTERVAL_SECONDS + HELD_SECONDS / 2:
                 self._holder = self._running_task()
@@ -100,7 +100,7 @@ class LoopWatch:
         except RuntimeError:
             task = None
         if task is None:
-            # A callback, or nothing at all: the machine itself had no time for this process.
+            # A callback ran, or nothing did, because the machine gave this process no time.
             return LoopHolder(
                 UNKNOWN, IDLE if frame is not None and "select" in frame.f_code.co_name else UNKNOWN, place
             )

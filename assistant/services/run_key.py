@@ -12,7 +12,7 @@ from assistant.toolkit.context import UserId
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
-    """What queries about a run are filtered by.
+    """The ids of a run, by which queries about it are filtered, and its owner.
 
     Attributes:
         number: the run's number within its conversation, from 1.

@@ -1,4 +1,4 @@
-"""Token buckets: one by one, and one for each key."""
+"""Token buckets: a single one, and a collection with one for each key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Template tags of the admin's index page."""
+"""The template tag of the admin's index page."""
 
 from __future__ import annotations
 

@@ -89,6 +89,7 @@ class ToolContext:
     extra: Mapping[str, Any] = field(default_factory=lambda: _EMPTY, repr=False)
     secrets: Mapping[str, str] = field(default_factory=lambda: _EMPTY, repr=False)
     progress: Progress | None = field(default=None, repr=False)
+    untrusted: Callable[[tuple[str, ...]], None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("extra", "secrets"):
@@ -101,6 +102,19 @@ class ToolContext:
             return self.secrets[name]
         except KeyError:
             raise MissingSecret(name) from None
+
+    def mark_untrusted(self, *sources: str) -> None:
+        """Declare that the call's result contains text that outsiders wrote.
+
+        Such text can hold instructions that are meant for the model. In a run that has read it, tools that are not
+        read-only follow the tenant's rule, which by default asks a person first. A tool whose every result is of this
+        kind is declared with `untrusted=True` instead.
+
+        Args:
+            sources: names for people: the title of a document, the sender of a message, the host of a page.
+        """
+        if self.untrusted is not None and sources:
+            self.untrusted(sources)
 
     def report_progress(self, done: float, total: float | None = None, message: str = "") -> Awaitable[None]:
         """Report the progress of the call to clients: `done` of `total`, in any unit.

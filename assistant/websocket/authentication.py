@@ -1,7 +1,7 @@
-"""The credentials of a websocket's handshake, and how they are admitted.
+"""Reads the credentials of a websocket's handshake.
 
-A member connects with an API key, or with their session from an allowed origin; a tenant's end user with a token from
-one of the tenant's pages. Handshakes that are not admitted are answered with 403, whatever the reason.
+A member connects with an API key, or with their session from an allowed origin. An end user connects with a token from
+one of the tenant's pages. A handshake that is not admitted is answered with 403, whatever the reason.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ WEBSOCKET = Door(frozenset(CredentialKind), counts_requests=False)
 
 
 def credentials_of(scope: Mapping[str, Any]) -> Credentials:
-    """The credentials of a handshake, from its headers, subprotocols and cookies. Queries nothing.
+    """Return the credentials of a handshake, from its headers, subprotocols and cookies, without database queries.
 
-    Browsers send cookies along with any page's handshake, so that a session only counts from an allowed origin.
+    Browsers send cookies with the handshake of any page, so a session is accepted only from an allowed origin.
     """
     headers = headers_of(scope)
     bearer = bearer_of(headers, scope.get("subprotocols") or ())
@@ -35,7 +35,7 @@ def credentials_of(scope: Mapping[str, Any]) -> Credentials:
 
 
 def credential_text(scope: Mapping[str, Any], credentials: Credentials) -> str:
-    """The key, token or session cookie of a handshake, valid or not: handshakes are counted by it."""
+    """Return the key, token or session cookie of a handshake, valid or not. Handshakes are rate-limited by it."""
     if credentials.bearer is not None:
         return credentials.bearer
     return str(scope["cookies"].get(settings.SESSION_COOKIE_NAME, ""))
@@ -47,7 +47,7 @@ def _session(scope: Mapping[str, Any]) -> BrowserSession:
 
 
 def _user_of(session: SessionBase) -> Any:
-    """The user of a session, by Django's own checks: a known backend, and the password they have now."""
+    """Return the user of a session, by Django's own checks: a known backend, and an unchanged password."""
     request = HttpRequest()
     request.session = session
     return get_user(request)

@@ -1,4 +1,4 @@
-"""Channels' consumer, without the thread that it starts before every message."""
+"""Channels' consumer without its use of a thread before every message."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 
 class BaseConsumer(AsyncWebsocketConsumer):
-    """A consumer that queries the database through `in_database` alone, and is in no group.
+    """A consumer that queries the database only through `in_database`, and joins no group.
 
-    Channels has a thread close old database connections before each message of each client, which takes longer than
-    answering most messages. `in_database` closes those of its own threads, and there are no others.
+    Before each message, Channels closes old database connections in a thread, which takes longer than answering most
+    messages. It is not needed: all connections belong to the threads of `in_database`, which closes them.
     """
 
     async def dispatch(self, message: dict[str, Any]) -> None:
@@ -24,10 +24,10 @@ class BaseConsumer(AsyncWebsocketConsumer):
         await handler(message)
 
     async def websocket_disconnect(self, message: dict[str, Any]) -> None:
-        """The connection is closed."""
+        """Call `disconnect` after the connection was closed, and stop the consumer."""
         await self.disconnect(message["code"])
         raise StopConsumer
 
     async def send_frame(self, frame: str) -> None:
-        """Send a text, as `send` does, but without its checks: this is called for every token."""
+        """Send a text frame like `send`, without its checks, because this is called for every token."""
         await self.base_send({"type": "websocket.send", "text": frame})

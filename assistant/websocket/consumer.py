@@ -42,7 +42,7 @@ from assistant.websocket.followed_threads import FollowedThreads
 
 logger = logging.getLogger(__name__)
 
-MAX_FRAME = 256 * 1024
+MAX_FRAME = 256 * 1024  # bytes
 CLOSE_FAILED = 1011
 CLOSE_RESTART = 1012
 CLOSE_ACCESS_LOST = 4401
@@ -66,10 +66,10 @@ class ChatConsumer(BaseConsumer):
         self._assistant = route["assistant"]
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
-        # Closed with the connection.
+        # Everything to close with the connection.
         self._held = AsyncExitStack()
         credentials = credentials_of(self.scope)
-        # Before the database is queried, so that a flood of handshakes does not reach it.
+        # Before any query, so that a flood of handshakes does not reach the database.
         has_token = take_handshake(credential_text(self.scope, credentials))
         if not has_token or is_full():
             await self._close_at_once(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
@@ -89,7 +89,7 @@ class ChatConsumer(BaseConsumer):
         self._threads = FollowedThreads(
             self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
         )
-        # `disconnect` is not called for a consumer that fails here.
+        # `disconnect` is not called if this fails, so the stack closes here what was opened.
         async with AsyncExitStack() as held:
             try:
                 await held.enter_async_context(connection_slot(self.member))
@@ -111,7 +111,7 @@ class ChatConsumer(BaseConsumer):
         await self.accept(PROTOCOL if PROTOCOL in offered else None)
 
     async def _answer_outage(self, exc: Exception) -> None:
-        """Answer a handshake with 503 while the database is away; servers that cannot (daphne) answer 500."""
+        """Answer a handshake with 503 while the database is unavailable; servers that cannot (daphne) answer 500."""
         if "websocket.http.response" not in self.scope.get("extensions", {}):
             raise exc
         failure = log_failure(logger, exc, "A handshake failed")
@@ -131,7 +131,7 @@ class ChatConsumer(BaseConsumer):
     async def _close(self, code: int) -> None:
         if code == CLOSE_ACCESS_LOST:
             self._is_closing = True
-            # Frames that wait for the client to read would otherwise still be sent before the close.
+            # Otherwise frames that wait for a slow client would still be sent before the close.
             await self._threads.close()
         with suppress(OSError):  # the client has just disconnected
             await self.close(code)
@@ -204,7 +204,7 @@ class ChatConsumer(BaseConsumer):
             self._threads.render(given.thread_id)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
         start = Position(opened.key.number, 0)
-        # The id of a deleted conversation can be used again: a connection that followed it follows the new one.
+        # The id of a deleted conversation can be used again: a connection that followed it must follow the new one.
         is_new_thread = opened.setup is not None and opened.key.number == 1
         if is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)

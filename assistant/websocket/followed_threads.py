@@ -1,4 +1,4 @@
-"""The threads that one connection follows, each in a task of its own."""
+"""The threads that one connection follows, each in its own task."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from assistant.websocket.follower import Follower, MayRead, Send, SnapshotTimeou
 
 logger = logging.getLogger(__name__)
 
-# When a connection attaches to more threads, the one attached first is dropped.
+# When a connection attaches to more threads, it stops following the one attached first.
 MAX_FOLLOWED = 50
 
 
 class FollowedThreads:
     """The threads that a member's connection follows.
 
-    `send` sends a frame to the client. `on_failure` is called when following a thread fails, and has to close the
-    connection: to its client, a thread without events would look quiet.
+    `send` sends a frame to the client. `on_failure` is called when following a thread fails, and must close the
+    connection: the client could not tell a failed thread from a quiet one.
     """
 
     def __init__(self, member: Member, *, send: Send, on_failure: Callable[[], object]) -> None:
@@ -43,8 +43,8 @@ class FollowedThreads:
         self._send = send
         self._on_failure = on_failure
         self._gate = snapshot_semaphore(tenant_id=member.tenant_id, user_id=member.user_id)
-        # Clients that attach use this API, which has had outcomes from its first version on. A client that starts a
-        # run without a protocol version may be one of AG-UI's before outcomes.
+        # Only this API has `attach`, and its clients know outcomes. A client that starts a run without a protocol
+        # version may use an AG-UI version older than outcomes.
         self._knows_outcomes = True
         self._has_named_version = False
         self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
@@ -53,14 +53,14 @@ class FollowedThreads:
         return thread in self._followers
 
     def set_version(self, *, is_named: bool) -> None:
-        """Note whether a run was started with a protocol version: outcomes are sent once any was."""
+        """Record whether a frame named a protocol version. Outcomes are sent once any frame did."""
         self._has_named_version = self._has_named_version or is_named
         self._knows_outcomes = self._has_named_version
         for follower, _ in self._followers.values():
             follower.knows_outcomes = self._knows_outcomes
 
     def render(self, thread_id: uuid.UUID) -> None:
-        """Send rendered blocks too, starting with the thread's next run, if the thread is followed."""
+        """If the thread is followed, also send rendered blocks, starting with its next run."""
         follower, _ = self._followers.get(str(thread_id), (None, None))
         if follower is not None:
             follower.render()
@@ -68,7 +68,7 @@ class FollowedThreads:
     async def follow(
         self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
     ) -> None:
-        """Follow a thread after `position`, or from a snapshot if that is None, in place of how it was followed before.
+        """Follow a thread from after `position`, or from a snapshot if that is None. Replaces an earlier `follow`.
 
         `is_at_end`: `position` is the end of its run.
         """
@@ -93,7 +93,7 @@ class FollowedThreads:
         self._followers[thread] = (follower, task)
 
     async def close(self) -> None:
-        """Stop following."""
+        """Stop following all threads."""
         tasks = [task for _, task in self._followers.values()]
         for task in tasks:
             task.cancel()
@@ -109,7 +109,7 @@ class FollowedThreads:
         if task.cancelled() or (failure := task.exception()) is None:
             return
         tenant_id = self._member.tenant_id
-        if isinstance(failure, SnapshotTimeout):  # clients can cause this at will, so that it is no error
+        if isinstance(failure, SnapshotTimeout):  # a client can cause this, so it is not logged as an error
             logger.warning("A client of tenant %s is disconnected: %s", tenant_id, failure)
         else:
             logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)

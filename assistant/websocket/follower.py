@@ -25,11 +25,11 @@ Settle = Callable[[], Awaitable[Position | None]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 MayRead = Callable[[int], Awaitable[bool]]
 
-# Rendering a long history takes long: other connections get their turn after this many texts.
+# Rendering a long history takes time: after this many texts the event loop serves other connections.
 TEXTS_PER_TURN = 5
-# A run without events for this long is still working, or its process was killed; the database is asked which.
+# If a run has no events for this long, the database is asked whether it is still running or its process was killed.
 SILENCE_SECONDS = 5.0
-# A client that does not read a snapshot in this time is disconnected: the member's other connections wait for it.
+# A client that does not read a snapshot within this time is disconnected, because the member's other connections wait.
 SNAPSHOT_TIMEOUT_SECONDS = 30.0
 
 
@@ -84,7 +84,7 @@ class Follower:
         self._is_at_end = False
         self._is_overdue = False
         self._position = Position(0, 0)
-        # While it only waits for the next event, `_take` sends that straight from the writer.
+        # While `follow` only waits for the next event, `_take` sends it directly from the writer.
         self._is_idle = False
         self._rest: Rest | None = None
         self._sends_at_once = is_used(EAGER_STEP) and may_read is None
@@ -96,7 +96,7 @@ class Follower:
         self._renders = True
 
     async def follow(self, position: Position | None, *, is_at_end: bool = False) -> None:
-        """Send the events after `position`, or a snapshot and what comes after it if that is None, until cancelled.
+        """Send the events after `position`, or a snapshot and the events after it if that is None, until cancelled.
 
         `is_at_end`: `position` is the end of its run.
 
@@ -108,7 +108,7 @@ class Follower:
         with self._log.watching(self._take) as changed, closing(idle_timer) as self._idle_timer:
             self._changed = changed
             if position is not None and not position.seq:
-                self._sent_summaries = self._log.summary_changes  # a client that starts a run has the summary
+                self._sent_summaries = self._log.summary_changes  # a client that starts a run already has the summary
             if position is None:
                 await self._send_snapshot()
             else:
@@ -155,7 +155,7 @@ class Follower:
         return []
 
     async def _wait(self, changed: asyncio.Event) -> None:
-        """Wait for events. If none come within a run for long, find out whether the run has ended."""
+        """Wait for events. If a run has none for `SILENCE_SECONDS`, find out whether it has ended."""
         if self._is_at_end:
             await changed.wait()
             return
@@ -180,7 +180,7 @@ class Follower:
             end = await self._settle()
             self._is_at_end = end is not None
             if end is not None and end.number == self._position.number and end <= self._position:
-                # The client has all events up to the end, but not the end itself, which was appended afterwards.
+                # The client has all events except the run's end, which was appended afterwards.
                 await self._send_snapshot()
 
     def _on_silence(self) -> None:
@@ -197,7 +197,7 @@ class Follower:
                 self._is_idle = False
                 return False
             try:
-                # In the context of this follower's task, because log labels and traces are taken from it.
+                # In the context of this follower's task, which has its log labels and traces.
                 self._rest = self._context.run(begin, self._send(entry.frame))
             except Exception as exc:
                 self._failure = exc
@@ -222,7 +222,7 @@ class Follower:
         if not entries or self._is_reachable(entries[0]):
             return
         await asyncio.sleep(SNAPSHOT_RETRY_SECONDS)
-        if self._is_at_end:  # the rest of this run is not sent; the next run is waited for
+        if self._is_at_end:  # the rest of this run is not sent: wait for the next run
             await changed.wait()
 
     async def _send_event(self, frame: str) -> None:
@@ -248,7 +248,7 @@ class Follower:
             await self._send(encoder.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
     async def _send_snapshot(self, *, beyond: Position | None = None) -> None:
-        """Send a snapshot and continue from its position; with `beyond` only if it is newer than that position."""
+        """Send a snapshot and continue from its position. With `beyond`, only if it is newer than that position."""
         snapshot: Snapshot | None = None
         async with self._gate:
             try:
@@ -278,7 +278,7 @@ class Follower:
         self._position, self._is_at_end = snapshot.position, snapshot.is_end
 
     async def _restore_renderer(self, position: Position) -> None:
-        """Render the run up to `position`. Its blocks are sent again, because the client may not have got the last."""
+        """Render the run up to `position`, and send its blocks again: the client may have missed the last ones."""
         if self._renderer is None:
             return
         for entry in self._log.read(Position(position.number, 0)):

@@ -1,4 +1,4 @@
-"""Fixtures of the admin's tests: who is signed in, and rows to look at."""
+"""Fixtures of the admin's tests: signed-in clients, and rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def amys(cast: Cast) -> Client:
 
 
 def say_something(cast: Cast, *, tool: str = "current_time") -> Run:
-    """A whole conversation of Alice's: messages, a run, a tool call, usage, feedback, a key and an audit entry."""
+    """Create a conversation of Alice's: messages, a run, a tool call, usage, feedback, a key and an audit entry."""
     conversation = make_conversation(cast.alice, cast.support, title="Opening hours")
     run = make_run(conversation)
     make_message(conversation, "user", "When do you open?", run=run)
@@ -47,7 +47,7 @@ def say_something(cast: Cast, *, tool: str = "current_time") -> Run:
 
 
 def fill(cast: Cast, number: int) -> None:
-    """`number` rows of everything that lists show."""
+    """Create `number` rows of every model that has a list."""
     for index in range(number):
         say_something(cast)
         switch_tool(cast.acme, f"tool_{cast.acme.tool_settings.count()}")

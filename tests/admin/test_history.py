@@ -1,4 +1,4 @@
-"""What happened is looked at: runs, conversations and tool calls lead to each other, and nothing of them is edited."""
+"""Runs, conversations and tool calls link to each other, and are read-only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.models import Customer, Order
 MODELS = ("conversation", "message", "run", "toolcall", "usageentry", "feedback", "auditentry")
 
 
-def test_a_run_leads_to_its_conversation_and_tool_calls(amys: Client, cast: Cast) -> None:
+def test_a_run_links_to_its_conversation_and_tool_calls(amys: Client, cast: Cast) -> None:
     run = say_something(cast)
     page = amys.get(reverse("admin:assistant_run_change", args=[run.pk])).content.decode()
     assert reverse("admin:assistant_conversation_change", args=[run.conversation_id]) in page
@@ -24,7 +24,7 @@ def test_a_run_leads_to_its_conversation_and_tool_calls(amys: Client, cast: Cast
     assert "1 tool call" in calls.content.decode()
 
 
-def test_a_conversation_shows_its_messages_and_leads_to_its_runs(amys: Client, cast: Cast) -> None:
+def test_a_conversation_shows_its_messages_and_links_to_its_runs(amys: Client, cast: Cast) -> None:
     run = say_something(cast)
     page = amys.get(reverse("admin:assistant_conversation_change", args=[run.conversation_id])).content.decode()
     assert "When do you open?" in page
@@ -49,7 +49,7 @@ def test_the_links_of_a_conversation_filter_their_lists(amys: Client, cast: Cast
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_nothing_of_it_is_edited(root: Client, cast: Cast, model: str) -> None:
+def test_history_is_read_only(root: Client, cast: Cast, model: str) -> None:
     say_something(cast)
     row = {"message": Message, "run": Run, "toolcall": ToolCall, "usageentry": UsageEntry, "feedback": Feedback}.get(
         model
@@ -62,7 +62,7 @@ def test_nothing_of_it_is_edited(root: Client, cast: Cast, model: str) -> None:
         assert root.post(f"{base}{pk}/delete/", {"post": "yes"}).status_code == 403
 
 
-def test_model_text_cannot_become_markup(amys: Client, cast: Cast) -> None:
+def test_model_text_is_escaped(amys: Client, cast: Cast) -> None:
     run = say_something(cast)
     Message.objects.filter(conversation=run.conversation).update(content="<img src=x onerror=alert(1)>")
     ToolCall.objects.update(arguments="<b>not json", result='{"a": "<script>"}')

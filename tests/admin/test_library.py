@@ -1,4 +1,4 @@
-"""Documents come in as text, Markdown or PDF, and are found at once; other rows keep to their tenant."""
+"""Documents are added as text, Markdown or PDF and found at once; other rows stay within their tenant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(cast: Cast, query: str) -> list[str]:
     return [hit.passage.title for hit in search(tenant_id=cast.acme.pk, query=query, limit=5)]
 
 
-def test_a_document_that_is_written_here_is_found(amys: Client, cast: Cast) -> None:
+def test_a_document_typed_in_the_admin_is_found(amys: Client, cast: Cast) -> None:
     assert add(amys, cast, text="Refunds take five working days.") == 302
     assert found(cast, "refund days") == ["Refunds"]
 
@@ -45,7 +45,7 @@ def test_a_changed_document_is_found_by_its_new_words(amys: Client, cast: Cast) 
     assert (found(cast, "kangaroo"), found(cast, "working days")) == (["Refunds"], [])
 
 
-def test_what_cannot_be_read_is_an_error_in_the_form(amys: Client, cast: Cast) -> None:
+def test_an_unreadable_file_is_a_form_error(amys: Client, cast: Cast) -> None:
     broken = SimpleUploadedFile("broken.pdf", b"%PDF-1.7 and then nothing")
     program = SimpleUploadedFile("tool.exe", b"MZ")
     for wrong in ({"file": broken}, {"file": program}, {"text": "   "}, {"text": "Words.", "title": "\t"}):
@@ -53,12 +53,12 @@ def test_what_cannot_be_read_is_an_error_in_the_form(amys: Client, cast: Cast) -
     assert not Document.objects.exists()
 
 
-def test_a_title_that_is_taken_is_an_error_in_the_form(amys: Client, cast: Cast) -> None:
+def test_a_taken_title_is_a_form_error(amys: Client, cast: Cast) -> None:
     assert add(amys, cast, text="One.") == 302
     assert add(amys, cast, text="Two.", title="  Refunds ") == 200
 
 
-def test_an_orders_customer_is_of_the_same_tenant(root: Client, cast: Cast) -> None:
+def test_an_orders_customer_belongs_to_the_same_tenant(root: Client, cast: Cast) -> None:
     rival = Customer.objects.create(tenant=cast.globex, number=42, name="Rival", email="r@example.com")
     form = {"tenant": cast.acme.pk, "number": 1, "customer": rival.pk, "status": "open", "total": 1, "currency": "EUR"}
     now = timezone.now()

@@ -1,4 +1,4 @@
-"""Every list of the admin: it opens, and asks the database no more for many rows than for few."""
+"""Every list of the admin opens, and makes no more queries for many rows than for few."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def queries_of(client: Client, url: str) -> int:
 
 @pytest.mark.parametrize("who", ["root", "amys"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_a_list_asks_no_more_for_many_rows(
+def test_a_list_makes_no_more_queries_for_many_rows(
     model: type[Model], who: str, cast: Cast, request: pytest.FixtureRequest
 ) -> None:
     client = request.getfixturevalue(who)
@@ -88,13 +88,13 @@ def test_a_filter_by_a_number_that_no_row_has_is_answered(
         assert root.get(url_of(model), {field: number}, follow=True).status_code == 200
 
 
-def test_the_front_page_says_who_answers(root: Client, cast: Cast) -> None:
+def test_the_index_page_lists_assistants_with_their_providers(root: Client, cast: Cast) -> None:
     page = root.get("/admin/").content.decode()
     assert "Who answers" in page
     assert Assistant.objects.get(tenant=cast.acme).name in page
 
 
-def test_the_front_page_asks_no_more_for_many_assistants(root: Client, cast: Cast) -> None:
+def test_the_index_page_makes_no_more_queries_for_many_assistants(root: Client, cast: Cast) -> None:
     few = queries_of(root, "/admin/")
     for _ in range(8):
         make_assistant(cast.acme)

@@ -1,4 +1,4 @@
-"""Prompt versions: drafts change, one is published, and what was published stays."""
+"""Prompt versions: drafts can be edited, one is published, and published versions cannot be changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def published(cast: Cast) -> list[tuple[int, str]]:
     return list(rows.values_list("number", "text"))
 
 
-def test_a_draft_begins_with_what_is_published(amys: Client, cast: Cast) -> None:
+def test_a_draft_begins_with_the_published_text(amys: Client, cast: Cast) -> None:
     page = amys.get(f"{LIST}add/?assistant={cast.support.pk}").content.decode()
     assert "You are Acme&#x27;s support assistant." in page
 
@@ -36,7 +36,7 @@ def test_a_new_version_is_a_draft_with_the_next_number(amys: Client, cast: Cast)
     assert published(cast) == [(1, "You are Acme's support assistant.")]
 
 
-def test_publishing_archives_the_one_before(amys: Client, cast: Cast) -> None:
+def test_publishing_archives_the_previous_version(amys: Client, cast: Cast) -> None:
     version = draft_prompt(assistant=cast.support, text="Be brief.")
     answer = amys.post(f"{LIST}{version.pk}/publish/", follow=True)
     assert "is published" in answer.content.decode()
@@ -45,7 +45,7 @@ def test_publishing_archives_the_one_before(amys: Client, cast: Cast) -> None:
     assert AuditEntry.objects.get(action="prompt.publish").actor == cast.amy
 
 
-def test_the_next_run_is_told_what_is_published(cast: Cast) -> None:
+def test_the_next_run_uses_the_published_prompt(cast: Cast) -> None:
     publish_prompt(version=draft_prompt(assistant=cast.support, text="Be brief."))
     found = find_assistant(tenant_id=cast.acme.pk, slug="support")
     assert getattr(found, "published_text", None) == "Be brief."
@@ -66,7 +66,7 @@ def test_a_draft_is_edited(amys: Client, cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("page", ["change", "delete"])
-def test_what_was_published_does_not_change(root: Client, cast: Cast, page: str) -> None:
+def test_a_published_version_cannot_be_edited(root: Client, cast: Cast, page: str) -> None:
     version = cast.support.prompt_versions.get()
     data = {"assistant": cast.support.pk, "text": "Rewritten.", "note": "", "post": "yes"}
     assert root.post(f"{LIST}{version.pk}/{page}/", data).status_code == 403
@@ -76,10 +76,10 @@ def test_what_was_published_does_not_change(root: Client, cast: Cast, page: str)
         edit_draft(version=version, text="Rewritten.", note="")
 
 
-def test_the_action_publishes_one_version_of_an_assistant(amys: Client, cast: Cast) -> None:
+def test_the_action_publishes_one_version_per_assistant(amys: Client, cast: Cast) -> None:
     drafts = [draft_prompt(assistant=cast.support, text=text).pk for text in ("One.", "Two.")]
     both = amys.post(LIST, {"action": "publish", "_selected_action": drafts}, follow=True)
-    assert "Select one version" in both.content.decode()
+    assert "Select only one version" in both.content.decode()
     amys.post(LIST, {"action": "publish", "_selected_action": drafts[1:]})
     assert published(cast) == [(3, "Two.")]
 
@@ -91,6 +91,6 @@ def test_a_rivals_version_cannot_be_published(amys: Client, cast: Cast) -> None:
     assert version.status == PromptVersion.Status.DRAFT
 
 
-def test_publishing_is_not_done_by_a_link(amys: Client, cast: Cast) -> None:
+def test_publishing_requires_a_post(amys: Client, cast: Cast) -> None:
     version = draft_prompt(assistant=cast.support, text="Be brief.")
     assert amys.get(f"{LIST}{version.pk}/publish/").status_code == 405

@@ -1,4 +1,4 @@
-"""A tenant's admin within their tenant: forms, choices, roles, and what stays the operators'."""
+"""What a tenant's admin can do in their tenant (forms, choices, roles), and what only operators can do."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def new_assistant(**fields: object) -> dict[str, object]:
     return {"name": "Sales", "slug": "sales", "is_active": "on", **limits, **forms, **fields}
 
 
-def test_an_admin_makes_assistants_in_their_tenant(amys: Client, cast: Cast) -> None:
+def test_an_admin_creates_assistants_in_their_tenant(amys: Client, cast: Cast) -> None:
     answer = amys.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.acme.pk, starters="Hi\n\nHelp me"))
     assert answer.status_code == 302
     assert Assistant.objects.get(slug="sales").starters == ["Hi", "Help me"]
 
 
 @pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 900, 9_000])
-def test_json_that_is_nested_too_deeply_is_an_error_in_the_form(amys: Client, cast: Cast, levels: int) -> None:
+def test_too_deeply_nested_json_is_a_form_error(amys: Client, cast: Cast, levels: int) -> None:
     data = new_assistant(tenant=cast.acme.pk, answer_schema='{"a":' * levels + "1" + "}" * levels)
     answer = amys.post("/admin/assistant/assistant/add/", data)
     assert "Enter a valid JSON." in answer.content.decode()
     assert not Assistant.objects.filter(slug="sales").exists()
 
 
-def test_whom_an_assistant_may_ask_is_a_box_for_each_of_the_tenants_others(root: Client, cast: Cast) -> None:
+def test_delegates_are_checkboxes_of_the_tenants_other_assistants(root: Client, cast: Cast) -> None:
     expert = make_assistant(cast.acme, "expert", name="The expert")
     address = f"/admin/assistant/assistant/{cast.support.pk}/change/"
     page = root.get(address).content.decode()
@@ -62,12 +62,12 @@ def test_whom_an_assistant_may_ask_is_a_box_for_each_of_the_tenants_others(root:
     assert list(cast.support.delegates.all()) == [expert]
 
 
-def test_an_admin_makes_no_assistant_in_another_tenant(amys: Client, cast: Cast) -> None:
+def test_an_admin_cannot_create_an_assistant_in_another_tenant(amys: Client, cast: Cast) -> None:
     amys.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.globex.pk))
     assert not Assistant.objects.filter(slug="sales").exists()
 
 
-def test_choices_hold_the_tenants_and_the_deployments_providers_only(amys: Client, cast: Cast) -> None:
+def test_only_the_tenants_and_the_deployments_providers_can_be_chosen(amys: Client, cast: Cast) -> None:
     make_provider(cast.acme, base_url="https://a.example.com", name="Own")
     make_provider(None, base_url="https://b.example.com", name="House")
     make_provider(cast.globex, base_url="https://c.example.com", name="Rival")
@@ -78,7 +78,7 @@ def test_choices_hold_the_tenants_and_the_deployments_providers_only(amys: Clien
     assert "Globex" not in page
 
 
-def test_even_a_superuser_cannot_cross_two_tenants(root: Client, cast: Cast) -> None:
+def test_even_a_superuser_cannot_mix_two_tenants(root: Client, cast: Cast) -> None:
     rival = make_provider(cast.globex, base_url="https://c.example.com")
     root.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.acme.pk, provider=rival.pk))
     assert not Assistant.objects.filter(slug="sales").exists()
@@ -91,14 +91,14 @@ def test_a_row_never_moves_to_another_tenant(root: Client, cast: Cast) -> None:
     assert (cast.support.slug, cast.support.tenant) == ("moved", cast.acme)
 
 
-def test_a_slug_that_is_taken_is_an_error_in_the_form(root: Client, cast: Cast) -> None:
+def test_a_taken_slug_is_a_form_error(root: Client, cast: Cast) -> None:
     Assistant.objects.create(tenant=cast.acme, slug="sales", name="Sales")
     answer = root.post(f"/admin/assistant/assistant/{cast.support.pk}/change/", new_assistant(tenant=cast.acme.pk))
     assert answer.status_code == 200
     assert "already exists" in answer.content.decode()
 
 
-def test_the_deployments_providers_are_closed_to_tenants(amys: Client, cast: Cast) -> None:
+def test_tenants_cannot_open_the_deployments_providers(amys: Client, cast: Cast) -> None:
     house = make_provider(None, base_url="https://b.example.com", name="House")
     assert amys.get(f"/admin/assistant/provider/{house.pk}/change/").status_code == 302
     assert "House" not in amys.get("/admin/assistant/provider/").content.decode()
@@ -110,14 +110,14 @@ def test_a_tenants_provider_must_name_its_tenant(amys: Client, cast: Cast) -> No
     assert not Provider.objects.exists()
 
 
-def test_tenants_are_made_by_operators(amys: Client, root: Client, cast: Cast) -> None:
+def test_only_operators_create_tenants(amys: Client, root: Client, cast: Cast) -> None:
     data = {"slug": "initech", "name": "Initech", "timezone": "UTC", "is_active": "on", **retention_form()}
     assert amys.post("/admin/assistant/tenant/add/", data).status_code == 403
     assert root.post("/admin/assistant/tenant/add/", data).status_code == 302
     assert Tenant.objects.filter(slug="initech").exists()
 
 
-def test_an_admin_changes_their_tenants_zone_but_not_its_standing(amys: Client, cast: Cast) -> None:
+def test_an_admin_changes_their_tenants_time_zone_but_cannot_suspend_it(amys: Client, cast: Cast) -> None:
     data = {"name": "Acme", "timezone": "Asia/Tokyo", "slug": "stolen", **retention_form()}
     amys.post(f"/admin/assistant/tenant/{cast.acme.pk}/change/", data)
     cast.acme.refresh_from_db()
@@ -125,15 +125,13 @@ def test_an_admin_changes_their_tenants_zone_but_not_its_standing(amys: Client, 
 
 
 def retention_form(**days: int) -> dict[str, str | int]:
-    """The part of a tenant's form that says how long its records are kept."""
+    """Return the retention fields of a tenant's form."""
     limits = {"limits-TOTAL_FORMS": 0, "limits-INITIAL_FORMS": 0}
     form = {**limits, "retention-TOTAL_FORMS": 1, "retention-INITIAL_FORMS": 0, "retention-MAX_NUM_FORMS": 1}
     return {**form, **{f"retention-0-{name}": number for name, number in days.items()}}
 
 
-def test_an_admin_says_how_long_their_tenants_records_are_kept_up_to_the_deployments_maximum(
-    amys: Client, cast: Cast, settings: Settings
-) -> None:
+def test_an_admin_sets_retention_up_to_the_deployments_maximum(amys: Client, cast: Cast, settings: Settings) -> None:
     settings.RETENTION_MAX_DAYS = 365
     page, data = f"/admin/assistant/tenant/{cast.acme.pk}/change/", {"name": "Acme", "timezone": "UTC"}
     assert b"for longer than 365 days" in amys.post(page, data | retention_form(audit=400)).content
@@ -151,11 +149,11 @@ def test_an_admin_says_how_long_their_tenants_records_are_kept_up_to_the_deploym
 
 
 @pytest.mark.parametrize("path", ["user/", "user/add/", "group/", "user/1/password/"])
-def test_users_are_the_operators_business(amys: Client, cast: Cast, path: str) -> None:
+def test_only_operators_manage_users(amys: Client, cast: Cast, path: str) -> None:
     assert amys.get(f"/admin/auth/{path}").status_code == 403
 
 
-def test_an_operator_adds_an_existing_user_by_exact_name_and_an_admin_none(amys: Client, cast: Cast) -> None:
+def test_only_an_operator_adds_an_existing_user(amys: Client, cast: Cast) -> None:
     data = {"tenant": cast.acme.pk, "username": "oscar", "role": "member", "password": ""}
     assert b"This username is taken" in amys.post(ADD_MEMBER, data).content
     assert not Membership.objects.filter(user=cast.oscar).exists()
@@ -171,7 +169,7 @@ def test_an_existing_user_keeps_their_password(amys: Client, cast: Cast) -> None
     assert not Membership.objects.filter(user=cast.oscar).exists()
 
 
-def test_a_new_member_gets_a_password_and_an_admin_the_door_key(amys: Client, cast: Cast) -> None:
+def test_a_new_member_gets_a_password_and_an_admin_may_use_the_admin(amys: Client, cast: Cast) -> None:
     data = {"tenant": cast.acme.pk, "username": "nina", "role": "admin", "password": "Quite-a-long-one-42"}
     assert amys.post(ADD_MEMBER, data).status_code == 302
     nina = User.objects.get(username="nina")
@@ -183,22 +181,20 @@ def test_a_new_member_gets_a_password_and_an_admin_the_door_key(amys: Client, ca
 @pytest.mark.parametrize(
     ("username", "password"), [("nina", ""), ("nina", "1234"), ("no spaces!", "Quite-a-long-one-42"), ("alice", "")]
 )
-def test_a_member_that_cannot_be_made_is_an_error_in_the_form(
-    amys: Client, cast: Cast, username: str, password: str
-) -> None:
+def test_an_invalid_member_is_a_form_error(amys: Client, cast: Cast, username: str, password: str) -> None:
     data = {"tenant": cast.acme.pk, "username": username, "role": "member", "password": password}
     assert amys.post(ADD_MEMBER, data).status_code == 200
     assert Membership.objects.filter(tenant=cast.acme).count() == 2
 
 
-def test_only_owners_make_owners(amys: Client, cast: Cast) -> None:
+def test_only_owners_appoint_owners(amys: Client, cast: Cast) -> None:
     data = {"tenant": cast.acme.pk, "username": "nina", "role": "owner", "password": "Quite-a-long-one-42"}
     assert amys.post(ADD_MEMBER, data).status_code == 200
     Membership.objects.filter(user=cast.amy).update(role="owner")
     assert amys.post(ADD_MEMBER, data).status_code == 302
 
 
-def test_an_owners_place_is_not_an_admins_to_change(amys: Client, cast: Cast) -> None:
+def test_an_admin_cannot_change_an_owner(amys: Client, cast: Cast) -> None:
     owner = Membership.objects.create(tenant=cast.acme, user=cast.oscar, role="owner")
     amys.post(f"/admin/assistant/membership/{owner.pk}/change/", {"tenant": cast.acme.pk, "role": "member"})
     amys.post(f"/admin/assistant/membership/{owner.pk}/delete/", {"post": "yes"})
@@ -212,7 +208,7 @@ def test_a_suspended_tenants_admin_sees_nothing(amys: Client, cast: Cast) -> Non
     assert amys.get("/admin/assistant/assistant/").status_code == 403
 
 
-def test_djangos_own_permissions_open_no_door(cast: Cast) -> None:
+def test_django_permissions_alone_give_no_access(cast: Cast) -> None:
     from django.contrib.auth.models import Permission
 
     cast.oscar.is_staff = True

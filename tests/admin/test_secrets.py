@@ -1,4 +1,4 @@
-"""Keys and secrets go in by forms and never come out; API keys are shown once."""
+"""Keys and secrets can be entered in forms but are never shown; API keys are shown once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_providers_key_is_stored_encrypted_and_never_shown(amys: Client, cast:
     assert SECRET not in str(list(AuditEntry.objects.values()))
 
 
-def test_an_empty_field_keeps_the_key_and_the_box_deletes_it(amys: Client, cast: Cast) -> None:
+def test_an_empty_field_keeps_the_key_and_the_checkbox_deletes_it(amys: Client, cast: Cast) -> None:
     row = make_provider(cast.acme, base_url="https://a.example.com/v1", api_key=SECRET)
     amys.post(f"{PROVIDERS}{row.pk}/change/", provider_form(cast, name="Renamed"))
     assert (stored(cast).name, stored(cast).api_key) == ("Renamed", SECRET)
@@ -78,7 +78,7 @@ def test_a_tools_secrets_are_never_shown(amys: Client, cast: Cast) -> None:
     assert (setting.policy, SECRET in setting.secrets) == ("ask", True)
 
 
-def test_settings_a_tool_does_not_take_are_refused(amys: Client, cast: Cast) -> None:
+def test_settings_a_tool_does_not_declare_are_refused(amys: Client, cast: Cast) -> None:
     assert amys.post(f"{SETTINGS}add/", setting_form(cast, tool="made_up")).status_code == 200
     assert not ToolSetting.objects.exists()
     setting = switch_tool(cast.acme, "crm__of_an_outside_server")
@@ -112,7 +112,7 @@ def test_a_key_is_shown_once_and_works(amys: Client, cast: Cast) -> None:
     assert key not in str([*AuditEntry.objects.values(), *ApiKey.objects.values()])
 
 
-def test_a_form_that_is_sent_again_makes_no_second_key(amys: Client, cast: Cast) -> None:
+def test_a_repeated_form_creates_no_second_key(amys: Client, cast: Cast) -> None:
     form = new_key(cast, once=amys.get(f"{KEYS}add/").context["adminform"].form["once"].value())
     amys.post(f"{KEYS}add/", form)
     again = amys.post(f"{KEYS}add/", form, follow=True)
@@ -121,7 +121,7 @@ def test_a_form_that_is_sent_again_makes_no_second_key(amys: Client, cast: Cast)
     assert ApiKey.objects.count() == AuditEntry.objects.filter(action="apikey.add").count() == 1
 
 
-def test_a_form_that_cannot_be_told_from_one_sent_again_makes_no_key(amys: Client, cast: Cast) -> None:
+def test_a_form_without_a_valid_nonce_creates_no_key(amys: Client, cast: Cast) -> None:
     yesterday = time.time() - LIFETIME.total_seconds() - 1
     with patch("time.time", return_value=yesterday):
         stale = new_nonce()
@@ -130,20 +130,20 @@ def test_a_form_that_cannot_be_told_from_one_sent_again_makes_no_key(amys: Clien
     assert not ApiKey.objects.exists()
 
 
-def test_a_key_that_has_expired_already_is_not_made(amys: Client, cast: Cast) -> None:
+def test_an_expired_key_cannot_be_created(amys: Client, cast: Cast) -> None:
     answer = amys.post(f"{KEYS}add/", new_key(cast, expires_at_0="2020-01-01", expires_at_1="00:00:00"))
-    assert b"This moment has passed" in answer.content
+    assert b"This time is in the past" in answer.content
     assert not ApiKey.objects.exists()
     amys.post(f"{KEYS}add/", new_key(cast, expires_at_0="2126-01-01", expires_at_1="00:00:00"))
     assert ApiKey.objects.get().expires_at is not None
 
 
-def test_a_key_speaks_for_members_only(root: Client, cast: Cast) -> None:
+def test_a_key_is_for_members_only(root: Client, cast: Cast) -> None:
     assert root.post(f"{KEYS}add/", new_key(cast, user=cast.mallory.pk)).status_code == 200
     assert not ApiKey.objects.exists()
 
 
-def test_no_tenants_admin_makes_a_key_that_speaks_for_a_superuser(amys: Client, root: Client, cast: Cast) -> None:
+def test_a_tenants_admin_cannot_create_a_key_for_a_superuser(amys: Client, root: Client, cast: Cast) -> None:
     Membership.objects.create(tenant=cast.acme, user=cast.root, role=Membership.Role.MEMBER)
     assert amys.post(f"{KEYS}add/", new_key(cast, user=cast.root.pk)).status_code == 200
     assert not ApiKey.objects.exists()
@@ -151,14 +151,14 @@ def test_no_tenants_admin_makes_a_key_that_speaks_for_a_superuser(amys: Client, 
     assert ApiKey.objects.get().user == cast.root
 
 
-def test_a_revoked_key_opens_nothing(amys: Client, cast: Cast) -> None:
+def test_a_revoked_key_gives_no_access(amys: Client, cast: Cast) -> None:
     row, key = create_api_key(tenant=cast.acme, user=cast.alice, name="backend")
     amys.post(f"{KEYS}{row.pk}/revoke/")
     assert member_by_key(key=key) is None
     assert AuditEntry.objects.filter(action="apikey.revoke", actor=cast.amy).count() == 1
 
 
-def test_the_action_revokes_what_is_selected_and_not_a_rivals(amys: Client, cast: Cast) -> None:
+def test_the_action_revokes_selected_keys_but_not_a_rivals(amys: Client, cast: Cast) -> None:
     own, _ = create_api_key(tenant=cast.acme, user=cast.alice, name="own")
     rival, _ = create_api_key(tenant=cast.globex, user=cast.mallory, name="rival")
     amys.post(KEYS, {"action": "revoke", "_selected_action": [own.pk, rival.pk]})
@@ -166,7 +166,7 @@ def test_the_action_revokes_what_is_selected_and_not_a_rivals(amys: Client, cast
     assert list(ApiKey.objects.filter(revoked_at=None)) == [rival]
 
 
-def test_what_a_key_may_do_does_not_change(root: Client, cast: Cast) -> None:
+def test_a_keys_scopes_cannot_be_changed(root: Client, cast: Cast) -> None:
     row, _ = create_api_key(tenant=cast.acme, user=cast.alice, name="backend")
     before = ApiKey.objects.values().get()
     changed = new_key(cast, name="other", scopes=["tools"], user=cast.amy.pk, expires_at_0="2030-01-01", hashed="x")
@@ -174,7 +174,7 @@ def test_what_a_key_may_do_does_not_change(root: Client, cast: Cast) -> None:
     assert ApiKey.objects.values().get() == before
 
 
-def test_a_keys_limits_change(amys: Client, cast: Cast) -> None:
+def test_a_keys_limits_can_be_changed(amys: Client, cast: Cast) -> None:
     amys.post(f"{KEYS}add/", new_key(cast, requests_per_minute=5))
     row = ApiKey.objects.get()
     assert (row.requests_per_minute, row.requests_per_day) == (5, None)
@@ -184,7 +184,7 @@ def test_a_keys_limits_change(amys: Client, cast: Cast) -> None:
     assert (row.requests_per_minute, row.requests_per_day) == (None, 7)
 
 
-def test_a_tenants_provider_must_lie_on_the_internet(amys: Client, root: Client, cast: Cast) -> None:
+def test_a_tenants_provider_must_be_on_the_internet(amys: Client, root: Client, cast: Cast) -> None:
     for inside in ("http://a.example.com/v1", "https://10.0.0.1/v1", "https://169.254.169.254/", "https://0x7f.1/"):
         answer = amys.post(f"{PROVIDERS}add/", provider_form(cast, base_url=inside))
         assert answer.status_code == 200
@@ -193,7 +193,7 @@ def test_a_tenants_provider_must_lie_on_the_internet(amys: Client, root: Client,
     assert Provider.objects.get().tenant is None
 
 
-def test_a_tenants_provider_may_be_a_service_inside(amys: Client, cast: Cast, settings: Settings) -> None:
+def test_a_tenants_provider_may_be_a_listed_internal_host(amys: Client, cast: Cast, settings: Settings) -> None:
     settings.INTERNAL_HOSTS = (parse_internal_host("vllm:8000"),)
     amys.post(f"{PROVIDERS}add/", provider_form(cast, base_url="http://vllm:8000/v1"))
     assert stored(cast).base_url == "http://vllm:8000/v1"

@@ -63,7 +63,7 @@ def secret_forms(root: Client, rows: Rows) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("given", [SECRET, f'{{"Authorization": "{SECRET}"}}'])
-def test_a_form_that_is_shown_again_shows_no_secret(given: str, root: Client, rows: Rows) -> None:
+def test_a_form_shown_again_contains_no_secret(given: str, root: Client, rows: Rows) -> None:
     refused = []
     for path, names in secret_forms(root, rows):
         answer = root.post(path, dict.fromkeys(names, given), follow=True)
@@ -72,20 +72,20 @@ def test_a_form_that_is_shown_again_shows_no_secret(given: str, root: Client, ro
     assert len(refused) >= 6, refused
 
 
-def test_who_erred_elsewhere_is_asked_for_the_secret_again(root: Client, rows: Rows) -> None:
+def test_a_secret_must_be_entered_again_after_any_form_error(root: Client, rows: Rows) -> None:
     path = f"/admin/assistant/mcpserver/{rows[McpServer].pk}/change/"
     fields = root.post(path, {"new_headers": f'{{"X-Key": "{SECRET}"}}'}).context["adminform"].form
     assert isinstance(fields.fields["new_headers"].widget, SecretTextarea)
     assert "Enter it again" in str(fields.errors["new_headers"])
 
 
-def test_a_form_that_showed_its_secret_would_be_seen(root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_test_finds_a_form_that_shows_its_secret(root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SecretTextarea, "format_value", forms.Textarea.format_value)
     with pytest.raises(AssertionError, match="mcpserver"):
-        test_a_form_that_is_shown_again_shows_no_secret(SECRET, root, rows)
+        test_a_form_shown_again_contains_no_secret(SECRET, root, rows)
 
 
-def test_what_is_saved_leaves_no_secret_behind(root: Client, rows: Rows, cast: Cast) -> None:
+def test_saving_leaves_no_secret_in_history_or_session(root: Client, rows: Rows, cast: Cast) -> None:
     provider = {"tenant": cast.acme.pk, "base_url": "https://a.example.com/v1", "default_model": "m"}
     root.post("/admin/assistant/provider/add/", {**provider, "name": "Own", "new_api_key": SECRET})
     row = Provider.objects.get(name="Own")
@@ -98,10 +98,10 @@ def test_what_is_saved_leaves_no_secret_behind(root: Client, rows: Rows, cast: C
     assert SECRET not in root.get("/admin/").content.decode()
 
 
-def test_no_export_holds_a_secret(rows: Rows, cast: Cast, tmp_path: Path) -> None:
+def test_no_export_contains_a_secret(rows: Rows, cast: Cast, tmp_path: Path) -> None:
     for command, subject in (("export_tenant", "acme"), ("export_user", cast.alice.username)):
-        call_command(command, subject, "--file", str(tmp_path / f"{command}.zip"), "--by", "root")
-    for file in tmp_path.glob("*.zip"):
+        file = tmp_path / f"{command}.zip"
+        call_command(command, subject, "--file", str(file), "--by", "root")
         with zipfile.ZipFile(file) as archive:
             whole = b"".join(archive.read(name) for name in archive.namelist())
         assert b"zeisig" in whole and SECRET.encode() not in whole and b"gAAAA" not in whole

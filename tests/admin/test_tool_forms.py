@@ -1,4 +1,4 @@
-"""The admin form that a tool's declared settings and secrets become, and what a run makes of it."""
+"""The admin form of a tool's declared settings and secrets, and how a run receives them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORM = {"policy": "on", "config_currency": '"USD"', "config_most": "50", "config
 FORM |= {"config_greeting": "", "config_payees": '["Ada"]', "config_rate": "0.5", "secret_bank_key": "sk-canary-1"}
 
 
-def test_each_setting_is_a_field_of_its_kind(amys: Client, cast: Cast) -> None:
+def test_each_setting_has_a_field_of_its_type(amys: Client, cast: Cast) -> None:
     setting = switch_tool(cast.acme, "get_weather")
     address = f"{SETTINGS}{setting.pk}/change/"
     page = amys.get(address).content.decode()
@@ -65,7 +65,7 @@ def test_a_new_setting_of_a_tool_without_settings_is_a_switch(amys: Client, cast
 
 
 @pytest.mark.parametrize("query", ["", "?tool=no_such_tool", "?tool=%00"])
-def test_without_a_tool_of_ours_there_is_nothing_to_add(amys: Client, cast: Cast, query: str) -> None:
+def test_an_unknown_tool_has_no_add_form(amys: Client, cast: Cast, query: str) -> None:
     for answer in (amys.get(f"{SETTINGS}add/{query}"), amys.post(f"{SETTINGS}add/{query}", {"policy": "on"})):
         assert answer.status_code == 200 and "Choose the tool" in answer.content.decode()
     assert not ToolSetting.objects.exists()
@@ -94,7 +94,7 @@ async def test_a_run_has_the_settings_and_secrets_that_the_form_gave(
             wrong.status_code == 200 and "less than or equal to 1000" in wrong.text and "This is not JSON" in wrong.text
         )
         page = (await _send(server, cast.amy, setting.pk, {})).text
-        assert "sk-canary-1" not in page and page.count("A secret. Stored; empty: it is kept.") == 1
+        assert "sk-canary-1" not in page and page.count("A secret, which is stored. Empty: it is kept.") == 1
         more = {**FORM, "secret_bank_key": "", "secret_pin": "sk-canary-2"}
         assert (await _send(server, cast.amy, setting.pk, more)).status_code == 302
         fake_provider.call("pay_out", {})

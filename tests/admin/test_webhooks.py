@@ -1,4 +1,4 @@
-"""Webhooks in the admin: a secret shown once, addresses that are judged, buttons, and each tenant's own."""
+"""Webhooks in the admin: secrets shown once, validated URLs, buttons, and separation of tenants."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_secret_is_shown_once_and_kept_encrypted(amys: Client, cast: Cast) -> 
     assert secret not in str(list(AuditEntry.objects.values()))
 
 
-def test_a_new_secret_is_shown_once_and_the_old_one_kept_beside_it(amys: Client, cast: Cast) -> None:
+def test_a_new_secret_is_shown_once_and_the_old_one_stays_valid(amys: Client, cast: Cast) -> None:
     row = hook(cast.acme, URL)
     secret = shown_secret(amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": new_nonce()}).content)
     assert secret != row.secret
@@ -55,7 +55,7 @@ def test_a_new_secret_is_shown_once_and_the_old_one_kept_beside_it(amys: Client,
     assert AuditEntry.objects.get(action="webhook.rotate").actor == cast.amy
 
 
-def test_a_form_that_is_sent_again_makes_no_second_webhook(amys: Client, cast: Cast) -> None:
+def test_a_repeated_form_creates_no_second_webhook(amys: Client, cast: Cast) -> None:
     fields = form(cast)
     amys.post(f"{HOOKS}add/", fields)
     again = amys.post(f"{HOOKS}add/", fields, follow=True)
@@ -64,7 +64,7 @@ def test_a_form_that_is_sent_again_makes_no_second_webhook(amys: Client, cast: C
     assert Webhook.objects.count() == 1
 
 
-def test_a_button_that_is_pressed_once_gives_one_new_secret(amys: Client, cast: Cast) -> None:
+def test_a_button_pressed_once_creates_one_secret(amys: Client, cast: Cast) -> None:
     row = hook(cast.acme, URL)
     (button,) = re.findall(r'rotate/.*?name="once" value="(.+?)"', amys.get(f"{HOOKS}{row.pk}/change/").text, re.S)
     secret = shown_secret(amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": button}).content)
@@ -77,7 +77,7 @@ def test_a_button_that_is_pressed_once_gives_one_new_secret(amys: Client, cast: 
 @pytest.mark.parametrize(
     "url", ["http://hooks.example.com/", "https://10.0.0.1/", "https://127.0.0.1/", "https://0x7f.1/"]
 )
-def test_an_address_must_lie_on_the_internet(url: str, amys: Client, cast: Cast) -> None:
+def test_a_url_must_be_on_the_internet(url: str, amys: Client, cast: Cast) -> None:
     assert amys.post(f"{HOOKS}add/", form(cast, url=url)).status_code == 200
     row = hook(cast.acme, URL)
     assert amys.post(f"{HOOKS}{row.pk}/change/", form(cast, url=url)).status_code == 200
@@ -85,7 +85,7 @@ def test_an_address_must_lie_on_the_internet(url: str, amys: Client, cast: Cast)
 
 
 @pytest.mark.parametrize("host", ["receiver:8000", "my_receiver", "a.b_c.internal"])
-def test_a_service_inside_goes_by_its_name(host: str, amys: Client, cast: Cast, settings: Settings) -> None:
+def test_a_listed_internal_host_is_accepted_by_name(host: str, amys: Client, cast: Cast, settings: Settings) -> None:
     url = f"http://{host}/"
     assert b"must begin with https://" in amys.post(f"{HOOKS}add/", form(cast, url=url)).content
     settings.INTERNAL_HOSTS = (parse_internal_host(host),)
@@ -96,18 +96,18 @@ def test_a_service_inside_goes_by_its_name(host: str, amys: Client, cast: Cast, 
 @pytest.mark.parametrize(
     "url", ["http://", "ftp://receiver/", "https://receiver:x/", "https://-receiver/", "https://a..b/"]
 )
-def test_what_is_no_address_is_not_kept(url: str, amys: Client, cast: Cast) -> None:
+def test_an_invalid_url_is_rejected(url: str, amys: Client, cast: Cast) -> None:
     assert amys.post(f"{HOOKS}add/", form(cast, url=url)).status_code == 200
     assert not Webhook.objects.exists()
 
 
-def test_an_address_holds_no_password(amys: Client, cast: Cast) -> None:
+def test_a_url_with_a_password_is_rejected(amys: Client, cast: Cast) -> None:
     answer = amys.post(f"{HOOKS}add/", form(cast, url="https://amy:secret@hooks.example.com/"))
     assert b"Leave out the user name and password" in answer.content
     assert not Webhook.objects.exists()
 
 
-def test_a_change_keeps_the_secret_and_mends_what_was_switched_off(amys: Client, cast: Cast) -> None:
+def test_a_change_keeps_the_secret_and_can_switch_on_again(amys: Client, cast: Cast) -> None:
     row = hook(cast.acme, URL, is_active=False, failing_since="2026-01-01T00:00Z", disabled_at="2026-01-04T00:00Z")
     assert b"Switched off at 2026-01-04" in amys.get(HOOKS).content
     assert amys.post(f"{HOOKS}{row.pk}/change/", form(cast)).status_code == 302
@@ -116,14 +116,14 @@ def test_a_change_keeps_the_secret_and_mends_what_was_switched_off(amys: Client,
     assert (again.name, again.secret) == ("Own", row.secret)
 
 
-def test_a_tenant_has_only_so_many(amys: Client, cast: Cast) -> None:
+def test_the_number_of_webhooks_is_limited(amys: Client, cast: Cast) -> None:
     for _ in range(MAX_WEBHOOKS):
         hook(cast.acme, URL)
     assert b"at most" in amys.post(f"{HOOKS}add/", form(cast)).content
     assert Webhook.objects.count() == MAX_WEBHOOKS
 
 
-def test_a_test_event_and_a_message_again_by_a_button(amys: Client, cast: Cast) -> None:
+def test_buttons_send_a_test_event_and_repeat_a_message(amys: Client, cast: Cast) -> None:
     row = hook(cast.acme, URL)
     answer = amys.post(f"{HOOKS}{row.pk}/test/")
     delivery = WebhookDelivery.objects.get()
@@ -139,7 +139,7 @@ def test_a_test_event_and_a_message_again_by_a_button(amys: Client, cast: Cast) 
     assert delivery.status == "pending"
 
 
-def test_a_rivals_admin_finds_none_of_it(cast: Cast) -> None:
+def test_a_rivals_admin_sees_no_webhooks(cast: Cast) -> None:
     row = hook(cast.acme, URL)
     delivery = send_test(webhook=row)
     WebhookDelivery.objects.update(status="delivered")
@@ -152,6 +152,6 @@ def test_a_rivals_admin_finds_none_of_it(cast: Cast) -> None:
     assert Webhook.objects.get().secret == row.secret
 
 
-def test_buttons_are_pressed_not_followed(amys: Client, cast: Cast) -> None:
+def test_buttons_require_a_post(amys: Client, cast: Cast) -> None:
     row = hook(cast.acme, URL)
     assert amys.get(f"{HOOKS}{row.pk}/rotate/").status_code == 405

@@ -18,7 +18,7 @@ def key_of(tenant: Tenant, user: User, **options: Any) -> str:
 
 
 class Caller:
-    """A client with an API key; addresses are given from the tenant's own on."""
+    """A client with an API key; paths are relative to the tenant's URL."""
 
     def __init__(self, tenant: Tenant, user: User, **options: Any) -> None:
         self.base = f"/api/v1/tenants/{tenant.slug}/"
@@ -26,7 +26,7 @@ class Caller:
         self._client = Client(headers={"Authorization": f"Bearer {self.key}"}, raise_request_exception=False)
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> HttpResponse:
-        """Send a request; `body` as JSON, but bytes as they are."""
+        """Send a request with `body` as JSON; bytes are sent unchanged."""
         data = body if body is not None else ({} if method == "get" else b"")
         options = {} if method == "get" else {"content_type": "application/json"}
         path = path if path.startswith("/") else self.base + path

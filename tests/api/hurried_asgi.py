@@ -1,4 +1,4 @@
-"""The site, whose streams end a second after it was asked to end, for tests that wait for that."""
+"""The site with streams that end one second after a shutdown begins, for tests that wait for it."""
 
 from assistant.services.connections import shutdown
 

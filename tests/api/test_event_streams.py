@@ -48,7 +48,7 @@ async def bearer(cast: Cast, **options: Any) -> dict[str, str]:
 
 
 async def silent_run(cast: Cast) -> str:
-    """The address of a run's events, of which none will come."""
+    """Return the URL of the events of a run that sends none."""
     conversation = await in_db(make_conversation)(cast.alice, cast.support)
     held = {"lease_owner": "elsewhere", "lease_until": timezone.now() + timedelta(minutes=1)}
     run = await in_db(make_run)(conversation, status=Run.Status.RUNNING, **held)
@@ -81,7 +81,7 @@ async def test_a_run_streams_as_events(
     assert [number for number, _ in events] == list(range(1, len(events) + 1))
 
 
-async def test_a_client_that_goes_away_stops_nothing_and_resumes(
+async def test_a_disconnected_client_resumes_and_the_run_continues(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -103,7 +103,7 @@ async def test_a_client_that_goes_away_stops_nothing_and_resumes(
     assert text_of(whole) == "Hello"
 
 
-async def test_who_has_seen_the_end_and_asks_again_is_not_kept_waiting(
+async def test_resuming_after_the_end_is_answered_with_204(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Hello")
@@ -113,7 +113,7 @@ async def test_who_has_seen_the_end_and_asks_again_is_not_kept_waiting(
         address = f"/api/v1/tenants/acme/runs/{given['runId']}/events/"
         for last in (events_of(seen.text)[-1][0], 999):
             answer = await client.get(address, headers={"Last-Event-ID": str(last)})
-            # What an EventSource does not come again on.
+            # An EventSource does not reconnect after this status.
             assert (answer.status_code, answer.content) == (204, b"")
 
 
@@ -135,7 +135,7 @@ async def test_a_position_that_no_event_has_is_a_400(
         assert (one.status_code, list(one.json()["fields"])) == (400, ["Last-Event-ID"])
 
 
-async def test_a_key_that_is_sent_again_joins_its_run_and_with_another_body_is_refused(
+async def test_a_repeated_idempotency_key_joins_its_run_and_with_another_body_is_refused(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Hello")
@@ -152,7 +152,7 @@ async def test_a_key_that_is_sent_again_joins_its_run_and_with_another_body_is_r
     assert await Run.objects.acount() == 1
 
 
-async def test_a_run_whose_events_are_gone_is_told_as_a_picture(uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_run_whose_events_expired_is_sent_as_a_snapshot(uvicorn_server: Server, cast: Cast) -> None:
     run = await in_db(make_run)(await in_db(make_conversation)(cast.alice, cast.support), checkpoint_seq=7)
     end = {"type": "RUN_FINISHED", "threadId": str(run.conversation_id), "runId": run.run_id}
     await Run.objects.filter(pk=run.pk).aupdate(ending=end)
@@ -162,7 +162,7 @@ async def test_a_run_whose_events_are_gone_is_told_as_a_picture(uvicorn_server: 
         ).text
     frames = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
     assert [frame["type"] for frame in frames] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
-    # Who loses the line before the picture's end gets all of it once more.
+    # A client that disconnects before the snapshot's end gets all of it again.
     assert [line for line in text.splitlines() if line.startswith("id:")] == ["id: 7"]
 
 
@@ -182,7 +182,7 @@ async def test_a_hostile_body_is_a_400(uvicorn_server: Server, cast: Cast, body:
     assert answer.json()["code"] == "invalid_input"
 
 
-async def test_who_may_not_call_is_told_no_more_than_needed(uvicorn_server: Server, cast: Cast) -> None:
+async def test_access_errors_reveal_nothing(uvicorn_server: Server, cast: Cast) -> None:
     async with http(uvicorn_server) as client:
         assert (await client.post(RUNS.format(tenant="acme"), json={})).status_code == 401
     async with http(uvicorn_server, **await bearer(cast)) as client:
@@ -199,7 +199,7 @@ async def test_a_session_needs_its_csrf_token(uvicorn_server: Server, cast: Cast
         assert (await client.post(RUNS.format(tenant="acme"), json={})).status_code == 403
 
 
-async def test_another_members_run_is_not_there(
+async def test_another_members_run_is_not_found(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     given = run_input("Hi")
@@ -211,7 +211,7 @@ async def test_another_members_run_is_not_there(
     assert answer.status_code == 404
 
 
-async def test_who_resumes_is_told_what_their_version_of_the_protocol_knows(
+async def test_resuming_respects_the_protocol_version(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -232,14 +232,14 @@ async def test_who_resumes_is_told_what_their_version_of_the_protocol_knows(
     gate.release()
 
 
-async def test_a_body_of_any_size_is_refused_or_taken(uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_body_of_any_size_is_refused_or_accepted(uvicorn_server: Server, cast: Cast) -> None:
     async with http(uvicorn_server, **await bearer(cast)) as client:
         for size in (300_000, 3_000_000):
             answer = await client.post(RUNS.format(tenant="acme"), content=b" " * size)
             assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
-async def test_a_body_that_comes_in_chunks_is_taken(uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_chunked_body_is_accepted(uvicorn_server: Server, cast: Cast) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         yield b'{"assistant": "support", '
         yield b'"title": "In chunks"}'
@@ -250,7 +250,7 @@ async def test_a_body_that_comes_in_chunks_is_taken(uvicorn_server: Server, cast
     assert (answer.status_code, answer.json()["title"]) == (201, "In chunks")
 
 
-async def test_a_form_is_no_way_in(uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_form_body_is_refused(uvicorn_server: Server, cast: Cast) -> None:
     cookies = f"{await in_db(session_cookie)(cast.alice)}; csrftoken={'c' * 32}"
     headers = {"Cookie": cookies, "Content-Type": "multipart/form-data"}
     async with http(uvicorn_server, **headers) as client:
@@ -258,7 +258,7 @@ async def test_a_form_is_no_way_in(uvicorn_server: Server, cast: Cast) -> None:
             assert (await client.post(path, content=b"--x garbage")).status_code == 403
 
 
-async def test_a_stream_too_many_is_refused_until_another_ends(
+async def test_one_stream_too_many_is_refused_until_another_ends(
     uvicorn_server: Server, cast: Cast, provider: Provider
 ) -> None:
     await limit_connections(cast, 2)
@@ -293,7 +293,7 @@ async def test_a_stream_and_a_websocket_share_one_limit(uvicorn_server: Server, 
             assert await socket.closed() == 4429
 
 
-async def test_a_process_that_is_full_lets_no_stream_in(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_process_refuses_streams(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "MAX_CONNECTIONS", 1)
     address, headers = await silent_run(cast), await bearer(cast)
     member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
@@ -305,7 +305,7 @@ async def test_a_process_that_is_full_lets_no_stream_in(cast: Cast, monkeypatch:
     assert await go_while_answered(address, headers) == 200
 
 
-async def test_refused_runs_and_streams_whose_reading_never_began_keep_no_slot(cast: Cast, provider: Provider) -> None:
+async def test_refused_runs_and_unread_streams_release_their_slot(cast: Cast, provider: Provider) -> None:
     await limit_connections(cast, 1)
     address, headers = await silent_run(cast), await bearer(cast)
     body = json.dumps(run_input("Hi", thread="no-uuid"))
@@ -320,7 +320,7 @@ async def test_refused_runs_and_streams_whose_reading_never_began_keep_no_slot(c
 
 
 async def go_while_answered(path: str, headers: dict[str, str]) -> int:
-    """Be gone when the answer begins; its status."""
+    """Disconnect when the response starts, and return its status."""
     incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     incoming.put_nowait({"type": "http.request"})
     statuses: list[int] = []

@@ -51,7 +51,7 @@ def test_a_hostile_body_is_a_400(cast: Cast, alice_calls: Caller, method: str, b
         ("bad UTF-8", "The body is not valid JSON in UTF-8."),
     ],
 )
-def test_the_true_reason_is_told(alice_calls: Caller, name: str, sentence: str) -> None:
+def test_the_message_names_the_reason(alice_calls: Caller, name: str, sentence: str) -> None:
     assert alice_calls("post", "conversations/", HOSTILE[name]).json()["message"] == sentence
 
 
@@ -78,7 +78,7 @@ def test_a_hostile_address_is_no_server_error(alice_calls: Caller, path: str) ->
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("host", ["evil.example", "a b", "[", "127.0.0.1:x"])
-def test_a_wrong_host_is_told_so_in_the_shape_of_the_door(uvicorn_server: Server, host: str) -> None:
+def test_an_unknown_host_gets_the_apis_own_error_body(uvicorn_server: Server, host: str) -> None:
     said = {"message": "This host name is not served here.", "code": "invalid_host"}
     with httpx2.Client(base_url=uvicorn_server.url, headers={"Host": host}, timeout=20) as client:
         rest, openai = client.get("/api/v1/tenants/acme/conversations/"), client.get("/v1/models")

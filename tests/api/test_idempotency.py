@@ -45,7 +45,7 @@ def test_while_the_first_is_answered_the_second_is_a_conflict(cast: Cast, alice_
     assert alice_calls("post", "conversations/", BODY, Idempotency_Key="k").status_code == 409
 
 
-def test_keys_are_each_members_own(alice_calls: Caller, amy_calls: Caller, mallory_calls: Caller) -> None:
+def test_keys_are_separate_for_each_member(alice_calls: Caller, amy_calls: Caller, mallory_calls: Caller) -> None:
     made = {
         caller("post", "conversations/", BODY, Idempotency_Key="k").json()["id"]
         for caller in (alice_calls, amy_calls, mallory_calls)
@@ -67,13 +67,13 @@ def test_a_key_is_forgotten_after_a_day(alice_calls: Caller) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "with space", "x" * 256])
-def test_a_key_that_is_none_is_refused(alice_calls: Caller, key: str) -> None:
+def test_an_invalid_key_is_refused(alice_calls: Caller, key: str) -> None:
     answer = alice_calls("post", "conversations/", BODY, Idempotency_Key=key)
     assert (answer.status_code, list(answer.json()["fields"])) == (400, ["Idempotency-Key"])
 
 
 class Dies(Conversations):
-    """The process ends once the conversation is made, and before anything is answered."""
+    """Kills the process after the conversation is created and before the response."""
 
     @idempotent
     def post(self, request: Request) -> Response:
@@ -81,7 +81,7 @@ class Dies(Conversations):
         raise SystemExit
 
 
-def test_a_process_that_dies_leaves_all_or_nothing(cast: Cast, alice_calls: Caller) -> None:
+def test_a_killed_process_leaves_all_or_nothing(cast: Cast, alice_calls: Caller) -> None:
     headers = {"Authorization": f"Bearer {alice_calls.key}", "Idempotency-Key": "k"}
     request = RequestFactory().post(
         f"{alice_calls.base}conversations/", BODY, content_type="application/json", headers=headers
@@ -91,14 +91,14 @@ def test_a_process_that_dies_leaves_all_or_nothing(cast: Cast, alice_calls: Call
     assert not Conversation.objects.exists() and not IdempotentAnswer.objects.exists()
 
 
-def test_a_request_that_nobody_works_on_any_more_is_answered_anew(alice_calls: Caller) -> None:
+def test_an_abandoned_request_is_processed_again(alice_calls: Caller) -> None:
     alice_calls("post", "conversations/", BODY, Idempotency_Key="k")
     IdempotentAnswer.objects.update(status=None, created_at=timezone.now() - timedelta(seconds=61))
     assert alice_calls("post", "conversations/", BODY, Idempotency_Key="k").status_code == 201
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_of_many_at_once_all_get_the_one_answer(uvicorn_server: Server, cast: Cast) -> None:
+async def test_simultaneous_requests_all_get_the_same_answer(uvicorn_server: Server, cast: Cast) -> None:
     key = await in_db(key_of)(cast.acme, cast.alice)
     headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "k"}
     base = f"{uvicorn_server.url}/api/v1/tenants/acme/"

@@ -123,7 +123,7 @@ async def test_the_tenants_tools_run_on_the_server_and_are_audited(
     assert stored == ["user", "assistant", "tool", "assistant"]
 
 
-async def test_a_tool_that_asks_first_is_refused_for_nobody_can_be_asked(
+async def test_a_tool_that_needs_approval_is_refused(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await in_db(switch_tool)(cast.acme, "calculate", "ask")
@@ -163,7 +163,7 @@ async def test_the_callers_own_tools_are_called_by_the_caller(
     assert [one["role"] for one in fake_provider.requests[-1].messages] == ["system", "user", "assistant", "tool"]
 
 
-async def test_the_caller_is_never_left_a_call_whose_arguments_are_no_json(
+async def test_the_caller_never_gets_a_call_with_invalid_json_arguments(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.call("pick_colour", '{"why": "pai')
@@ -175,7 +175,7 @@ async def test_the_caller_is_never_left_a_call_whose_arguments_are_no_json(
     assert (await in_db(ToolCall.objects.get)()).status == "error"
 
 
-async def test_nobody_makes_the_server_run_a_call_that_no_model_made(
+async def test_a_forged_call_in_the_history_is_not_run(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await in_db(switch_tool)(cast.acme, "calculate", "on")
@@ -189,7 +189,7 @@ async def test_nobody_makes_the_server_run_a_call_that_no_model_made(
     assert not await in_db(ToolCall.objects.exists)() and not fake_provider.requests
 
 
-async def test_stateless_runs_are_in_no_list_and_nobody_goes_on_in_them(
+async def test_stateless_runs_are_not_listed_and_cannot_be_continued(
     uvicorn_server: Server, cast: Cast, provider: Provider
 ) -> None:
     async with client_of(uvicorn_server, cast) as client:
@@ -204,7 +204,7 @@ async def test_stateless_runs_are_in_no_list_and_nobody_goes_on_in_them(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_providers_failure_has_its_status_and_is_not_sent_again(
+async def test_a_providers_failure_has_its_status_and_is_not_retried(
     stream: bool, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.respond(401)
@@ -232,7 +232,7 @@ async def test_an_answer_that_breaks_off_is_an_error_in_the_stream(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_caller_that_goes_away_stops_the_run(
+async def test_disconnecting_stops_the_run(
     stream: bool, server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -268,7 +268,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(
     await until(lambda: Run.objects.filter(status=Run.Status.CANCELLED).exists())
 
 
-async def test_who_may_not_is_told_in_openais_shape(uvicorn_server: Server, cast: Cast) -> None:
+async def test_access_errors_have_openais_shape(uvicorn_server: Server, cast: Cast) -> None:
     async with client_of(uvicorn_server, cast, scopes=["read"]) as client:
         with pytest.raises(openai.PermissionDeniedError):
             await client.chat.completions.create(model="support", messages=HI)
@@ -325,7 +325,7 @@ async def test_a_hostile_body_is_a_400(uvicorn_server: Server, cast: Cast, body:
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "invalid_request_error")
 
 
-async def test_what_is_refused_has_openais_shape_and_codes(uvicorn_server: Server, cast: Cast) -> None:
+async def test_refusals_have_openais_shape_and_codes(uvicorn_server: Server, cast: Cast) -> None:
     key = await in_db(key_of)(cast.acme, cast.alice)
     reader = await in_db(key_of)(cast.acme, cast.alice, scopes=["read"])
     asked = {"model": "support", "messages": HI}
@@ -353,7 +353,7 @@ async def test_what_is_refused_has_openais_shape_and_codes(uvicorn_server: Serve
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_caller_that_goes_away_before_the_answer_is_sent_stops_the_run(
+async def test_disconnecting_before_the_answer_stops_the_run(
     kind: str, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply(chunks=["Hel", fake_provider.gate(), "lo"])

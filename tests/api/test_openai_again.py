@@ -1,4 +1,4 @@
-"""A completion that is asked for again with the same `Idempotency-Key`: the same answer, and nothing done twice."""
+"""A completion requested again with the same `Idempotency-Key` has the same answer, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_stream_is_streamed_again(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_who_went_away_comes_back_to_the_same_run(
+async def test_a_client_that_disconnected_joins_the_same_run(
     stream: bool, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -110,7 +110,7 @@ async def test_a_request_that_was_refused_leaves_its_key_free(
         assert (await client.chat.completions.create(**ASKED)).choices[0].message.content
 
 
-async def test_the_answer_is_anothers_business(
+async def test_another_members_key_gets_another_answer(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     async with client_of(uvicorn_server, cast) as client:

@@ -1,4 +1,4 @@
-"""The REST API's resources: each works for who owns it, and is not there for anybody else."""
+"""The REST API's resources work for their owner and are not found for anyone else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_tools_name_the_rule_that_decided(cast: Cast, alice_calls: Caller) -
     assert tools["get_customer"]["rule"] == "Switched off for the tenant."
 
 
-def test_a_conversation_is_made_renamed_archived_and_deleted(alice_calls: Caller) -> None:
+def test_a_conversation_is_created_renamed_archived_and_deleted(alice_calls: Caller) -> None:
     made = alice_calls("post", "conversations/", {"assistant": "support", "title": "Umbrella"})
     assert made.status_code == 201
     address = f"conversations/{made.json()['id']}/"
@@ -50,12 +50,12 @@ def test_a_conversation_is_made_renamed_archived_and_deleted(alice_calls: Caller
     assert alice_calls.get(address).status_code == 404
 
 
-def test_an_id_of_somebody_elses_conversation_is_taken(talk: Conversation, mallory_calls: Caller) -> None:
+def test_the_id_of_another_users_conversation_is_taken(talk: Conversation, mallory_calls: Caller) -> None:
     answer = mallory_calls("post", "conversations/", {"assistant": "support", "id": str(talk.pk)})
     assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
 
 
-def test_conversations_come_in_pages_that_meet(cast: Cast, alice_calls: Caller) -> None:
+def test_pages_of_conversations_neither_overlap_nor_skip(cast: Cast, alice_calls: Caller) -> None:
     made = [str(make_conversation(cast.alice, cast.support).pk) for _ in range(5)]
     seen, cursor = [], ""
     while cursor is not None:
@@ -73,7 +73,7 @@ def test_conversations_are_searched(cast: Cast, talk: Conversation, alice_calls:
     assert alice_calls.get("conversations/", assistant="other").json()["results"] == []
 
 
-def test_messages_come_in_pages_with_own_feedback(cast: Cast, talk: Conversation, alice_calls: Caller) -> None:
+def test_messages_are_paged_with_the_members_own_feedback(cast: Cast, talk: Conversation, alice_calls: Caller) -> None:
     for number in range(3):
         make_message(talk, "assistant", f"Answer {number}", message_id=f"m-{number}")
     feedback = f"conversations/{talk.pk}/messages/m-1/feedback/"
@@ -87,7 +87,7 @@ def test_messages_come_in_pages_with_own_feedback(cast: Cast, talk: Conversation
     assert not Feedback.objects.exists()
 
 
-def test_a_wrong_choice_is_told_the_right_ones(talk: Conversation, alice_calls: Caller) -> None:
+def test_an_invalid_choice_is_answered_with_the_valid_ones(talk: Conversation, alice_calls: Caller) -> None:
     rated = alice_calls("put", f"conversations/{talk.pk}/messages/m/feedback/", {"rating": "up"})
     assert (rated.status_code, rated.json()["fields"]) == (400, {"rating": ['"up" is not one of -1, 1.']})
     exported = alice_calls.get(f"conversations/{talk.pk}/export/", format="word")
@@ -111,7 +111,7 @@ def test_a_conversation_is_exported_as_json_and_markdown(talk: Conversation, ali
     assert '````\n{"q": "```"}\n````' in text.content.decode()
 
 
-def test_usage_is_the_members_own_and_for_admins_the_tenants(
+def test_usage_is_the_members_or_for_admins_the_tenants(
     cast: Cast, talk: Conversation, alice_calls: Caller, amy_calls: Caller
 ) -> None:
     run = make_run(talk)
@@ -126,7 +126,7 @@ def test_usage_is_the_members_own_and_for_admins_the_tenants(
     assert alice_calls.get("usage/", whose="tenant").status_code == 403
 
 
-def test_nothing_of_another_member_or_tenant_is_there(
+def test_nothing_of_another_member_or_tenant_is_found(
     cast: Cast, talk: Conversation, amy_calls: Caller, mallory_calls: Caller
 ) -> None:
     make_message(talk, "assistant", "Hi", message_id="m")
@@ -140,13 +140,13 @@ def test_nothing_of_another_member_or_tenant_is_there(
         assert caller.get("conversations/").json()["results"] == []
 
 
-def test_a_strangers_tenant_and_none_are_the_same(mallory_calls: Caller) -> None:
+def test_another_tenant_looks_like_one_that_does_not_exist(mallory_calls: Caller) -> None:
     foreign = mallory_calls.get("/api/v1/tenants/acme/assistants/")
     absent = mallory_calls.get("/api/v1/tenants/nobody/assistants/")
     assert (foreign.status_code, foreign.content) == (404, absent.content)
 
 
-def test_without_a_key_or_with_a_bad_one_nobody_is_told_more(cast: Cast) -> None:
+def test_a_missing_and_a_bad_key_get_the_same_answer(cast: Cast) -> None:
     for headers in ({}, {"Authorization": "Bearer ta_wrong"}):
         answer = Client().get("/api/v1/tenants/acme/assistants/", headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
@@ -182,7 +182,7 @@ def test_a_session_reads_and_needs_its_csrf_token_to_write(cast: Cast) -> None:
     assert sent.status_code == 201
 
 
-def test_an_address_that_does_not_exist_is_json_too(alice_calls: Caller) -> None:
+def test_an_unknown_url_is_answered_in_json(alice_calls: Caller) -> None:
     for path in ("/api/v1/nothing/", "conversations/no-uuid/", f"conversations/{uuid.uuid4()}/x/"):
         answer = alice_calls.get(path)
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
@@ -190,7 +190,7 @@ def test_an_address_that_does_not_exist_is_json_too(alice_calls: Caller) -> None
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete", "options"])
-def test_an_address_without_its_last_slash_is_told_of_it(settings: Settings, method: str, debug: bool) -> None:
+def test_a_missing_final_slash_is_named(settings: Settings, method: str, debug: bool) -> None:
     settings.DEBUG = debug
     of_tenant = "/api/v1/tenants/acme/"
     for path in (f"{of_tenant}conversations", f"{of_tenant}assistants/support/end-user-tokens", "/api"):
@@ -201,7 +201,7 @@ def test_an_address_without_its_last_slash_is_told_of_it(settings: Settings, met
     assert getattr(Client(), method)("/v1").status_code == 404
 
 
-def test_pages_for_people_are_there_without_their_last_slash() -> None:
+def test_pages_for_people_work_without_the_final_slash() -> None:
     assert [Client().get(path).status_code for path in ("/api/docs", "/api/schema")] == [200, 200]
 
 

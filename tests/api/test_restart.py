@@ -1,4 +1,4 @@
-"""What event streams and completions are told when their server restarts: as much as it can still say, in order."""
+"""Event streams and completions end cleanly when their server restarts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ask_to_end(server: Server) -> None:
     server.process.send_signal(signal.SIGTERM)
 
 
-async def test_a_stream_ends_in_order_and_is_resumed_elsewhere(
+async def test_a_stream_ends_cleanly_and_is_resumed_elsewhere(
     leaving: Server, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -75,7 +75,7 @@ async def test_a_stream_ends_in_order_and_is_resumed_elsewhere(
     assert await asyncio.to_thread(leaving.stop, 30) in {0, -signal.SIGTERM}
 
 
-async def test_a_stream_whose_run_ends_in_time_is_whole(
+async def test_a_stream_whose_run_ends_in_time_is_complete(
     patient: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -91,7 +91,7 @@ async def test_a_stream_whose_run_ends_in_time_is_whole(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_completion_that_ends_in_time_is_whole(
+async def test_a_completion_that_ends_in_time_is_complete(
     stream: bool, patient: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -105,7 +105,7 @@ async def test_a_completion_that_ends_in_time_is_whole(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_completion_that_does_not_is_a_typed_error_and_its_run_goes_on(
+async def test_a_longer_completion_is_a_typed_error_and_its_run_continues(
     stream: bool, leaving: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()

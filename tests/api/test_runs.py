@@ -1,4 +1,4 @@
-"""Runs without a stream, over a real server: started, waited for, looked at, stopped, approved."""
+"""Runs without a stream, on a real server: start, wait, read, cancel, approve."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def alice_at(server: Server, cast: Cast, **options: Any) -> AsyncIterator[
 
 
 async def asked_again(client: httpx2.AsyncClient, path: str, **request: Any) -> httpx2.Response:
-    """The answer to a request that was sent before: the server may not have noticed yet that its caller is gone."""
+    """Repeat a request until it is answered: the server may not have noticed yet that the first client disconnected."""
     async with asyncio.timeout(30):
         while True:
             answer = await client.post(path, **request)
@@ -80,7 +80,7 @@ async def test_a_run_that_is_not_waited_for_is_fetched_later_and_cancelled(
         assert (await client.get(run)).json()["status"] == "cancelled"
 
 
-async def test_a_caller_that_goes_away_finds_the_same_run_by_its_key(
+async def test_a_repeated_request_after_a_disconnect_joins_the_same_run(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -99,7 +99,7 @@ async def test_a_caller_that_goes_away_finds_the_same_run_by_its_key(
     assert await in_db(Run.objects.count)() == 1
 
 
-async def test_a_call_that_waits_is_approved(
+async def test_a_waiting_call_is_approved(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
     await in_db(switch_tool)(cast.acme, "calculate", "ask")
@@ -120,7 +120,7 @@ async def test_a_call_that_waits_is_approved(
         assert (await client.post(address, json={"decisions": [decision]})).status_code == 409
 
 
-async def test_a_decision_that_is_not_understood_is_refused_and_nothing_runs(
+async def test_an_invalid_decision_is_refused_and_nothing_runs(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
     await in_db(switch_tool)(cast.acme, "calculate", "ask")
@@ -160,7 +160,7 @@ async def test_what_is_wrong_with_a_run_or_an_approval_is_named_by_its_field(
         assert answer.json()["fields"] == {"decisions.1.call_id": ["This call has two decisions."]}
 
 
-async def test_whoever_goes_away_after_an_approval_finds_what_it_led_to_by_their_key(
+async def test_an_approval_repeated_after_a_disconnect_joins_its_run(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
     await in_db(switch_tool)(cast.acme, "calculate", "ask")
@@ -181,14 +181,14 @@ async def test_whoever_goes_away_after_an_approval_finds_what_it_led_to_by_their
     assert (answer.status_code, answer.json()["text"]) == (201, "42.")
 
 
-async def test_a_caller_whose_server_died_finds_the_run_by_its_key(
+async def test_a_request_repeated_after_a_crash_finds_its_run(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Thirty days.")
     request: dict[str, Any] = {"json": {"message": "How long?"}, "headers": {"Idempotency-Key": "question-1"}}
     async with alice_at(uvicorn_server, cast) as client:
         await client.post(f"conversations/{talk.pk}/runs/", **request)
-        # What a process leaves that dies before it answers: a run that goes on, or has been ended by another process.
+        # What a process that dies before it answers leaves: a running run, or one ended by another process.
         await in_db(IdempotentAnswer.objects.update)(status=None, body=None)
         await in_db(Run.objects.update)(status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=1))
         waits = await client.post(f"conversations/{talk.pk}/runs/", **request)
@@ -199,7 +199,7 @@ async def test_a_caller_whose_server_died_finds_the_run_by_its_key(
     assert await in_db(Run.objects.count)() == 1
 
 
-async def test_a_key_that_is_revoked_gets_no_answer_that_it_waits_for(
+async def test_a_waiting_request_ends_when_its_key_is_revoked(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -214,7 +214,7 @@ async def test_a_key_that_is_revoked_gets_no_answer_that_it_waits_for(
     await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
 
 
-async def test_nobody_else_reads_stops_or_answers_a_run(
+async def test_other_users_cannot_read_stop_or_answer_a_run(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Hi")

@@ -1,4 +1,4 @@
-"""The OpenAPI schema tells the truth: schemathesis attacks every operation with what it allows and forbids."""
+"""The OpenAPI schema is correct: schemathesis sends valid and invalid requests to every operation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def described() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def attackable() -> dict[str, Any]:
-    """Schemathesis's operations by name; in their addresses stand ids that exist."""
+    """Return schemathesis's operations by name, with ids that exist in their paths."""
     for _, operation in described():
         for parameter in operation["parameters"]:
             if parameter["in"] == "path":
@@ -65,7 +65,7 @@ def amys_rows(cast: Cast, provider: Provider) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_no_request_brings_what_the_schema_does_not_say(
+def test_every_response_conforms_to_the_schema(
     name: str, mode: GenerationMode, uvicorn_server: Server, cast: Cast, amys_rows: None
 ) -> None:
     headers = {"Authorization": f"Bearer {key_of(cast.acme, cast.amy)}"}
@@ -116,7 +116,7 @@ def examples_of(operation: dict[str, Any], status: str) -> dict[str, dict[str, A
         ("POST assistants/{assistant}/end-user-tokens/", "end_users"),
     ],
 )
-def test_the_example_of_a_403_names_the_scope_that_is_needed(name: str, scope: str) -> None:
+def test_the_example_of_a_403_names_the_required_scope(name: str, scope: str) -> None:
     operation = dict(described())[name.replace(" ", f" {BASE}")]
     assert examples_of(operation, "403")["forbidden"]["message"] == f"This key has no {scope} scope."
 
@@ -132,7 +132,7 @@ def test_the_example_of_a_403_names_the_scope_that_is_needed(name: str, scope: s
         ("POST assistants/{assistant}/end-user-tokens/", {"idempotency_conflict"}),
     ],
 )
-def test_the_examples_of_a_409_are_the_conflicts_that_can_come(name: str, conflicts: set[str]) -> None:
+def test_the_examples_of_a_409_are_the_possible_conflicts(name: str, conflicts: set[str]) -> None:
     operation = dict(described())[name.replace(" ", f" {BASE}")]
     assert set(examples_of(operation, "409")) == conflicts
 

@@ -1,4 +1,4 @@
-"""What people do on the chat page, and what they see there."""
+"""Actions on the chat page, and what it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ async def ask(page: Page, text: str) -> None:
 
 
 async def answered(page: Page) -> None:
-    """Wait until nothing is being answered any more."""
+    """Wait until no answer is in progress."""
     await expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 
@@ -28,6 +28,6 @@ def questions(page: Page) -> Locator:
 
 
 async def fits(page: Page) -> bool:
-    """Whether nothing of the page sticks out to the side."""
+    """Return whether the page fits its width."""
     boxes = "[document.documentElement, document.querySelector('#scroller')]"
     return bool(await page.evaluate(f"{boxes}.every(box => box.scrollWidth <= box.clientWidth)"))

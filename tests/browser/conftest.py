@@ -40,7 +40,7 @@ ARGUMENTS = [
     f"--disable-features={','.join(FEATURES_OFF)}",
 ]
 PATIENCE_MS = 20_000
-# A lost connection is what some tests are about; the browser says so in its console.
+# Some tests lose the connection on purpose; the browser reports that in its console.
 EXPECTED_WHEN_LOST = ("WebSocket connection to", "net::ERR_")
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -84,7 +84,7 @@ class Visitor:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """One for the whole test run; each test has a profile of its own in it."""
+    """The browser of the whole test run, in which each test has its own profile."""
     async with async_playwright() as play:
         launched = await play.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         yield launched
@@ -102,7 +102,7 @@ def site(uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def line(site: Server) -> AsyncIterator[Line]:
-    """The line to the site, which a test can cut."""
+    """A proxy to the site, whose connections a test can cut."""
     made = Line(int(site.url.rpartition(":")[2]))
     await made.start()
     yield made
@@ -118,7 +118,7 @@ async def sign_in(page: Page, origin: str, username: str = "alice") -> None:
 
 
 async def make_visitor(browser: Browser, origin: str, **options: Any) -> Visitor:
-    """Alice's browser: her session is there already, for signing in takes as long as many a test."""
+    """Return Alice's browser with a session, because signing in takes as long as a test."""
     context = await browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
     name, _, value = (await sync_to_async(_alices_cookie)()).partition("=")
     await context.add_cookies([{"name": name, "value": value, "url": origin}])
@@ -140,7 +140,7 @@ async def alice_browser(browser: Browser, site: Server) -> AsyncIterator[Visitor
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def shaky_browser(browser: Browser, line: Line) -> AsyncIterator[Visitor]:
-    """Alice's browser at the end of a line that a test can cut."""
+    """Alice's browser behind a proxy whose connections a test can cut."""
     visitor = await make_visitor(browser, line.origin)
     visitor.allows_lost_connection = True
     yield visitor

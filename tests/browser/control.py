@@ -1,4 +1,4 @@
-"""The control page: the whole corpus where nobody sanitises anything, so that what the vectors can do is seen."""
+"""The control page: the whole corpus without sanitising, to show what the vectors can do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.vectors import CORPUS, OUTSIDE_HOST, Vector
 ORIGIN = "http://127.0.0.1:1"
 _UNSAFE = MarkdownIt("commonmark", {"html": True}).enable("table")
 _UNSAFE.validateLink = lambda url: True  # type: ignore[method-assign]
-# In the head, where no vector can swallow it.
+# In the head, where no vector can disable it.
 _VISITOR = f"""<script>
 const pass = {PROVOKE};
 addEventListener("load", () => setTimeout(() => {{

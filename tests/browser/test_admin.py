@@ -1,4 +1,4 @@
-"""The control panel in the browser: every page under the strict policy, and switches that turn by one click."""
+"""The admin in the browser: every page under the strict policy, and switches set by one click."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.base import PASSWORD, Cast
 from tests.browser.conftest import Visitor
 from tests.live import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 BOARD = "/admin/assistant/toolsetting/switchboard/acme/"
 
@@ -72,7 +72,7 @@ async def test_every_page_works_under_the_strict_policy(
     assert visitor.problems == []
 
 
-async def test_a_switch_turns_by_one_click_and_the_page_stays(amys: Visitor, cast: Cast) -> None:
+async def test_a_switch_is_set_by_one_click_without_a_reload(amys: Visitor, cast: Cast) -> None:
     page = await amys.open(BOARD)
     await page.evaluate("window.isStill = true")
     group = page.get_by_role("group", name="get_customer, Acme", exact=True)
@@ -85,7 +85,7 @@ async def test_a_switch_turns_by_one_click_and_the_page_stays(amys: Visitor, cas
     assert setting.policy == "ask"
 
 
-async def test_a_switch_turns_without_scripts_too(
+async def test_a_switch_can_be_set_without_javascript(
     browser: Browser, uvicorn_server: Server, amys: Visitor, cast: Cast
 ) -> None:
     state = await amys.context.storage_state()

@@ -15,7 +15,7 @@ from tests.live import Server
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def test_who_is_not_signed_in_is_led_to_the_chat_by_signing_in(browser: Browser, site: Server) -> None:
+async def test_an_anonymous_visitor_reaches_the_chat_after_signing_in(browser: Browser, site: Server) -> None:
     page = await browser.new_page()
     await page.goto(f"{site.url}/t/acme/")
     await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The JavaScript client of docs/websocket.md, in a real browser, on a line that breaks."""
+"""The JavaScript client of docs/websocket.md, in a real browser, with a connection that breaks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.docs.snippets import ROOT, blocks
 from tests.fake_provider import FakeProvider
 from tests.line import Line
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 CALL = """async ([source, ...given]) => {
   const client = await import("data:text/javascript," + encodeURIComponent(source));
   return client.ask(...given);
@@ -26,7 +26,7 @@ CALL = """async ([source, ...given]) => {
 
 
 async def ask(page: Page, line: Line, key: str, **options: int) -> str:
-    """Have the document's client ask, in a page of the server."""
+    """Run the document's client in a page of the server."""
     block = next(one for one in blocks(ROOT / "docs/websocket.md", "js") if "function ask(" in one.text)
     await page.goto(f"{line.origin}/healthz")  # randomUUID wants a secure context, which no blank page is
     socket = f"{line.origin.replace('http', 'ws')}/ws/acme/support/"

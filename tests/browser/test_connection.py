@@ -1,4 +1,4 @@
-"""Losing the line and finding it again, and several tabs on one conversation: nothing lost, nothing twice."""
+"""Lost connections, and several tabs on one conversation: nothing is lost, nothing is shown twice."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Gatekeeper:
             await route.close()
 
 
-async def test_an_answer_goes_on_after_the_line_was_lost_in_the_middle(
+async def test_an_answer_continues_after_a_lost_connection(
     shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
 ) -> None:
     page = await shaky_browser.open()
@@ -47,7 +47,7 @@ async def test_an_answer_goes_on_after_the_line_was_lost_in_the_middle(
     await ask(page, "Count")
     await expect(last_answer(page)).to_contain_text("Four")
     line.cut()
-    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    await expect(page.get_by_text("Connection lost. Reconnecting…").first).to_be_visible()
     gate.release()
     line.mend()
     await answered(page)
@@ -55,7 +55,7 @@ async def test_an_answer_goes_on_after_the_line_was_lost_in_the_middle(
     await expect(page.locator("#connection")).not_to_be_visible()
 
 
-async def test_a_line_that_drops_again_and_again_repeats_and_loses_no_character(
+async def test_repeated_disconnects_repeat_and_lose_no_character(
     shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
 ) -> None:
     page = await shaky_browser.open()
@@ -74,7 +74,7 @@ async def test_a_line_that_drops_again_and_again_repeats_and_loses_no_character(
     assert (await last_answer(page).inner_text()).split() == "".join(words).split()
 
 
-async def test_a_message_written_while_offline_is_sent_once_when_the_line_is_back(
+async def test_a_message_written_offline_is_sent_once_after_reconnecting(
     shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
 ) -> None:
     page = await shaky_browser.open()
@@ -91,7 +91,7 @@ async def test_a_message_written_while_offline_is_sent_once_when_the_line_is_bac
     assert len(fake_provider.requests) == 1
 
 
-async def test_a_message_waiting_for_the_line_can_be_taken_back(
+async def test_a_message_waiting_for_the_connection_can_be_withdrawn(
     shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
 ) -> None:
     page = await shaky_browser.open()
@@ -180,7 +180,7 @@ async def test_an_answer_that_was_cut_off_stays_marked(alice_browser: Visitor, f
     await expect(page.get_by_text("This answer was cut off.")).to_have_count(1)
 
 
-async def test_who_is_signed_out_elsewhere_is_told(alice_browser: Visitor) -> None:
+async def test_signing_out_elsewhere_shows_a_notice(alice_browser: Visitor) -> None:
     page = await alice_browser.open()
     await expect(page.locator("body[data-connection=open]")).to_be_attached()
     other = await alice_browser.open()
@@ -210,7 +210,7 @@ async def test_a_message_survives_a_reload_while_there_is_no_websocket(
     assert len(fake_provider.requests) == 2
 
 
-async def test_a_question_while_the_database_is_away_is_sent_again_by_itself(
+async def test_a_question_during_a_database_outage_is_sent_again_automatically(
     shaky_browser: Visitor, fake_provider: FakeProvider
 ) -> None:
     """The server's part is in tests/test_outages.py."""
@@ -235,7 +235,7 @@ async def test_a_question_while_the_database_is_away_is_sent_again_by_itself(
     page = await shaky_browser.open()
     await ask(page, "Are you there?")
     await expect(page.locator(".turn.user .note")).to_have_text(
-        "The service is away for a moment. This is sent as soon as it is back."
+        "The service is unavailable for a moment. This is sent as soon as it is back."
     )
     await expect(last_answer(page)).to_have_text("I am back.")
     await expect(questions(page)).to_have_text(["Are you there?"])

@@ -57,7 +57,7 @@ x
 """
 
 
-async def test_hostile_markdown_runs_nothing_and_asks_for_nothing(page: Page, fake_provider: FakeProvider) -> None:
+async def test_hostile_markdown_runs_nothing_and_requests_nothing(page: Page, fake_provider: FakeProvider) -> None:
     fake_provider.reply(VECTORS)
     await ask(page, "Attack")
     await answered(page)
@@ -93,7 +93,7 @@ async def test_hostile_tool_results_and_titles_are_only_text(page: Page, fake_pr
     await expect(page.locator("#transcript img, #conversations img, h1 img")).to_have_count(0)
 
 
-async def test_a_file_is_asked_of_this_site_alone(page: Page) -> None:
+async def test_a_file_is_requested_from_this_site_only(page: Page) -> None:
     shown = """async (urls) => {
         const { mediaShown } = await import("/static/assistant/js/values.js");
         const file = { name: "a.png", mediaType: "image/png", size: 1 };

@@ -1,4 +1,4 @@
-"""The page itself: appearance, sizes, keyboard, what screen readers hear, the list of conversations."""
+"""The chat page: themes, sizes, keyboard, screen readers, the list of conversations."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_screen_readers_hear_the_end_of_an_answer_and_no_token(page: Page,
     assert await page.evaluate("heard.length") <= 4
 
 
-async def test_the_transcript_follows_its_end_only_while_the_reader_is_there(
+async def test_the_transcript_scrolls_only_while_the_reader_is_at_its_end(
     page: Page, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -156,7 +156,7 @@ async def test_a_stored_conversation_is_opened_from_the_list(page: Page) -> None
     await expect(page.get_by_role("heading", name="Refund of an order")).to_be_visible()
 
 
-async def test_who_belongs_to_several_organisations_can_change_between_them(page: Page, cast: Cast) -> None:
+async def test_a_member_of_several_organisations_can_switch_between_them(page: Page, cast: Cast) -> None:
     await sync_to_async(Membership.objects.create)(tenant=cast.globex, user=cast.alice)
     await page.reload()
     await page.locator(".tenant summary").click()

@@ -1,4 +1,4 @@
-"""What tools and other assistants do within an answer, as the chat page shows it."""
+"""How the chat page shows tools and delegates within an answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.fake_provider import FakeProvider
 from tests.live import serve
 from tests.services.runs.test_delegation import summarising
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest.fixture
@@ -25,9 +25,7 @@ def expert(cast: Cast) -> None:
 
 
 @pytest.mark.usefixtures("expert")
-async def test_what_an_asked_assistant_does_stands_within_the_card_of_the_call(
-    page: Page, fake_provider: FakeProvider
-) -> None:
+async def test_a_delegates_work_is_shown_in_the_card_of_its_call(page: Page, fake_provider: FakeProvider) -> None:
     gate = fake_provider.gate()
     fake_provider.call("ask_expert", {"task": "Add 2 and 2"})
     fake_provider.call("calculate", {"expression": "2+2"})
@@ -61,7 +59,7 @@ async def test_what_an_asked_assistant_does_stands_within_the_card_of_the_call(
 
 
 @pytest.mark.usefixtures("expert")
-async def test_stopping_reaches_the_asked_assistant(page: Page, fake_provider: FakeProvider) -> None:
+async def test_stopping_stops_the_delegate(page: Page, fake_provider: FakeProvider) -> None:
     fake_provider.call("ask_expert", {"task": "Add 2 and 2"})
     fake_provider.reply(chunks=["Let me see", fake_provider.gate()])
     await ask(page, "Ask the expert")
@@ -75,7 +73,7 @@ async def test_stopping_reaches_the_asked_assistant(page: Page, fake_provider: F
     await expect(page.locator(".agent")).to_have_attribute("data-state", "error")
 
 
-async def test_what_is_remembered_of_a_long_conversation_appears_by_itself(
+async def test_the_summary_of_a_long_conversation_appears_automatically(
     page: Page, fake_provider: FakeProvider, cast: Cast
 ) -> None:
     await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_tokens=400)
@@ -90,21 +88,23 @@ async def test_what_is_remembered_of_a_long_conversation_appears_by_itself(
     await expect(page.get_by_text("They talked about sheep.")).to_be_visible()
 
 
-async def test_a_person_answers_in_the_tools_place(page: Page, fake_provider: FakeProvider, cast: Cast) -> None:
+async def test_a_person_gives_the_result_instead_of_the_tool(
+    page: Page, fake_provider: FakeProvider, cast: Cast
+) -> None:
     await sync_to_async(switch_tool)(cast.acme, "calculate", "ask")
     fake_provider.call("calculate", {"expression": "2+2"})
     await ask(page, "Add")
     await page.get_by_role("button", name="Answer instead").click()
     await page.get_by_role("button", name="Give this answer").click()
     await expect(page.get_by_role("alert").filter(has_text="Say what the result is")).to_be_visible()
-    await page.get_by_label("Result, in the tool's place").fill("Five, I say.")
+    await page.get_by_label("Result to use instead of running the tool").fill("Five, I say.")
     fake_provider.reply("Five.")
     await page.get_by_role("button", name="Give this answer").click()
     await expect(last_answer(page)).to_have_text("Five.")
     assert fake_provider.requests[-1].last_text == "Five, I say."
 
 
-async def test_arguments_that_do_not_fit_are_asked_for_again(
+async def test_invalid_edited_arguments_are_asked_for_again(
     page: Page, fake_provider: FakeProvider, cast: Cast
 ) -> None:
     await sync_to_async(switch_tool)(cast.acme, "calculate", "ask")

@@ -31,13 +31,13 @@ from tests.live import free_port
 from tests.slow_tool.tools import PIXEL
 from tests.vectors.streaming import stream_all
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 PANEL = "tenant-assistant section"
 
 
 @dataclass
 class Shop:
-    """The host's site, and what went wrong in its pages."""
+    """The host's site, and the errors in its pages."""
 
     url: str
     browser: Browser
@@ -123,9 +123,7 @@ async def test_a_visitor_is_answered_in_the_hosts_page(shop: Shop, fake_provider
     assert await page.evaluate("document.querySelectorAll('style, [style]').length") == 0
 
 
-async def test_a_line_that_drops_repeats_and_loses_no_character(
-    shop: Shop, line: Line, fake_provider: FakeProvider
-) -> None:
+async def test_disconnects_repeat_and_lose_no_character(shop: Shop, line: Line, fake_provider: FakeProvider) -> None:
     page = await shop.visit()
     await open_widget(page)
     words = [f"word{number} " for number in range(40)]
@@ -178,7 +176,7 @@ async def test_a_page_of_another_origin_is_refused(shop: Shop, host: str) -> Non
     shop.problems.clear()
 
 
-async def test_a_backend_that_fails_again_and_again_is_told_of(shop: Shop) -> None:
+async def test_a_failing_backend_is_shown(shop: Shop) -> None:
     page = await shop.visit()
     await page.route("**/my-token/**", lambda route: route.fulfill(status=500))
     await page.get_by_role("button", name="Open the assistant").click()
@@ -188,7 +186,7 @@ async def test_a_backend_that_fails_again_and_again_is_told_of(shop: Shop) -> No
     shop.problems.clear()
 
 
-async def test_whoever_is_not_signed_in_is_told_so(shop: Shop) -> None:
+async def test_an_anonymous_visitor_is_asked_to_sign_in(shop: Shop) -> None:
     page = await shop.visit("")
     await page.get_by_role("button", name="Open the assistant").click()
     await expect(page.get_by_text("You are signed out.").first).to_be_visible()
@@ -198,7 +196,7 @@ async def test_whoever_is_not_signed_in_is_told_so(shop: Shop) -> None:
     await expect(page.locator("textarea")).to_be_enabled()
 
 
-async def test_whoever_is_signed_out_meanwhile_cannot_send(shop: Shop, line: Line) -> None:
+async def test_a_visitor_who_signed_out_cannot_send(shop: Shop, line: Line) -> None:
     page = await shop.visit()
     await open_widget(page)
     await page.context.clear_cookies()
@@ -208,7 +206,7 @@ async def test_whoever_is_signed_out_meanwhile_cannot_send(shop: Shop, line: Lin
     shop.problems.clear()
 
 
-async def test_the_pages_own_style_does_not_reach_in(shop: Shop) -> None:
+async def test_the_pages_own_styles_do_not_apply(shop: Shop) -> None:
     page = await shop.visit()
     before = await page.locator(".launcher").bounding_box()
     await page.evaluate(
@@ -229,7 +227,7 @@ async def test_the_pages_own_style_does_not_reach_in(shop: Shop) -> None:
     await expect(page.locator(PANEL)).to_be_hidden()
 
 
-async def test_two_stand_side_by_side_and_one_is_open_at_a_time(shop: Shop) -> None:
+async def test_two_widgets_are_side_by_side_and_one_is_open_at_a_time(shop: Shop) -> None:
     page = await shop.visit(attributes="name=Ann")
     await page.evaluate(
         "document.body.append(Object.assign(document.querySelector('tenant-assistant').cloneNode(), {id: 'other'}))"
@@ -245,7 +243,7 @@ async def test_two_stand_side_by_side_and_one_is_open_at_a_time(shop: Shop) -> N
     await expect(page.locator("#other textarea")).to_be_focused()
 
 
-async def test_an_answer_that_is_joined_midway_is_whole_and_not_called_cut_off(
+async def test_an_answer_joined_midway_is_complete_and_not_marked_as_cut_off(
     shop: Shop, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -263,7 +261,7 @@ async def test_an_answer_that_is_joined_midway_is_whole_and_not_called_cut_off(
     await expect(joined.get_by_text("cut off")).to_have_count(0)
 
 
-async def test_the_keyboard_does_for_everything(shop: Shop, fake_provider: FakeProvider) -> None:
+async def test_everything_works_with_the_keyboard(shop: Shop, fake_provider: FakeProvider) -> None:
     fake_provider.reply("Yes.")
     page = await shop.visit()
     await page.keyboard.press("Tab")
@@ -316,18 +314,20 @@ async def test_files_of_tools_are_shown_and_saved(shop: Shop, cast: Cast, fake_p
     assert (await saved.value).suggested_filename == "sales.html"
 
 
-async def test_a_revoked_key_ends_it_and_a_new_one_mends_it(shop: Shop, fake_provider: FakeProvider) -> None:
+async def test_a_revoked_key_disconnects_and_a_new_one_reconnects(shop: Shop, fake_provider: FakeProvider) -> None:
     page = await shop.visit()
     await open_widget(page)
     await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00:00Z")
-    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    await expect(page.get_by_text("Connection lost. Reconnecting…").first).to_be_visible()
     await ApiKey.objects.aupdate(revoked_at=None)
     await expect(page.locator(".trouble")).to_be_hidden()
     shop.problems.clear()
 
 
 @pytest.mark.timeout(600)
-async def test_hostile_answers_run_nothing_and_ask_nobody(shop: Shop, line: Line, fake_provider: FakeProvider) -> None:
+async def test_hostile_answers_run_nothing_and_request_nothing(
+    shop: Shop, line: Line, fake_provider: FakeProvider
+) -> None:
     page = await shop.visit(bypass_csp=True)
     watch = await Watch(shop.url, line.origin).over(page.context)
     await open_widget(page)

@@ -1,4 +1,4 @@
-"""Watches what a browser runs and whom it asks, while it shows what somebody hostile has written."""
+"""Records what a browser runs and requests while it shows hostile text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROVOKE = """root => {
 }"""
 
 
-# Whom Chromium itself asks, whatever the page.
+# Hosts that Chromium itself requests on any page.
 _ITS_OWN = (b"google.com", b"googleapis.com", b"gvt1.com")
 
 
@@ -82,7 +82,7 @@ class Watch:
 
     @property
     def findings(self) -> dict[str, Any]:
-        """What should be empty."""
+        """Return what was recorded, which should be empty."""
         return {"ran": sorted(self.ran), "asked": self.asked, "dialogs": self.dialogs}
 
 

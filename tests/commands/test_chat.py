@@ -1,4 +1,4 @@
-"""`manage.py chat`: a terminal's conversation goes the way of every other."""
+"""`manage.py chat`: a conversation in the terminal is stored like any other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from assistant.models import Conversation, Provider, ToolCall
+from assistant.models import Conversation, Membership, Provider, ToolCall
+from assistant.services.tenancy.end_users import save_end_user
 from tests.base import Cast, make_cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
@@ -78,6 +79,13 @@ def test_a_tool_that_asks_is_approved_in_the_terminal(
     ("arguments", "named"),
     [(["nowhere"], "nowhere"), (["acme", "nothing"], "nothing"), (["acme", "--user", "mallory"], "mallory")],
 )
-def test_who_or_what_is_not_there_is_named(cast: Cast, arguments: list[str], named: str) -> None:
+def test_an_error_names_what_does_not_exist(cast: Cast, arguments: list[str], named: str) -> None:
     with pytest.raises(CommandError, match=named):
         call_command("chat", *arguments)
+
+
+def test_the_default_member_is_never_an_end_user(cast: Cast) -> None:
+    Membership.objects.filter(tenant=cast.acme).delete()
+    save_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Chris", context={})
+    with pytest.raises(CommandError, match="It has no members"):
+        call_command("chat", "acme")

@@ -1,4 +1,4 @@
-"""Reads the fenced blocks of the documents, so that tests can run what readers will."""
+"""Reads the fenced blocks and tables of the documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, the words after it, and where it stands."""
+    """A fenced block: its language, the words after it, and its place."""
 
     document: Path
     line: int
@@ -47,5 +47,5 @@ def table(document: Path, heading: str) -> list[list[str]]:
 
 
 def codes(cell: str) -> list[str]:
-    """What stands between backticks in a cell."""
+    """Return the texts between backticks in a cell."""
     return re.findall(r"`([^`]+)`", cell)

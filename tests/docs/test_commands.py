@@ -1,4 +1,4 @@
-"""Every command and Python snippet of the documents runs, in a deployment of its own."""
+"""Runs every command and Python snippet of the documents, each document in its own deployment."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tests.fake_provider import FakeProvider
 from tests.live import Server, free_port
 
 SECONDS = 110
-# They run the suite itself or build what it stands on: .ci/run runs each of them for real.
+# They run the suite itself or install what it needs; .ci/run runs each of them.
 RUN_BY_CI = {"make test", "make lint", "make test-model", "make conformance"}
-# Documents whose snippets are run by tests of the room they tell of.
+# Documents whose snippets are run by other tests.
 ELSEWHERE = {"saas.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md", "openai.md", "webhooks.md"}
 TOLD = [path for path in DOCUMENTS if path.name not in ELSEWHERE and blocks(path, "sh", "python")]
 
@@ -47,7 +47,7 @@ class Deployment:
         assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 
     def serve(self, script: str) -> None:
-        """Run a script that serves until it is stopped, and see it answer."""
+        """Run a script that serves until it is stopped, and wait until it answers."""
         process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -112,7 +112,7 @@ def deployment(tmp_path: Path, migrated: Path, fake_provider: FakeProvider) -> I
     )
 
 
-# Whom a document tells of; zip files go where nothing is kept.
+# Creates the users that a document mentions; zip files are written to a temporary folder.
 PEOPLE = """
 from django.contrib.auth import get_user_model
 from assistant.services.tenancy.memberships import add_member
@@ -162,7 +162,7 @@ def test_the_commands_and_snippets_of_a_document_run(document: Path, deployment:
             deployment.run(["bash", "-euo", "pipefail", "-c", text])
 
 
-def test_what_is_left_to_ci_is_run_there() -> None:
+def test_commands_left_to_ci_are_run_there() -> None:
     script = (ROOT / ".ci/run").read_text()
     targets = {command.removeprefix("make ") for command in RUN_BY_CI}
     assert all(re.search(rf"(make|suite \w+ \d+) {target}\b", script) for target in targets)

@@ -45,7 +45,7 @@ def test_every_command_is_listed() -> None:
     assert set(names("## Commands")) == {file.stem for file in files}
 
 
-def test_the_names_on_the_wire_are_those_of_the_websocket_api() -> None:
+def test_the_listed_frames_and_events_are_those_of_the_websocket_api() -> None:
     custom = {name for row in table(CONTRACT, "## Websocket frames") for name in codes(row[0])}
     assert custom == {"RunAgentInput", "attach", "cancel", "ping"}
     (events,) = re.findall(r"^\| `CUSTOM` events \| (.*) \|$", TEXT, re.MULTILINE)
@@ -66,6 +66,6 @@ def test_public_names_can_be_imported(module: str) -> None:
 @pytest.mark.parametrize(
     "module", ["assistant.toolkit", "assistant.client", "assistant.operations", "assistant.providers"]
 )
-def test_all_names_of_a_public_face_are_listed(module: str) -> None:
+def test_all_names_of_a_public_module_are_listed(module: str) -> None:
     face = importlib.import_module(module)
     assert set(names("## Python")[module]) == set(face.__all__)

@@ -1,4 +1,4 @@
-"""The deployment files say the same as production.md, and settle in time."""
+"""The deployment files agree with production.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_container_is_given_all_that_the_site_needs() -> None:
 
 
 @pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
-def test_proxies_keep_inside_what_is_for_machines(name: str) -> None:
+def test_proxies_do_not_expose_metrics_and_readiness(name: str) -> None:
     text = (DEPLOY / name).read_text()
     assert "/metrics" in text and "/readyz" in text
 
@@ -61,7 +61,7 @@ def test_nginx_limits_handshakes_and_api_requests(path: str, is_limited: bool) -
     assert any(re.search(pattern, path) for pattern in limited) == is_limited
 
 
-def test_every_file_is_told_of() -> None:
+def test_every_deployment_file_is_documented() -> None:
     told = (ROOT / "docs/production.md").read_text()
     assert [path.name for path in DEPLOY.iterdir() if path.name not in told and path.suffix != ".service"] == []
 
@@ -84,7 +84,7 @@ def test_the_container_s_role_is_no_superuser() -> None:
     assert logs_in and [logs_in[1]] == made != [superuser]
 
 
-def test_every_field_of_a_json_line_is_told_of() -> None:
+def test_every_field_of_a_json_log_line_is_documented() -> None:
     try:
         raise ValueError
     except ValueError:

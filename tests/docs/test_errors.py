@@ -1,4 +1,4 @@
-"""docs/errors.md lists every code that the code can answer with, and no other."""
+"""docs/errors.md lists exactly the error codes that the APIs use."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.docs.test_facts import calls, listed, literals, text_argument
 
 RUN_CODES = listed("### Codes of `RUN_ERROR`")
 PROTOCOL_CODES = literals("_protocol_error", 0, "code")
-# What answers over HTTP with the status that stands first, and the code in the second place or by its name.
+# Functions that answer over HTTP: the first argument is the status, the second or `code` the error code.
 ANSWERS = {"HttpRefusal", "error", "_error"}
 
 
 def answered() -> Iterator[tuple[str, int]]:
-    """Every code that is sent over HTTP, with its status: as it is written in a call, or stands in a table."""
+    """Yield every code that is sent over HTTP with its status, from calls and tables in the code."""
     for name, call in calls("assistant"):
         first = call.args[0] if name in ANSWERS and call.args else None
         if isinstance(first, ast.Constant) and isinstance(first.value, int):
@@ -50,7 +50,7 @@ def test_the_list_is_closed() -> None:
     assert set(rows()) == RUN_CODES | PROTOCOL_CODES | set(statuses())
 
 
-def test_each_code_is_said_to_be_where_it_is() -> None:
+def test_each_code_is_listed_with_its_interfaces_and_statuses() -> None:
     found = statuses()
     for code, where in rows().items():
         assert ("`RUN_ERROR`" in where) is (code in RUN_CODES), code

@@ -1,4 +1,4 @@
-"""What the documents list is what the code has: variables, events, codes, dependencies, links."""
+"""Lists in the documents match the code: variables, events, codes, dependencies, links, files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
 from tests.test_lock import GROUPS, declared
 
 WEBSOCKET = ROOT / "docs/websocket.md"
+# Files that the documents ask the reader to create.
+NEW_FILES = {"tools/seats.py"}
 
 
 def calls(*roots: str) -> Iterator[tuple[str, ast.Call]]:
@@ -121,6 +123,14 @@ def test_every_dependency_is_explained() -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", (*DOCUMENTS, *DECISIONS, ROOT / "SECURITY.md"), ids=lambda path: path.name)
+def test_files_named_in_the_documents_exist(document: Path) -> None:
+    named = re.findall(r"`((?!app/|build/)[a-z_]+/[\w./-]+\.(?:py|md|js|json|yaml|html))`", document.read_text())
+    roots = (ROOT, ROOT / "assistant", ROOT / "docs", ROOT / "assistant/static/assistant")
+    missing = {name for name in named if not any((root / name).exists() for root in roots)}
+    assert missing - NEW_FILES == set()
 
 
 def test_every_decision_is_listed_and_names_tests_that_exist() -> None:

@@ -217,7 +217,7 @@ def test_a_manager_sees_their_own_tenant_alone_and_cannot_change_who_belongs_to_
     assert tenant
     filled = {"tenant": tenant[1], "username": "eve@crm.example", "password": PASSWORD, "role": "member"}
     token = {"csrfmiddlewaretoken": amy.cookies["csrftoken"]}
-    assert "follow those of the project" in amy.post("/admin/assistant/membership/add/", data=filled | token).text
+    assert "are those of the project" in amy.post("/admin/assistant/membership/add/", data=filled | token).text
 
 
 def test_who_leaves_is_found_by_the_field_that_the_project_signs_in_with(project: Project, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Those who try doors that are not theirs, with what they sign in by and what they must never see."""
+"""The callers of the isolation tests: their credentials, and the canaries that they must never see."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.widget.minting import SHOP, allow, token_for
 from tests.widget.minting import Caller as Shop
 from tests.ws import session_cookie
 
-# In what is personal: a colleague of the same tenant must not see it either.
+# In personal rows, which a colleague of the same tenant must not see either.
 PERSONAL = "buchfink4471"
 EVERY_SCOPE = ("chat", "read", "tools", "end_users")
-# Where each is let in, and so may meet what is not theirs; whoever is let in nowhere knocks everywhere.
+# The doors that admit each kind of caller. A caller whom no door admits tries all of them.
 OF_SESSIONS = ("pages", "REST", "SSE", "exports", "websocket", "tools", "tools")
-# The admin has more addresses than all other doors together.
+# The admin is repeated, because it has more addresses than all other doors together.
 OF_ADMINS = (*("admin",) * 6, "webhooks", *OF_SESSIONS)
 OF_KEYS = ("REST", "SSE", "exports", "/v1", "MCP", "widget", "websocket", "tools", "tools")
 OF_END_USERS = ("widget", "REST", "SSE", "exports", "websocket")
@@ -34,10 +34,10 @@ OF_END_USERS = ("widget", "REST", "SSE", "exports", "websocket")
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody; `tenant` is where they belong, `doors` let them in, and `canaries` are what they must not see.
+    """A caller. `tenant` is their own, `doors` admit them, and they must not see `canaries`.
 
-    `key` is an API key or an end user's token, `cookie` a session's header; nobody has neither. Of all tries they make
-    `turns` parts.
+    `key` is an API key or an end user's token, `cookie` a session's header; an anonymous caller has neither. They make
+    `turns` parts of all tries.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Caller:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of an HTTP request, with the CSRF token that the site's own pages would send."""
+        """The headers of an HTTP request, with the CSRF token that the site's own pages would send."""
         if self.key:
             return {"authorization": f"Bearer {self.key}"} | ({"origin": self.origin} if self.origin else {})
         cookies = "; ".join(filter(None, (self.cookie, f"{settings.CSRF_COOKIE_NAME}={CSRF}")))
@@ -64,7 +64,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request; `door` is what is counted, `is_endless` says that its answer may be a stream without end."""
+    """One HTTP request; results are counted by `door`, and with `is_endless` the response may never end."""
 
     door: str
     method: str
@@ -84,7 +84,7 @@ class Request:
 
 
 def callers(cast: Cast) -> list[Caller]:
-    """A rival, the rival's admin, an outsider, nobody, a colleague, both tenants' end users: by session, key, token."""
+    """Return another tenant's member and admin, an outsider, an anonymous caller, a colleague and end users."""
     colleague = make_member(cast.acme, "colleague")
     return [
         Caller("mallory", "globex", cookie=session_cookie(cast.mallory), doors=OF_SESSIONS),

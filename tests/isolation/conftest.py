@@ -1,4 +1,4 @@
-"""The world that the doors are tried in."""
+"""The fixture `world`: the tenants and rows of the isolation tests."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Rows = Mapping[type[models.Model], Any]
 
 @dataclass(frozen=True)
 class Address:
-    """A path with its parameters as `%(name)s`; `name` is what `reverse` knows it by."""
+    """A path with its parameters as `%(name)s`; `name` is its name for `reverse`."""
 
     path: str
     parameters: tuple[str, ...]
@@ -40,7 +40,7 @@ def _as_format(pattern: Any) -> tuple[str, list[str]]:
 
 
 def addresses(resolver: URLResolver | None = None, prefix: str = "/", names: tuple[str, ...] = ()) -> Iterator[Address]:
-    """All addresses below a resolver (below the site's root, if none is given)."""
+    """Return all addresses below a resolver, by default the site's root."""
     for entry in (resolver or get_resolver()).url_patterns:
         path, parameters = _as_format(entry.pattern)
         inner = (*names, *parameters)
@@ -58,7 +58,7 @@ def _admin_model(name: str) -> type[models.Model] | None:
 
 
 def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
-    """What another tenant's member may put in a parameter's place."""
+    """Return the values with which another tenant's member might fill a parameter."""
     by_model = {model._meta.model_name: str(row.pk) for model, row in rows.items()}
     tenant = rows[Tenant].slug
     known = {
@@ -91,7 +91,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
 
 
 def paths(rows: Rows) -> list[str]:
-    """Every address with the ids of `rows` in it."""
+    """Return every address with the ids of `rows`."""
     found: list[str] = []
     for address in addresses():
         if "content_type_id" in address.parameters:
@@ -102,12 +102,12 @@ def paths(rows: Rows) -> list[str]:
         for parameter in address.parameters:
             filled = [{**one, parameter: value} for one in filled for value in _values(parameter, address, rows)]
         found += [address.path % one for one in filled]
-    # Whoever signs out tries the rest as nobody.
+    # After signing out, the remaining tries would be anonymous.
     return sorted(dict.fromkeys(found), key=lambda path: "logout" in path)
 
 
 def queries(path: str, rows: Rows) -> list[str]:
-    """Query strings that ask an address for another tenant's rows, in the ways that lists and choices understand."""
+    """Return query strings that ask for another tenant's rows, in the formats of lists and of choices."""
     tenant = rows[Tenant]
     if path == "/admin/autocomplete/":
         return [
@@ -123,13 +123,13 @@ def queries(path: str, rows: Rows) -> list[str]:
 
 
 def _in_own_words(value: Any) -> Any:
-    """A form shows what was sent with it, so that what is sent must hold no canary."""
+    """Replace canaries in form values, because a form repeats what was sent with it."""
     text = json.dumps(value) if isinstance(value, dict | list) else value
     return text.replace(CANARY, "taken") if isinstance(text, str) else text
 
 
 def admin_forms(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Forms of the admin, filled to make or change rows that belong, or point, to another tenant."""
+    """Return forms of the admin that would create or change rows of another tenant, or refer to them."""
     for model, model_admin in admin.site._registry.items():
         if model not in rows:
             continue

@@ -1,4 +1,4 @@
-"""The site that never looks again whether those who are there are still welcome."""
+"""The site without its checks of open connections: those that lost access stay open."""
 
 from config.asgi import application  # sets Django up
 

@@ -1,4 +1,4 @@
-"""The site with leaks on purpose: its websocket and its MCP server show any row to whoever knows its id."""
+"""The site with deliberate leaks: its websocket and its MCP server show any row to callers who know its id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistant.services.tenancy.members import Member
 
 
 class Leak(AsyncWebsocketConsumer):
-    """Forgets to ask whose conversation it is."""
+    """Does not check whose conversation it is."""
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         frame = json.loads(text_data or "{}")
@@ -28,7 +28,7 @@ class Leak(AsyncWebsocketConsumer):
 
 
 class LeakyShelf(Source):
-    """Forgets to ask whose document it is."""
+    """Does not check whose document it is."""
 
     def read(self, member: Member, uri: str) -> ReadResourceResult | None:
         found = Document.objects.filter(pk=uri.rpartition("/")[2]).first()
@@ -40,7 +40,7 @@ add_source(LeakyShelf())
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """The honest site, but for its websocket."""
+    """The real site, except for its websocket."""
     if scope["type"] != "websocket":
         await honest(scope, receive, send)
         return

@@ -1,4 +1,4 @@
-"""The site's addresses and two more that leak on purpose: the search for leaks must find them."""
+"""The site's addresses and two that leak deliberately, which the tests must find."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from config.urls import urlpatterns as honest
 
 
 def read_any(request: HttpRequest, thread: uuid.UUID) -> HttpResponse:
-    """Forgets whose conversation it is."""
+    """Show a conversation without checking whose it is."""
     return HttpResponse(Conversation.objects.get(pk=thread).title)
 
 
 def rename_any(request: HttpRequest, thread: uuid.UUID) -> HttpResponse:
-    """Forgets it too, and says nothing."""
+    """Rename a conversation without checking whose it is; the response shows nothing of it."""
     if request.method == "POST":
         Conversation.objects.filter(pk=thread).update(title="renamed")
     return HttpResponse()

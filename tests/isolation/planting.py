@@ -1,4 +1,4 @@
-"""Fills a tenant with rows of every model, each text in them a canary that must never be seen elsewhere."""
+"""Fills a tenant with rows of every model, in which each text is a canary that must not appear elsewhere."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assistant.models import Tenant
 from tests.base import Cast
 
 APPS = ("assistant", "tools")
-# Searching for the first half must not bring the whole.
+# A search for the first half must not return the whole.
 CANARY_HEAD = "zeisig"
 CANARY = f"{CANARY_HEAD}7319"
 
 _DEFINITION = ToolDefinition(CANARY, description=CANARY)
-# Where any text would not do.
+# Values of fields that do not accept any text.
 FIXED: Mapping[str, Any] = {
     "assistant.ApiKey.scopes": ["chat", "read"],
     "assistant.ApiKey.revoked_at": None,
@@ -51,13 +51,13 @@ FIXED: Mapping[str, Any] = {
 
 
 def tenant_models() -> list[type[models.Model]]:
-    """Every model whose rows belong to a tenant, directly or through another row; proxies come after them."""
+    """Return every model whose rows belong to a tenant, directly or through another row; proxies last."""
     models_of_all = [model for app in APPS for model in apps.get_app_config(app).get_models()]
     return sorted(filter(tenant_path, models_of_all), key=lambda model: model._meta.proxy)
 
 
 def tenant_path(model: type[models.Model], seen: tuple[type[models.Model], ...] = ()) -> str | None:
-    """The look-up that leads from a row to its tenant: "tenant", "conversation__tenant", ...; "pk" for a tenant."""
+    """Return the look-up from a row to its tenant: "tenant", "conversation__tenant", ...; "pk" for a tenant."""
     if model is Tenant:
         return "pk"
     keys = [field for field in model._meta.concrete_fields if isinstance(field, models.ForeignKey)]
@@ -73,7 +73,7 @@ def tenant_path(model: type[models.Model], seen: tuple[type[models.Model], ...] 
 
 
 class Planter:
-    """Makes one row of each model for a tenant, and the rows that these need."""
+    """Creates one row of each model for a tenant, and the rows that these require."""
 
     def __init__(self, tenant: Tenant, user: models.Model, *existing: models.Model) -> None:
         self.rows: dict[type[models.Model], models.Model] = {Tenant: tenant, type(user): user}
@@ -93,7 +93,7 @@ class Planter:
         return self.rows[model]
 
     def value(self, field: models.Field[Any, Any]) -> Any:
-        """A canary, where the field's kind has room for one."""
+        """Return a canary, if the field's type can hold one, or another valid value."""
         name = f"{field.model._meta.label}.{field.name}"
         if name in FIXED:
             return FIXED[name]
@@ -136,7 +136,7 @@ def _plain_value(field: models.Field[Any, Any]) -> Any:
 
 
 def plant(cast: Cast) -> dict[type[models.Model], models.Model]:
-    """Fill Acme; its name, its people and its assistant become canaries too. Returns a row of each model."""
+    """Fill Acme; its name, members and assistant become canaries too. Return a row of each model."""
     cast.acme.name = f"Acme {CANARY}"
     cast.acme.save()
     for user in (cast.alice, cast.amy):
@@ -153,7 +153,7 @@ def plant(cast: Cast) -> dict[type[models.Model], models.Model]:
 
 
 def rows_of(tenant: Tenant) -> str:
-    """Everything a tenant has, as text: to compare before and after."""
+    """Return all rows of a tenant as text, to compare before and after."""
     rows = [
         row
         for model in tenant_models()
@@ -163,7 +163,7 @@ def rows_of(tenant: Tenant) -> str:
 
 
 def crossings() -> list[str]:
-    """Rows of one tenant that point to a row of another."""
+    """Return the rows of one tenant that refer to a row of another."""
     found = []
     for model in tenant_models():
         own = tenant_path(model)

@@ -14,6 +14,6 @@ _file = Path(os.environ["TRACES"]).open("w")  # noqa: SIM115 - open as long as t
 _provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=_file)))
 trace.set_tracer_provider(_provider)
 
-from config.asgi import application  # noqa: E402 - spans are made by whoever was asked before
+from config.asgi import application  # noqa: E402 - the tracer provider must be set first
 
 __all__ = ["application"]

@@ -1,6 +1,6 @@
-"""The tests' settings for a site whose every door is tried: tools that tell whose call it is, and webhooks that go out.
+"""The settings of the isolation tests: tools that report whose call it is, and webhooks that are sent.
 
-Tenants may name addresses on the machine itself, where their providers, outside servers and receivers stand.
+Tenants may use local addresses, where their providers, outside servers and webhook receivers listen.
 """
 
 from assistant.toolkit.guards.internal_hosts import parse_internal_host

@@ -1,7 +1,7 @@
-"""Whoever calls a tool works for the tenant and the user that the program knows, whatever anybody writes anywhere.
+"""A tool is always called for the authenticated tenant and user, whatever a request or a model contains.
 
-Half of the calls are such that the tool runs and tells its context; the others are refused for what they name.
-CONTEXT_TRIES says how many calls; `make resilience` asks for 1,000.
+Half of the calls let the tool run and report its context; the others are refused because of their arguments.
+CONTEXT_TRIES is the number of calls; `make resilience` sets 1,000.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 CALLS = 20
 TRIES = int(os.environ.get("CONTEXT_TRIES", "200"))
-# What the site is made to believe on purpose, by whoever wants to see it found.
+# Interceptors that break the site on purpose, to show that the test finds it.
 INTERCEPTORS = os.environ.get("CONTEXT_INTERCEPTORS", "")
 NAMES = (
     "tenant", "tenant_id", "tenantId", "tenant_slug", "user", "user_id", "userId", "username", "context",
@@ -50,7 +50,7 @@ HEADERS = (
     "X-Assistant-Context",
     "Mcp-Param-Tenant",
 )
-# Over MCP a tool is told who asked, and nothing else beside its context.
+# Over MCP the context has the caller and nothing else.
 EXTRA = {"MCP": '["mcp_caller"]'}
 
 
@@ -69,7 +69,7 @@ class Noise:
         return {name: self._random.choice(self._values) for name in names if name not in without}
 
     def arguments(self, number: int) -> dict[str, Any]:
-        """Of one call: every other one is let run, with the same words where they do no harm."""
+        """Return the arguments of a call. Every other call may run, with the same values where they are valid."""
         return self.fields() if number % 2 else {"note": json.dumps({"tenant": "acme", **self.fields()})}
 
     def frame(self, number: int) -> Frame:
@@ -85,7 +85,7 @@ class Noise:
 
 
 class Door:
-    """What every door needs: the server, Mallory's key, and a model that calls with noise."""
+    """What every door needs: the server, Mallory's key, and a model whose calls have `Noise` as arguments."""
 
     def __init__(self, server: Server, cast: Cast, key: str, provider: FakeProvider) -> None:
         self.server, self.cast, self.key, self.provider = server, cast, key, provider
@@ -128,7 +128,7 @@ async def by_rest(door: Door, number: int) -> None:
 
 
 async def by_approval(door: Door, number: int) -> None:
-    """The calls that a person approves, with arguments of their own."""
+    """Calls that a person approves with edited arguments."""
     door.provider.calls([("who_am_i", {"note": f"Call {index}"}) for index in range(CALLS)])
     door.provider.reply("Done.")
     talk = await in_db(make_conversation)(door.cast.mallory, await door.cast.globex.assistants.aget(slug="careful"))
@@ -176,8 +176,8 @@ DOORS: dict[str, Callable[[Door, int], Any]] = {
 
 
 def told(result: str) -> tuple[str, ...] | None:
-    """Tenant, user, extra and secret of a call that was let run; None for one that was refused."""
-    # What a person changed of the arguments is said before it.
+    """Return tenant, user, extra and secret of a call that ran; None for one that was refused."""
+    # A note on edited arguments precedes it.
     *_, last = result.splitlines() or [""]
     if not last.startswith("{"):
         return None
@@ -186,7 +186,7 @@ def told(result: str) -> tuple[str, ...] | None:
 
 
 def prepare(cast: Cast) -> str:
-    """Let Globex call the tool, and give both tenants a secret for it; Mallory's key."""
+    """Switch the tool on for Globex, give both tenants a secret for it, and return Mallory's key."""
     make_assistant(cast.globex, "careful", prompt="Ask.")
     careful = cast.globex.assistants.get(slug="careful")
     for tenant, secret in ((cast.acme, CANARY), (cast.globex, "theirs")):
@@ -198,10 +198,10 @@ def prepare(cast: Cast) -> str:
 
 
 async def tries(server: Server, cast: Cast, provider: FakeProvider, wanted: int) -> tuple[Counter[str], list[str]]:
-    """So many calls spread over the doors: how many were let run by door, and those that were moved."""
+    """Make `wanted` calls, spread over the doors. Return how many ran by door, and those with a wrong context."""
     door = Door(server, cast, await in_db(prepare)(cast), provider)
     ran: Counter[str] = Counter()
-    moved: list[str] = []
+    wrong: list[str] = []
     seen: set[int] = set()
     number = 0
     async with door.http:
@@ -211,7 +211,7 @@ async def tries(server: Server, cast: Cast, provider: FakeProvider, wanted: int)
             number += 1
             rows = ToolCall.objects.filter(name="who_am_i").exclude(pk__in=seen)
             rows = rows.exclude(status=ToolCall.Status.AWAITING_APPROVAL)
-            # A call without a run says itself whose it was.
+            # A call without a run has a user of its own.
             whom = Coalesce("run__user__username", "user__username")
             async for row in rows.values_list("pk", "tenant__slug", whom, "result"):
                 seen.add(row[0])
@@ -220,23 +220,21 @@ async def tries(server: Server, cast: Cast, provider: FakeProvider, wanted: int)
                 ran["refused"] += whose is None
                 own = ("globex", "mallory", EXTRA.get(name, "[]"), "theirs")
                 if row[1:3] != own[:2] or whose not in (None, own):
-                    moved.append(f"{name}: {row[1:]}")
-    return ran, moved
+                    wrong.append(f"{name}: {row[1:]}")
+    return ran, wrong
 
 
-async def test_nothing_that_is_written_moves_the_context(
-    cast: Cast, provider: Provider, fake_provider: FakeProvider
-) -> None:
+async def test_no_input_changes_the_tool_context(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
     env = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "TOOL_INTERCEPTORS": INTERCEPTORS}
     with serve(env=env) as server:
-        ran, moved = await tries(server, cast, fake_provider, TRIES)
-    print(f"\ncontext: {ran.total()} tries, {len(moved)} moved; of those let run {dict(ran)}")
-    assert moved == []
+        ran, wrong = await tries(server, cast, fake_provider, TRIES)
+    print(f"\ncontext: {ran.total()} tries, {len(wrong)} moved; of those let run {dict(ran)}")
+    assert wrong == []
     assert all(ran[name] for name in DOORS), ran
     assert ran["refused"] <= ran.total() / 2
 
 
-async def test_a_site_that_believes_what_is_written_is_found(
+async def test_a_site_that_trusts_the_arguments_is_found(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     env = {
@@ -244,5 +242,5 @@ async def test_a_site_that_believes_what_is_written_is_found(
         "TOOL_INTERCEPTORS": "tests.isolation.careless.believe",
     }
     with serve(env=env) as server:
-        _, moved = await tries(server, cast, fake_provider, CALLS * len(DOORS))
-    assert {one.split(":")[0] for one in moved} == set(DOORS)
+        _, wrong = await tries(server, cast, fake_provider, CALLS * len(DOORS))
+    assert {one.split(":")[0] for one in wrong} == set(DOORS)

@@ -1,6 +1,6 @@
-"""Every door is tried: addresses, frames, methods, tools and commands are read from the code, and a new one fails here.
+"""Every door is tried: addresses, frames, methods, tools and commands are read from the code; a new one fails here.
 
-Each is proved to notice: one more is planted, and must be found.
+For each kind another test adds one, which must be noticed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ from tests.ws import run_input
 
 pytestmark = pytest.mark.django_db
 
-# Beside the site, and tried as MCP, as websockets, and as the refusal of what should have been one.
+# Applications beside the site. They are tried as MCP, as websockets and as refused websockets.
 MOUNTS = {"mcp_application", "chat", "upgrade_required"}
 # A rival's, of the same request id, is sent in tests/mcp/test_server_calls.py.
 NOTICES = {"notifications/cancelled"}
-# They hold nobody's rows.
+# They have no rows of members.
 HARMLESS_TOOLS = {"calculate", "convert_time", "get_weather"}
-# Commands are for whoever runs the deployment; these hand a tenant's or a user's rows to somebody, and test_tries.py
-# looks into what they write.
+# Commands are for operators. These export the rows of one tenant or user, and test_tries.py checks their output.
 EXPORTS = {"export_tenant", "export_user"}
 OPERATORS = {
     "allow_origin", "apply_retention", "chat", "create_api_key", "create_tenant", "delete_tenant", "delete_user",
@@ -70,13 +69,13 @@ def unlisted_addresses(rows: Any) -> list[str]:
 
 
 def mounts(source: str) -> set[str]:
-    """The applications that answer in the site's place, by the names that `routing.py` has for them."""
+    """Return the applications that answer instead of the site, by their names in `routing.py`."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     return {ast.unparse(call.args[1]) for call in calls if ast.unparse(call.func) == "_choosing"}
 
 
 def unlisted_frames(consumer: type[ChatConsumer]) -> set[str]:
-    """The texts that the consumer compares a frame's kind with, but for those that are tried."""
+    """Return the frame types that the consumer handles, except those that are tried."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(consumer._dispatch)))
     compared = [node.comparators for node in ast.walk(tree) if isinstance(node, ast.Compare)]
     cases = [[node.value] for node in ast.walk(tree) if isinstance(node, ast.MatchValue)]
@@ -95,7 +94,7 @@ def unlisted_tools(rows: Any) -> set[str]:
 
 
 def unlisted_commands() -> set[str]:
-    """The commands of whatever is installed neither with Django nor with another package."""
+    """Return the commands that belong neither to Django nor to another package."""
     installed = Path(sysconfig.get_path("purelib"))
     ours = {name for name, app in get_commands().items() if not _home(str(app)).is_relative_to(installed)}
     return ours - EXPORTS - OPERATORS - OF_THE_TESTS
@@ -125,11 +124,11 @@ def test_an_unlisted_address_is_noticed(rows: Any) -> None:
         assert {path.split("/")[1] for path in unlisted_addresses(rows)} == {"leak"}
 
 
-def test_every_kind_of_frame_is_tried() -> None:
+def test_every_frame_type_is_tried() -> None:
     assert unlisted_frames(ChatConsumer) == set()
 
 
-def test_an_unlisted_kind_of_frame_is_noticed() -> None:
+def test_an_unlisted_frame_type_is_noticed() -> None:
     class Talkative(ChatConsumer):
         async def _dispatch(self, frame: Any) -> None:
             if frame.get("type") in ("attach", "export"):
@@ -160,7 +159,7 @@ def test_every_tool_is_tried(rows: Any) -> None:
 
 def test_an_unlisted_tool_is_noticed(rows: Any) -> None:
     def read_mail(context: ToolContext) -> str:
-        """Read the mail of whoever asks."""
+        """Read the mail of the caller."""
         return context.user.username
 
     with catalogue.using(Registry([*catalogue.registry(), Tool.from_function(read_mail)])):
@@ -173,7 +172,7 @@ def test_every_command_is_known() -> None:
 
 @pytest.fixture
 def exporting_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An app with a command that writes everybody's conversations."""
+    """An app with a command that exports all conversations."""
     commands = tmp_path / "exporting_app" / "management" / "commands"
     commands.mkdir(parents=True)
     for folder in (commands, *commands.parents[:2]):

@@ -1,4 +1,4 @@
-"""Whoever loses the right to be here is out: each loss, on every socket and stream that stays open."""
+"""Every kind of loss of access ends every open websocket and event stream."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATIENCE = 30
 BY_SESSION = ("websocket by session", "SSE by session")
 BY_KEY = ("websocket by key", "SSE by key", "/v1 by key", "MCP by key")
 Waiting = Callable[[], Awaitable[object]]
-# Of the sessions that are open in a test.
+# The sessions that are open in a test.
 cookies: list[str] = []
 
 
@@ -52,7 +52,7 @@ def disable(cast: Cast) -> None:
     type(cast.alice).objects.filter(pk=cast.alice.pk).update(is_active=False)
 
 
-# What is lost, and who is out for it.
+# The ways to lose access, and which connections each must end.
 LOSSES: dict[str, tuple[Callable[[Cast], object], tuple[str, ...]]] = {
     "session expired": (lambda cast: Session.objects.update(expire_date=timezone.now()), BY_SESSION),
     "logged out": (sign_out, BY_SESSION),
@@ -73,7 +73,7 @@ LOSSES: dict[str, tuple[Callable[[Cast], object], tuple[str, ...]]] = {
 
 @pytest.fixture
 def watched(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[Server]:
-    """The site, or another that ENDINGS_APPLICATION names, as `make resilience` does to see its own check fail."""
+    """The site, or the application in ENDINGS_APPLICATION, with which `make resilience` shows that tests can fail."""
     application = os.environ.get("ENDINGS_APPLICATION")
     if application is None:
         yield request.getfixturevalue("uvicorn_server")
@@ -84,7 +84,7 @@ def watched(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[
 
 @asynccontextmanager
 async def everything_open(server: Server, cast: Cast) -> AsyncIterator[dict[str, Waiting]]:
-    """Sockets and streams of Alice's; each with what waits for its end."""
+    """Open websockets and streams of Alice; return for each a task that waits for its end."""
     cookie = await in_db(session_cookie)(cast.alice)
     cookies.append(cookie)
     key = (await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="streams"))[1]
@@ -127,14 +127,16 @@ async def everything_open(server: Server, cast: Cast) -> AsyncIterator[dict[str,
 
 
 async def until_no_run_goes_on() -> None:
-    """What is being stored would be in the way of emptying PostgreSQL's tables for the next test."""
+    """Wait, because a run that is being stored would block emptying PostgreSQL's tables for the next test."""
     async with asyncio.timeout(PATIENCE):
         while await Run.objects.filter(status=Run.Status.RUNNING).aexists():
             await asyncio.sleep(0.05)
 
 
-async def lose_and_wait(cast: Cast, loss: str, gate: Gate, *open_at: Mapping[str, Waiting]) -> tuple[list[str], ...]:
-    """The doors that are open long after a loss, and those that closed for no reason; prints the seconds it took."""
+async def lose_access_and_wait(
+    cast: Cast, loss: str, gate: Gate, *open_at: Mapping[str, Waiting]
+) -> tuple[list[str], ...]:
+    """Return the doors that stay open after a loss of access, and those that closed without one; print the seconds."""
     lose, who = LOSSES[loss]
     await in_db(lose)(cast)
     began = time.monotonic()
@@ -152,8 +154,8 @@ async def lose_and_wait(cast: Cast, loss: str, gate: Gate, *open_at: Mapping[str
     return still_open, out_for_no_reason
 
 
-def half_answers(fake_provider: FakeProvider, count: int = 3) -> Gate:
-    """Let answers stop in their middle until the gate opens."""
+def paused_answers(fake_provider: FakeProvider, count: int = 3) -> Gate:
+    """Answers that pause in the middle until the gate opens."""
     gate = fake_provider.gate()
     for _ in range(count):
         fake_provider.reply(chunks=["Hello ", gate, "there"])
@@ -161,37 +163,37 @@ def half_answers(fake_provider: FakeProvider, count: int = 3) -> Gate:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-async def test_all_that_is_open_ends(
+async def test_everything_open_ends_after_a_loss_of_access(
     loss: str, watched: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    gate = half_answers(fake_provider)
+    gate = paused_answers(fake_provider)
     async with everything_open(watched, cast) as everything:
-        found = await lose_and_wait(cast, loss, gate, everything)
+        found = await lose_access_and_wait(cast, loss, gate, everything)
     await until_no_run_goes_on()
     assert found == ([], [])
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("loss", LOSSES)
-async def test_whatever_is_open_at_two_processes_ends(
+async def test_everything_open_at_two_processes_ends(
     loss: str,
     two_servers: tuple[Server, Server],
     cast: Cast,
     provider: Provider,
     fake_provider: FakeProvider,
 ) -> None:
-    gate = half_answers(fake_provider, 6)
+    gate = paused_answers(fake_provider, 6)
     async with everything_open(two_servers[0], cast) as here, everything_open(two_servers[1], cast) as there:
-        found = await lose_and_wait(cast, loss, gate, here, there)
+        found = await lose_access_and_wait(cast, loss, gate, here, there)
     await until_no_run_goes_on()
     assert found == ([], [])
 
 
-async def test_without_the_sweep_nothing_ends(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
-    gate = half_answers(fake_provider)
+async def test_without_the_checks_nothing_ends(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
+    gate = paused_answers(fake_provider)
     with serve(application="tests.isolation.forgetful_asgi:application") as server:
         async with everything_open(server, cast) as everything:
-            # None that ends the runs as well.
+            # Only losses that do not cancel the runs.
             for loss in ("password changed", "key revoked"):
                 await in_db(LOSSES[loss][0])(cast)
             tasks = [asyncio.create_task(everything[door]()) for door in ("websocket by session", "SSE by key")]
@@ -210,7 +212,7 @@ REFUSED: dict[str, Callable[[Cast], object]] = {
 
 
 @pytest.mark.parametrize("loss", REFUSED)
-async def test_nothing_opens_after_a_loss(loss: str, uvicorn_server: Server, cast: Cast) -> None:
+async def test_nothing_can_be_opened_after_a_loss_of_access(loss: str, uvicorn_server: Server, cast: Cast) -> None:
     key = (await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="streams"))[1]
     await in_db(REFUSED[loss])(cast)
     statuses = await _statuses(uvicorn_server, {"Authorization": f"Bearer {key}"})
@@ -218,7 +220,7 @@ async def test_nothing_opens_after_a_loss(loss: str, uvicorn_server: Server, cas
 
 
 @pytest.mark.parametrize("loss", [name for name, (_, who) in LOSSES.items() if set(BY_SESSION) <= set(who)])
-async def test_no_session_opens_anything_after_a_loss(loss: str, uvicorn_server: Server, cast: Cast) -> None:
+async def test_no_session_opens_anything_after_a_loss_of_access(loss: str, uvicorn_server: Server, cast: Cast) -> None:
     cookies[:] = [await in_db(session_cookie)(cast.alice)]
     own_page = {"Cookie": f"{cookies[0]}; csrftoken={'c' * 32}", "X-CSRFToken": "c" * 32, "Origin": uvicorn_server.url}
     await in_db(LOSSES[loss][0])(cast)
@@ -236,7 +238,7 @@ FOREIGN: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("how", FOREIGN)
-async def test_no_cookie_opens_anything_from_elsewhere(how: str, uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_cookie_from_another_origin_opens_nothing(how: str, uvicorn_server: Server, cast: Cast) -> None:
     cookie = {} if how == "no login" else {"Cookie": await in_db(session_cookie)(cast.alice)}
     statuses = await _statuses(uvicorn_server, cookie | FOREIGN[how])
     assert set(statuses.values()) <= {401, 403} and statuses["websocket"] == 403, statuses

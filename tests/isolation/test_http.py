@@ -1,4 +1,4 @@
-"""No address of the site shows or changes another tenant's rows: each is tried, as read from the code."""
+"""No address of the site shows or changes another tenant's rows. The addresses are read from the code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITES = ("post", "put", "patch", "delete")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a try brought."""
+    """The response to a try."""
 
     door: str
     status: int
@@ -41,7 +41,7 @@ def answer(client: Client, method: str, path: str, **options: Any) -> Answer:
     response = getattr(client, method)(path, **options)
     content = b"".join(response) if response.streaming else response.content
     headers = " ".join(f"{name}: {value}" for name, value in response.headers.items())
-    # Whoever is sent to sign in takes their own address along: that tells them nothing.
+    # A redirect to the sign-in page repeats the requested address, which the caller knows.
     headers = headers.replace(quote(path, safe="/"), "")
     return Answer(f"{method.upper()} {path}", response.status_code, headers + content.decode(errors="replace"))
 
@@ -59,7 +59,7 @@ def writes(client: Client, rows: Any, *, below: str = "/") -> Iterator[Answer]:
     for path in paths(rows):
         if not path.startswith(below):
             continue
-        # Django's admin knows but two methods: all others are a GET to it.
+        # Django's admin treats every method except POST as GET.
         for method in WRITES[:1] if path.startswith("/admin/") else WRITES:
             yield answer(client, method, path, data={}, content_type="application/json")
         yield answer(client, "post", path, data={"title": "taken", "tenant": "acme", "policy": "on"})
@@ -97,7 +97,7 @@ def test_no_address_changes_another_tenants_rows(who: str | None, cast: Cast, ro
 
 
 @pytest.mark.timeout(300)
-def test_whoever_may_see_the_rows_does_see_them(cast: Cast, rows: Any) -> None:
+def test_the_owner_sees_the_rows(cast: Cast, rows: Any) -> None:
     pages = [f"/admin/assistant/{name}/" for name in ("conversation", "run", "toolcall", "assistant")]
     shown = {one.door.split("?")[0] for one in reads(signed_in(cast.amy), rows, below=tuple(pages)) if one.leaks}
     assert shown >= {f"GET {page}" for page in pages}

@@ -1,4 +1,4 @@
-"""No method of the MCP server shows, joins or changes another tenant's rows: each is tried with their ids."""
+"""No method of the MCP server shows, joins or changes another tenant's rows; each is called with their ids."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.mcp.talking import MODERN, OLDER, Client, Json
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
-# They answer with a stream that stays open; tests/mcp/test_server_changes.py shows whom it concerns.
+# Methods with an endless stream; tests/mcp/test_server_changes.py tests who gets its events.
 STREAMS = {"subscriptions/listen"}
 
 
 def requests_against(rows: Mapping[type, Any]) -> dict[str, list[Json]]:
-    """Requests of every method that name another tenant's rows."""
+    """Return requests of every method with the ids of another tenant's rows."""
     tenant, assistant, document = rows[Tenant], rows[Assistant], rows[Document]
     uris = [f"knowledge://documents/{document.pk}", f"knowledge://{tenant.slug}/documents/{document.pk}"]
     meta = {"tenant": tenant.slug, "tenant_id": tenant.pk}
@@ -70,7 +70,7 @@ def answers(server: Server, key: str, rows: Mapping[type, Any]) -> Iterator[tupl
                 yield f"{method} {json.dumps(params)}", response.text
 
 
-def test_a_rival_learns_and_changes_nothing(uvicorn_server: Server, cast: Cast) -> None:
+def test_another_tenant_sees_and_changes_nothing(uvicorn_server: Server, cast: Cast) -> None:
     rows = plant(cast)
     _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="mcp")
     for tool in ("search_docs", "get_customer", "list_alarms"):
@@ -80,7 +80,7 @@ def test_a_rival_learns_and_changes_nothing(uvicorn_server: Server, cast: Cast) 
     assert rows_of(cast.acme) == before
 
 
-def test_their_own_member_does_see_them(uvicorn_server: Server, cast: Cast) -> None:
+def test_the_owner_sees_the_rows(uvicorn_server: Server, cast: Cast) -> None:
     rows = plant(cast)
     _, key = create_api_key(tenant=cast.acme, user=cast.alice, name="mcp")
     shown = {door.split()[0] for door, body in answers(uvicorn_server, key, rows) if CANARY in body}
@@ -94,7 +94,7 @@ def test_a_planted_leak_is_found(cast: Cast) -> None:
         assert any(CANARY in body for _, body in answers(leaky, key, rows))
 
 
-def test_the_log_at_debug_holds_no_answer(cast: Cast) -> None:
+def test_the_debug_log_holds_no_responses(cast: Cast) -> None:
     _, key = create_api_key(tenant=cast.acme, user=cast.alice, name="mcp")
     with serve(env={"LOG_LEVEL": "DEBUG"}) as server:
         for version in (MODERN, OLDER):

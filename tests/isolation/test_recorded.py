@@ -1,8 +1,8 @@
-"""A whole session is recorded, and nowhere in it stands what only the program and its owner may know.
+"""Records a whole session, and searches it for secrets where they must not be.
 
-Recorded: every frame and answer that members get, the pages of the admin, the log in both forms at DEBUG, spans, what
-both tenants' providers, the outside MCP server and the receiver of webhooks were sent. With RECORDED_WHOLE every
-address is looked at, and both forms of the log are written; `make resilience` asks for that.
+Recorded are every frame and response to members, the pages of the admin, the log in both formats at DEBUG, spans, and
+all requests to both tenants' providers, the outside MCP server and the webhook receiver. With RECORDED_WHOLE, which
+`make resilience` sets, every address is requested and both formats of the log are written.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 PROMPT, CONFIG, KEY, RIVALS_TOOL = "lerche1111", "amsel2222", "sperling4444", "elster7777"
 CANARIES = {"prompt": PROMPT, "context": CONFIG, "key": KEY, "another's tool": RIVALS_TOOL}
-# Where they are meant to be: with those who write them, with the model, and where Acme's own members ask for
+# Where canaries are allowed: with their authors, with the model, and where Acme's own members ask for
 # its prompts by MCP: the published one is there for clients that talk to a model of their own.
 MEANT = {
     "prompt": r"^(acme's provider|(amy|root): GET /admin/assistant/|(alice's key): MCP prompts/get)",
     "context": r"^(amy|root): GET /admin/assistant/toolsetting/",
     "key": r"^$",
-    # Whoever runs the deployment sees all tenants' rows.
+    # Operators see all tenants' rows.
     "another's tool": r"^(globex's provider|root: GET /admin/)",
 }
 IS_WHOLE = bool(os.environ.get("RECORDED_WHOLE"))
 LOGS = ("plain", "json") if IS_WHOLE else ("json",)
-# As many addresses are looked at where not all are.
+# The number of addresses that are requested if not all are.
 SOME, SEED = 40, 20261121
-# Somebody who is careless on purpose, in the names of careless.py, and where it shows.
+# Interceptors of careless.py, and where each leaks.
 CARELESS = {
     "echoes the context": ("TOOL_INTERCEPTORS", "tests.isolation.careless.echo_context", "alice: websocket"),
     "logs the prompt": ("MODEL_INTERCEPTORS", "tests.isolation.careless.log_prompt", "log in"),
@@ -67,7 +67,7 @@ BREAK = "#break"
 
 @dataclass
 class Recording:
-    """What was heard and seen: where, and every byte; and where no whole answer came."""
+    """The recorded bytes by place, and the places without a complete response."""
 
     parts: list[tuple[str, bytes]] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Recording:
         self.parts.append((where, seen))
 
     def breaches(self) -> list[str]:
-        """Each canary where it is not meant to be, with the words around it."""
+        """Return each canary where it is not allowed, with the text around it."""
         return [
             f"{kind} in {where}: {seen[max(0, at - 60) : at + 20]!r}"
             for where, seen in self.parts
@@ -90,7 +90,7 @@ class Recording:
 
 
 def hide(world: World) -> None:
-    """Put canaries into Acme's prompt, its tools' settings and every encrypted field, and into Globex's tools."""
+    """Put canaries into Acme's prompt, tool settings and encrypted fields, and into Globex's tools."""
     cast = world.cast
     PromptVersion.objects.filter(assistant=cast.support).update(text=PROMPT)
     switch_tool(cast.acme, "use_context")
@@ -106,7 +106,7 @@ def hide(world: World) -> None:
 
 
 def breaking(request: Recorded) -> Answer:
-    """The obeying model, but for a word at which it refuses as some providers do: with the key in the sentence."""
+    """The model of `obeying`, which refuses one word as some providers do: with the API key in the message."""
     if request.last_text == BREAK:
         return respond(401, {"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}})
     if request.last_text == f"{BREAK} off":
@@ -119,7 +119,7 @@ def order(*calls: tuple[str, dict[str, Any]], **fields: Any) -> dict[str, Any]:
 
 
 def said(tool: str = "use_context") -> list[dict[str, Any]]:
-    """Runs that use a tool in every way: well, badly, unknown, from outside; and one that the provider refuses."""
+    """Messages whose runs call tools: valid, failing, unknown and outside ones; and one that the provider refuses."""
     return [
         order((tool, {"word": "well"}), (f"{OUTSIDE}__echo", {"text": "hi"}), ("get_customer", {"customer_id": 1})),
         order((tool, {"word": "fail"}), (tool, {"nonsense": 1}), ("no_such_tool", {})),
@@ -130,10 +130,10 @@ def said(tool: str = "use_context") -> list[dict[str, Any]]:
 
 
 async def session(world: World, url: str, heard: Recording, addresses: Sequence[str]) -> None:
-    """Alice talks by every door, and she, her admin and the operator look at these addresses."""
+    """Alice uses every door; she, her admin and the operator request these addresses."""
     alice, amy, root, by_key, mallory = await asyncio.to_thread(_people, world)
     async with httpx2.AsyncClient(base_url=url, timeout=60, trust_env=False) as client:
-        # First, so that a webhook has told of it by the end.
+        # First, so that its webhook has been sent by the end.
         await _heard_talk(heard, url, mallory, Talk("", "/ws/globex/support/", "RunAgentInput", run_input("Hi")))
         for frame in said():
             await _heard_talk(heard, url, alice, Talk("", "/ws/acme/support/", "RunAgentInput", frame))
@@ -161,7 +161,7 @@ async def session(world: World, url: str, heard: Recording, addresses: Sequence[
 
 
 def _lookers(path: str, alice: Caller, by_key: Caller, amy: Caller, root: Caller) -> tuple[Caller, ...]:
-    """Who has any business there: the admin has an admin, programs a key."""
+    """Return the callers for an address: the admin for its pages, a key for the APIs."""
     if path.startswith("/admin/"):
         return (amy, root)
     return (alice, by_key) if path.startswith(("/api/", "/v1/")) else (alice,)
@@ -169,7 +169,7 @@ def _lookers(path: str, alice: Caller, by_key: Caller, amy: Caller, root: Caller
 
 async def _walk(heard: Recording, client: httpx2.AsyncClient, places: Sequence[tuple[Caller, str]]) -> None:
     for who, path in places:
-        # A run that is told of nowhere may go on for ever: its stream is read for a moment.
+        # The stream of a run without events may never end, so it is read only for a moment.
         await _heard(heard, client, who, Request("", "GET", path, is_endless=True))
 
 
@@ -204,7 +204,7 @@ async def _heard_talk(heard: Recording, url: str, who: Caller, attempt: Talk) ->
 
 
 async def _over_mcp(world: World, heard: Recording, client: httpx2.AsyncClient, who: Caller) -> None:
-    """Every method, by both versions of the protocol."""
+    """Call every method, in both versions of the protocol."""
     asked = await asyncio.to_thread(requests_against, world.rows)
     asked["tools/call"] = [{"name": "use_context", "arguments": {"word": word}} for word in ("well", "fail")]
     for version in (MODERN, OLDER):
@@ -218,7 +218,7 @@ async def _over_mcp(world: World, heard: Recording, client: httpx2.AsyncClient, 
 
 
 def outgoing(world: World) -> Iterator[tuple[str, bytes]]:
-    """What was sent to others, but for the header by which each knows who asks."""
+    """Return what was sent to other servers, without the header that authenticates the request."""
     for name, provider in (("acme's provider", world.ours), ("globex's provider", world.theirs)):
         for request in provider.requests:
             others = {key: value for key, value in request.headers.items() if key != "authorization"}
@@ -236,7 +236,7 @@ def looked_at(world: World) -> list[str]:
 
 
 def record(world: World, folder: Path, careless: Sequence[str] = ()) -> Recording:
-    """The session on a server for each form of log; with somebody `careless`, who shows in what is said."""
+    """Record the session on a server for each format of the log; `careless` names an interceptor."""
     heard = Recording()
     hide(world)
     for provider in (world.ours, world.theirs):
@@ -253,21 +253,21 @@ def record(world: World, folder: Path, careless: Sequence[str] = ()) -> Recordin
             server.stop()
             heard.add(f"log in {form}", server.log.encode())
         heard.add("spans", traces.read_bytes())
-        # The other server shows nothing else.
+        # The other server would show the same.
         addresses = []
     for where, sent in outgoing(world):
         heard.add(where, sent)
     return heard
 
 
-def test_a_whole_session_tells_nobody_what_they_may_not_know(world: World, tmp_path: Path) -> None:
+def test_a_recorded_session_holds_no_secret_where_it_must_not_be(world: World, tmp_path: Path) -> None:
     began = time.monotonic()
     heard = record(world, tmp_path, [PLANTED] if PLANTED else [])
     breaches, seconds = heard.breaches(), time.monotonic() - began
     print(f"\nrecorded: {heard.size} bytes in {len(heard.parts)} parts, {len(breaches)} breaches, in {seconds:.0f} s")
     assert breaches == []
     assert heard.unanswered == []
-    # Whatever is meant to be there is there, or nothing was recorded.
+    # Canaries are found where they are allowed, otherwise nothing was recorded.
     everything = dict(heard.parts)
     assert any(PROMPT.encode() in seen for where, seen in heard.parts if where == "acme's provider")
     assert any(RIVALS_TOOL.encode() in seen for where, seen in heard.parts if where == "globex's provider")
@@ -277,7 +277,7 @@ def test_a_whole_session_tells_nobody_what_they_may_not_know(world: World, tmp_p
     assert any(b"Done, well." in seen for seen in talks)
 
 
-def test_whoever_is_careless_is_found(world: World, tmp_path: Path) -> None:
+def test_a_careless_interceptor_is_found(world: World, tmp_path: Path) -> None:
     breaches = record(world, tmp_path, list(CARELESS)).breaches()
     missed = [what for what, (_, _, where) in CARELESS.items() if not any(f" in {where}" in one for one in breaches)]
     assert missed == []

@@ -1,4 +1,4 @@
-"""PostgreSQL alone keeps tenants apart: with every filter of the application switched off, no foreign row is found."""
+"""Row-level security alone separates tenants: without the application's filters, no foreign row is found."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ UNFILTERED = "tests.isolation.unfiltered_asgi:application"
 
 @pytest.fixture
 def role(transactional_db: None, settings: Settings) -> Iterator[str]:
-    """The application's role, held by the policies; this test's own connection sees all tenants meanwhile."""
+    """The application's role, to which the policies apply; this test's own connection sees all tenants."""
     name = f"{connection.settings_dict['NAME']}_rows"
     row_level_security.install(role=name)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
-        # Only a superuser or a member may act as a role, and drop what it was granted.
+        # Only a superuser or a member of a role may act as it and drop its grants.
         cursor.execute(f"GRANT {name} TO CURRENT_USER")
     settings.ROW_LEVEL_SECURITY = True
     row_level_security.wrap_statements()
-    with held_connections(), all_tenants():
+    with scoped_connections(), all_tenants():
         yield name
     connection_created.disconnect(dispatch_uid="row-level-security")
     row_level_security.remove()
@@ -63,7 +63,7 @@ def role(transactional_db: None, settings: Settings) -> Iterator[str]:
 
 
 @contextmanager
-def held_connections() -> Iterator[None]:
+def scoped_connections() -> Iterator[None]:
     """What ROW_LEVEL_SECURITY sets, for connections of this process."""
     before = connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]
     connections.close_all()
@@ -78,7 +78,7 @@ def held_connections() -> Iterator[None]:
 
 @pytest.fixture
 def as_application(role: str) -> Iterator[None]:
-    """This test's own connection works as the application's role."""
+    """Let this test's own connection act as the application's role."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET ROLE {role}")
     yield
@@ -97,7 +97,7 @@ def served_as(role: str, *, is_held: bool = True) -> dict[str, str]:
 
 
 def foreign_rows(cast: Cast) -> list[str]:
-    """Rows of other tenants that a query without any filter finds."""
+    """Return the rows of other tenants that a query without any filter finds."""
     return [
         f"{model.__name__} {pk}"
         for model in tenant_models()
@@ -106,7 +106,7 @@ def foreign_rows(cast: Cast) -> list[str]:
     ]
 
 
-def test_every_table_whose_rows_lead_to_a_tenant_is_held(role: str) -> None:
+def test_every_table_of_a_tenants_rows_has_a_forced_policy(role: str) -> None:
     expected = {model._meta.db_table for model in tenant_models()}
     assert {one.table for one in row_level_security.protected_tables()} >= expected
 
@@ -127,7 +127,7 @@ def test_without_the_policies_the_same_queries_find_many(cast: Cast, transaction
         assert len(foreign_rows(cast)) > len(tenant_models())
 
 
-def test_whoever_named_no_tenant_sees_nobodys_rows(cast: Cast, as_application: None) -> None:
+def test_without_a_tenant_scope_no_rows_are_visible(cast: Cast, as_application: None) -> None:
     plant(cast)
     with tenant_scope():
         assert [model.__name__ for model in tenant_models() if model._base_manager.exists()] in ([], ["Provider"])
@@ -144,14 +144,14 @@ def test_rows_of_another_tenant_are_neither_written_nor_deleted(cast: Cast, as_a
     assert rows_of(cast.acme) == before
 
 
-def test_the_deployments_provider_is_everybodys_to_ask_and_nobodys_to_change(cast: Cast, as_application: None) -> None:
+def test_the_deployments_provider_can_be_read_but_not_changed_by_tenants(cast: Cast, as_application: None) -> None:
     shared = make_provider(base_url="https://model.example.com/v1")
     with tenant_scope(cast.globex.pk):
         assert Provider.objects.get() == shared
         assert Provider.objects.update(name="taken") == 0
 
 
-def test_no_tenant_outlives_its_statement(cast: Cast, as_application: None) -> None:
+def test_the_tenants_variable_is_reset_after_each_statement(cast: Cast, as_application: None) -> None:
     with tenant_scope(cast.acme.pk):
         assert type(cast.acme).objects.count() == 1
     with connection.connection.cursor() as bare:
@@ -159,14 +159,16 @@ def test_no_tenant_outlives_its_statement(cast: Cast, as_application: None) -> N
         assert bare.fetchone() == (0,)
 
 
-def test_a_failed_statement_and_an_undone_block_leave_the_tenant_in_force(cast: Cast, as_application: None) -> None:
+def test_the_tenant_scope_lasts_after_a_failed_statement_and_a_rollback(cast: Cast, as_application: None) -> None:
     with tenant_scope(cast.globex.pk), transaction.atomic():
         with pytest.raises(ProgrammingError), transaction.atomic():
             Conversation.objects.create(tenant=cast.acme, user=cast.alice, assistant=cast.support)
         assert foreign_rows(cast) == []
 
 
-def test_the_command_says_whether_it_holds(role: str, capsys: Any, as_application: None) -> None:
+def test_the_command_reports_whether_row_level_security_is_effective(
+    role: str, capsys: Any, as_application: None
+) -> None:
     call_command("row_level_security", "status")
     assert "forced" in capsys.readouterr().out
     with connection.cursor() as cursor:
@@ -199,11 +201,11 @@ def test_commands_see_all_tenants_in_any_project(
 ) -> None:
     type(cast.amy).objects.filter(pk=cast.amy.pk).update(is_superuser=True)
     monkeypatch.setattr("sys.stdin", io.StringIO("Hello\n"))
-    with tenant_scope():  # another project's manage.py says nothing of them
+    with tenant_scope():  # another project's manage.py sets no scope
         call_command(*(word.format(folder=tmp_path) for word in words))
 
 
-def test_a_rotation_from_any_project_finds_every_secret(cast: Cast, as_application: None, capsys: Any) -> None:
+def test_a_key_rotation_in_any_project_finds_every_secret(cast: Cast, as_application: None, capsys: Any) -> None:
     make_provider(cast.acme, base_url="https://model.example.com/v1", api_key="sk-secret")
     with tenant_scope():
         call_command("rotate_encryption")
@@ -211,7 +213,7 @@ def test_a_rotation_from_any_project_finds_every_secret(cast: Cast, as_applicati
 
 
 def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any]) -> list[str]:
-    """What a rival is shown at every address, by every method of MCP and for every frame over a websocket."""
+    """Return what another tenant sees at every address, with every MCP method and every websocket frame."""
     _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="hers")
     visits = list(reads(Visitor(server.url, cast.greta), rows))
     calls = list(answers(server, key, rows))
@@ -224,7 +226,7 @@ def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any]) -> list[str]:
 
 
 def planted(cast: Cast) -> dict[type, Any]:
-    """As `plant`, but for the run's id, which frames repeat to whoever named it."""
+    """Rows as of `plant`, except the run's id, which frames repeat to the client that sent it."""
     rows: dict[type, Any] = {**plant(cast)}
     rows[Run].run_id = "run-of-acme"
     rows[Run].save(update_fields=["run_id"])
@@ -232,12 +234,12 @@ def planted(cast: Cast) -> dict[type, Any]:
 
 
 def talk_of(rows: Mapping[type, Any]) -> Frame:
-    """What somebody would have to know of a planted conversation to name it over a websocket."""
+    """Return the ids that a client needs to name a planted conversation over a websocket."""
     return {"threadId": str(rows[Conversation].pk), "runId": rows[Run].run_id, "messages": []}
 
 
 async def frames_of(server: Server, key: str, rows: Mapping[type, Any]) -> list[Frame]:
-    """What a rival's websocket is sent for frames of every kind that name planted rows."""
+    """Return what another tenant's websocket receives for frames of every type with ids of planted rows."""
     async with open_socket(server.url, tenant="globex", key=key) as mallory:
         # Where a leak is expected, a busy machine must not hide it.
         return await try_all(mallory, talk_of(rows), quiet=4.0)
@@ -252,14 +254,14 @@ def test_a_site_without_filters_shows_and_changes_no_foreign_row(cast: Cast, rol
         assert rows_of(cast.acme) == before
 
 
-def test_the_same_site_leaks_where_nothing_holds_it(cast: Cast, transactional_db: None) -> None:
+def test_a_site_without_filters_leaks_without_policies(cast: Cast, transactional_db: None) -> None:
     rows = planted(cast)
     with serve(application=UNFILTERED) as server:
         doors = {door.split("?")[0].rsplit("/", 2)[0] for door in leaks_of(server, cast, rows)}
     assert len(doors) > 10 and {door.partition("/")[0] for door in doors} > {"websocket"}, doors
 
 
-def test_the_honest_site_works_as_ever_under_the_policies(cast: Cast, role: str) -> None:
+def test_the_real_site_works_under_the_policies(cast: Cast, role: str) -> None:
     rows = plant(cast)
     with serve(env=served_as(role)) as server:
         visits = list(reads(Visitor(server.url, cast.amy), rows))
@@ -269,7 +271,7 @@ def test_the_honest_site_works_as_ever_under_the_policies(cast: Cast, role: str)
 
 
 @pytest.mark.usefixtures("as_application")
-def test_checkpoints_that_are_stored_together_are_of_the_tenant_in_sight(cast: Cast) -> None:
+def test_checkpoints_are_stored_in_the_scope_of_their_tenant(cast: Cast) -> None:
     talks = [make_conversation(cast.alice, cast.support) for _ in range(4)]
     held = {"status": Run.Status.RUNNING, "lease_owner": "me", "lease_until": timezone.now()}
     keys = [key_of(make_run(talk, **held), "me") for talk in talks]

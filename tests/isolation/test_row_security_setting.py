@@ -1,4 +1,4 @@
-"""Where ROW_LEVEL_SECURITY and the database disagree, commands refuse to begin and servers are not ready."""
+"""If ROW_LEVEL_SECURITY does not match the database, commands refuse to run and servers are not ready."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pyt
 
 @pytest.fixture
 def policies(cast: Cast) -> Iterator[str]:
-    """They hold the tables' owner too, as whom this test's own connection works. Gives the application's role."""
+    """Policies that apply to this test's connection too, the tables' owner. Yields the application's role."""
     name = f"{connection.settings_dict['NAME']}_said"
     row_level_security.install(role=name)
     with connection.cursor() as cursor:
@@ -53,9 +53,7 @@ def database_checks() -> list[CheckMessage]:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
-def test_commands_refuse_to_begin_where_all_rows_are_hidden(
-    words: tuple[str, ...], policies: str, tmp_path: Path
-) -> None:
+def test_commands_refuse_to_run_if_all_rows_are_hidden(words: tuple[str, ...], policies: str, tmp_path: Path) -> None:
     before = list(User.objects.order_by("pk").values())
     with pytest.raises(CommandError, match="Set ROW_LEVEL_SECURITY=true"):
         call_command(*(word.format(folder=tmp_path) for word in words))
@@ -63,12 +61,12 @@ def test_commands_refuse_to_begin_where_all_rows_are_hidden(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_commands_begin_again_without_the_policies(policies: str) -> None:
+def test_commands_run_again_without_the_policies(policies: str) -> None:
     row_level_security.remove()
     call_command("apply_retention")
 
 
-def test_migrate_refuses_where_its_data_migrations_would_find_no_rows(policies: str, settings: Settings) -> None:
+def test_migrate_refuses_if_data_migrations_would_find_no_rows(policies: str, settings: Settings) -> None:
     with pytest.raises(CommandError, match=r"assistant\.E004.*Set ROW_LEVEL_SECURITY=true"):
         call_command("migrate", skip_checks=False, verbosity=0)
     settings.ROW_LEVEL_SECURITY = True
@@ -76,13 +74,13 @@ def test_migrate_refuses_where_its_data_migrations_would_find_no_rows(policies: 
         call_command("migrate", skip_checks=False, verbosity=0)
 
 
-def test_migrate_of_a_project_that_names_no_tenant_refuses(policies: str, settings: Settings) -> None:
+def test_migrate_refuses_without_a_tenant_scope(policies: str, settings: Settings) -> None:
     settings.ROW_LEVEL_SECURITY = True
     with tenant_scope(), pytest.raises(CommandError, match="no tenant is set"):
         call_command("migrate", skip_checks=False, verbosity=0)
 
 
-def test_the_status_tells_of_a_setting_that_is_missing(policies: str) -> None:
+def test_the_status_reports_a_missing_setting(policies: str) -> None:
     with pytest.raises(CommandError, match="Set ROW_LEVEL_SECURITY=true"):
         call_command("row_level_security", "status")
 
@@ -95,7 +93,7 @@ def test_a_server_that_would_find_no_rows_is_not_ready(policies: str) -> None:
         assert "Set ROW_LEVEL_SECURITY=true" in server.log
 
 
-def test_a_server_that_agrees_with_the_database_is_ready(policies: str) -> None:
+def test_a_server_that_matches_the_database_is_ready(policies: str) -> None:
     with serve(env=served_as(policies)) as server:
         server.wait_ready("/readyz")
 
@@ -114,7 +112,7 @@ def test_a_server_is_not_ready_while_a_table_lacks_its_policy(
     assert database_checks() == []
 
 
-def test_a_process_that_found_them_to_agree_asks_no_more(policies: str, settings: Settings) -> None:
+def test_a_successful_check_is_not_repeated(policies: str, settings: Settings) -> None:
     settings.ROW_LEVEL_SECURITY = True
     row_level_security.check_setting()
     with CaptureQueriesContext(connection) as asked:
@@ -122,7 +120,7 @@ def test_a_process_that_found_them_to_agree_asks_no_more(policies: str, settings
     assert len(asked) == 0
 
 
-def test_who_may_make_no_role_is_told_what_a_superuser_has_to_run(policies: str) -> None:
+def test_the_error_names_the_statement_for_a_superuser_if_no_role_can_be_created(policies: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET ROLE {policies}")
     try:

@@ -1,6 +1,6 @@
-"""Tries at random, through every door, by everybody whose rows they are not: nothing is seen, nothing is changed.
+"""Random tries at every door, by callers whose rows they are not: nothing is shown and nothing is changed.
 
-ISOLATION_TRIES says how many; `make resilience` asks for 10,000 on each database.
+ISOLATION_TRIES is their number; `make resilience` sets 10,000 on each database.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)
 
 TRIES = int(os.environ.get("ISOLATION_TRIES", "200"))
 SEED = 20261121
-# A site that leaks on purpose is given here by whoever wants to see it found.
+# Names another application, one that leaks deliberately, to show that the test finds it.
 APPLICATION = os.environ.get("ISOLATION_APPLICATION", "config.asgi:application")
 IS_LEAKY = APPLICATION != "config.asgi:application"
 COLLEAGUES_SHARE = 0.3
 
 
 def personal_rows(cast: Cast) -> str:
-    """What is Alice's alone, as text."""
+    """Return Alice's personal rows as text."""
     own = [
         Conversation.objects.filter(user=cast.alice),
         Message.objects.filter(conversation__user=cast.alice),
@@ -52,7 +52,7 @@ def personal_rows(cast: Cast) -> str:
 
 
 def sent_out(world: World) -> list[str]:
-    """What of Acme's came to where it must not: Globex's provider and receiver, the outside server as Globex."""
+    """Return Acme's canaries in requests to Globex's provider, webhook receiver and outside server."""
     bodies = [request.body for request in world.theirs.requests]
     found = [f"globex's provider: {body[:80]!r}" for body in bodies for c in (CANARY, PERSONAL) if c.encode() in body]
     found += ["acme's provider: Alice's" for request in world.ours.requests if PERSONAL.encode() in request.body]
@@ -63,7 +63,7 @@ def sent_out(world: World) -> list[str]:
 
 
 def exported(world: World, folder: Path) -> list[str]:
-    """What of Acme's stands in what the commands write for Globex and for its people."""
+    """Return Acme's canaries in the exports of Globex and of its users."""
     folder.mkdir(exist_ok=True)
     for command, of in (("export_tenant", "globex"), ("export_user", "mallory"), ("export_user", "greta")):
         call_command(command, of, "--by=root", file=folder / f"{of}.zip", stdout=io.StringIO(), stderr=io.StringIO())
@@ -75,12 +75,12 @@ def exported(world: World, folder: Path) -> list[str]:
 
 
 def make_tries(world: World, url: str, count: int, *, rivals: bool, until_leak: bool = IS_LEAKY) -> Found:
-    """A leak that is there on purpose need be found but once."""
+    """Make the tries. A deliberate leak needs to be found only once."""
     tries = Tries(world.cast, world.rows, SEED + rivals)
     return asyncio.run(Trying(url, tries, world.callers(rivals=rivals), until_leak=until_leak).make(count))
 
 
-def test_tries_at_random_show_and_change_nothing(world: World, tmp_path: Path) -> None:
+def test_random_tries_show_and_change_nothing(world: World, tmp_path: Path) -> None:
     began, of_colleagues = time.monotonic(), round(TRIES * COLLEAGUES_SHARE)
     before, own_before = rows_of(world.cast.acme), personal_rows(world.cast)
     with serve(application=APPLICATION, env=SITE) as server:
@@ -101,7 +101,7 @@ def test_tries_at_random_show_and_change_nothing(world: World, tmp_path: Path) -
     )
     assert leaks == []
     assert failures == [], log[-3000:]
-    # Where nothing went out, nothing was searched.
+    # Otherwise nothing was sent that could be searched.
     assert world.theirs.requests and world.ours.requests and world.outsider.log() and world.receiver.received
 
 

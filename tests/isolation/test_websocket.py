@@ -1,4 +1,4 @@
-"""No websocket frame shows, joins, stops or changes another tenant's runs: each kind is tried with their ids."""
+"""No websocket frame shows, joins, stops or changes another tenant's runs; each type is sent with their ids."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUIET = 1.0
 
 
 def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
-    """Frames of every kind that name somebody else's thread and run."""
+    """Return frames of every type with the ids of another member's thread and run."""
     thread, run = theirs["threadId"], theirs["runId"]
     answer = {"id": "x", "role": "tool", "toolCallId": "call_1", "content": "taken"}
     resume = [{"interruptId": "call_1", "status": "resolved", "payload": {"approved": True}}]
@@ -53,15 +53,15 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
 
 
 async def try_all(socket: Socket, theirs: Frame, *, quiet: float = QUIET) -> list[Frame]:
-    """Send every frame; what came back until the last was surely handled, and then for `quiet` seconds nothing came."""
+    """Send every frame; return what came until the last one was handled and nothing came for `quiet` seconds."""
     for frames in frames_against(theirs).values():
         for frame in frames:
             await socket.send(frame)
-    # A site that is broken on purpose takes its time, beside other tests.
+    # A site that is broken on purpose may be slow.
     for _ in range(2):
         await socket.send({"type": "ping"})
         await socket.until_custom("pong", timeout=60.0)
-    # Whoever may attach is followed by a task, which is later than the pongs.
+    # Frames of an attached thread are sent by a task of their own, so they may come after the pongs.
     with suppress(TimeoutError):
         while await socket.next(quiet):
             pass
@@ -73,7 +73,7 @@ def leaks(frames: Sequence[Frame]) -> list[Frame]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_rival_learns_and_stops_nothing(
+async def test_another_tenant_sees_and_stops_nothing(
     way: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -93,24 +93,24 @@ async def test_a_rival_learns_and_stops_nothing(
 
 
 async def credentials(cast: Cast, way: str) -> dict[str, Any]:
-    """How somebody of Globex comes: Mallory by cookie or key, or one of Globex's end users."""
+    """Return credentials of Globex: Mallory's cookie or key, or the token of an end user."""
     if way == "cookie":
         return {"user": cast.mallory}
     if way == "token":
-        token = await sync_to_async(_rivals_token)(cast)
+        token = await sync_to_async(_end_users_token)(cast)
         return {"subprotocols": ["agui.v1", f"bearer.{token}"], "origin": SHOP}
     _, key = await sync_to_async(create_api_key)(tenant=cast.globex, user=cast.mallory, name="hers")
     return {"key": key}
 
 
-def _rivals_token(cast: Cast) -> str:
+def _end_users_token(cast: Cast) -> str:
     allow(cast.rival_support)
     return token_for(Caller(cast.globex, cast.greta, scopes=["end_users"]), "customer-1")
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("tenant", ["acme", "nobody-has-this-slug"])
-async def test_a_rival_and_a_stranger_get_the_same_answer(
+async def test_members_of_another_tenant_and_strangers_get_the_same_answer(
     tenant: str, way: str, uvicorn_server: Server, cast: Cast
 ) -> None:
     with pytest.raises(InvalidStatus) as refused:

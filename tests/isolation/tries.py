@@ -1,4 +1,4 @@
-"""Makes tries at random, the same for a seed: requests and frames to every door, with ids that are not theirs."""
+"""Generates random tries from a seed: requests and frames to every door, with ids of other callers' rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.ws import run_input
 from tools.models import Customer, Order
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
-# Every address belongs to one of the doors; one that fits none fails the suite.
+# The doors by pattern of their addresses. An address that matches none fails a test.
 DOORS = {
     "exports": r"^/api/v1/.*/export/$",
     "widget": r"^/api/v1/.*/end-user-tokens/$|^/static/assistant/widget",
@@ -35,22 +35,22 @@ DOORS = {
     "admin": r"^/admin/",
     "pages": r"^/(t/|$|accounts/|docs/|healthz$|readyz$|metrics$)",
 }
-# They have no addresses among the site's.
+# Doors without addresses in the site's URL configuration.
 WEBSOCKET, MCP, TOOLS = "websocket", "MCP", "tools"
 UNLISTED = "unlisted"
-# What a model is told to do here by whoever asks it: see `obeying` of `trying`.
+# Precedes the calls that a message asks the model for; see `obeying` of `trying`.
 ORDER = "#call "
 OUTSIDE = "crm"
 
 
 def door_of(path: str) -> str | None:
-    """Which door an address belongs to; None if it is not listed."""
+    """Return the door that an address belongs to; None if it is not listed."""
     return next((door for door, pattern in DOORS.items() if re.search(pattern, path)), None)
 
 
 @dataclass(frozen=True)
 class Talk:
-    """One connection to the websocket of `place`, and the one frame that is sent there."""
+    """A connection to the websocket of `place`, on which one frame is sent."""
 
     door: str
     place: str
@@ -63,7 +63,7 @@ Way = Callable[[Caller, str], Request | Talk]
 
 
 def calls_against(rows: Mapping[type, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Calls of every tool, of the product's own and of an outside server's, that ask for another tenant's rows."""
+    """Return calls of every tool, outside ones included, that ask for another tenant's rows."""
     customer, order, alarm = rows[Customer], rows[Order], rows[Alarm]
     noise = {"tenant": rows[Tenant].slug, "user_id": rows[Conversation].user_id}
     own: list[tuple[str, dict[str, Any]]] = [
@@ -85,7 +85,7 @@ def calls_against(rows: Mapping[type, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def make_personal(rows: Mapping[type, Any]) -> None:
-    """Write the second canary into what is Alice's alone; its ids hold none, since whoever tries names them."""
+    """Write the second canary into Alice's personal rows, except into ids, which the tries contain."""
     for model, name in ((Run, "run_id"), (Message, "message_id"), (ToolCall, "call_id")):
         setattr(rows[model], name, str(uuid.uuid4()))
         rows[model].save(update_fields=[name])
@@ -101,12 +101,12 @@ def make_personal(rows: Mapping[type, Any]) -> None:
 
 
 class Tries:
-    """Tries at random against Acme's `rows`. `Tries` asks the database when it is made, and no more."""
+    """Random tries against Acme's `rows`. Only the constructor queries the database."""
 
     def __init__(self, cast: Cast, rows: Mapping[type, Any], seed: int) -> None:
         self._random = random.Random(seed)
         self._rows = rows
-        # The other tenant's ids under one's own tenant, which is what forgetting a filter would let through.
+        # The other tenant's ids under the caller's own tenant, which a missing filter would let through.
         mixed = {**rows, Tenant: cast.globex, Assistant: cast.rival_support}
         every = {path for path in (*paths(rows), *paths(mixed)) if "logout" not in path}
         self._reads: dict[str, list[str]] = {}
@@ -125,13 +125,13 @@ class Tries:
         self._decks: dict[tuple[str, ...], list[Any]] = {}
 
     def one(self, caller: Caller) -> Request | Talk:
-        """The next try, which `caller` is to make; mostly at a door that lets them in."""
+        """Return the next try of `caller`, mostly at a door that admits them."""
         may_enter = caller.doors and self._random.random() < 0.75
         door = self._random.choice(caller.doors if may_enter else list(self._ways))
         return self._ways[door](caller, door)
 
     def _draw(self, cards: Sequence[T], *deck: str) -> T:
-        """A card at random; each comes once before any comes again."""
+        """Return a random card; each comes once before any comes again."""
         rest = self._decks.setdefault(deck, [])
         if not rest:
             rest += self._random.sample(cards, len(cards))
@@ -177,14 +177,14 @@ class Tries:
         kind = self._draw(list(self._frames), caller.name, "frames")
         frame = dict(self._random.choice(self._frames[kind]))
         if kind == "RunAgentInput" and frame.get("messages"):
-            # The same id again would be the message that was sent before.
+            # With an id that was used before, the message would count as sent already.
             frame["messages"] = [{**one, "id": str(uuid.uuid4())} for one in frame["messages"]]
         if self._random.random() < 0.2:
             frame[self._random.choice(("tenant", "user", "assistant", "member"))] = self._random.choice(self._ids)
         return Talk(door, self._place(caller), kind, frame)
 
     def _place(self, caller: Caller) -> str:
-        """Mostly one's own, or nothing beyond the handshake would be tried."""
+        """Return an address, mostly the caller's own, because others end at the handshake."""
         is_own = self._random.random() < 0.9 and caller.tenant in {"acme", "globex"}
         return f"/ws/{caller.tenant if is_own else self._random.choice(('acme', 'globex'))}/support/"
 

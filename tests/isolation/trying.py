@@ -1,4 +1,4 @@
-"""Makes the tries at a running server, many at once, and searches every answered byte for what must not be seen."""
+"""Makes the tries at a running server, many at once, and searches every response for canaries."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.isolation.callers import Caller, Request
 from tests.isolation.tries import ORDER, Talk, Tries
 
 AT_ONCE = 8
-# The status of a connection on which what was sent came to no end.
+# The status of a try without a complete response.
 UNANSWERED = 0
 PATIENCE_SECONDS, MOST_BYTES = 60.0, 2**23
-# An answer may be a stream that nobody ends: this is how long it is read.
+# How long a response is read that may never end.
 STREAM_SECONDS = 0.5
-# What comes after the answer is read until nothing comes for a moment, but not for ever.
+# Later frames are read until none comes for a moment, up to this time.
 QUIET_SECONDS, REST_SECONDS, CLOSE_SECONDS = 0.1, 2.0, 2.0
 ENDINGS = (b'"RUN_FINISHED"', b'"RUN_ERROR"', b'"protocol_error"')
 PONG = b'"pong"'
@@ -33,7 +33,7 @@ PONG = b'"pong"'
 
 @dataclass
 class Found:
-    """What came of the tries, counted by door and by status; 101 is a websocket that was opened."""
+    """The results of the tries, counted by door and by status; 101 is a websocket that was opened."""
 
     tries: int = 0
     leaks: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Found:
 
 
 def obeying(request: Recorded) -> Answer:
-    """The model that calls whatever tools it is told to, and then says what they gave."""
+    """A model that calls the tools named in the message, and then repeats their results."""
     last = request.messages[-1] if request.messages else {}
     if last.get("role") == "tool":
         return reply(" ".join(str(one["content"]) for one in request.messages if one["role"] == "tool"))(request)
@@ -53,7 +53,7 @@ def obeying(request: Recorded) -> Answer:
 
 
 class Trying:
-    """A server at `url` and those who try it; `found` grows. Stops early at the first leak if `until_leak`."""
+    """Makes tries at the server `url` and collects results in `found`; with `until_leak` it stops at the first leak."""
 
     def __init__(self, url: str, tries: Tries, everybody: Sequence[Caller], *, until_leak: bool = False) -> None:
         self.found = Found()
@@ -61,11 +61,11 @@ class Trying:
         self._tries = tries
         self._everybody = everybody
         self._until_leak = until_leak
-        # A site that is broken on purpose answers less.
+        # A site that is broken on purpose answers fewer requests.
         self._patience = 10.0 if until_leak else PATIENCE_SECONDS
 
     async def make(self, count: int) -> Found:
-        """So many tries, by each in turn."""
+        """Make this number of tries, by each caller in turn."""
         async with httpx2.AsyncClient(base_url=self._url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
             numbers = iter(range(count))
             await asyncio.gather(*(self._work(client, numbers) for _ in range(AT_ONCE)))
@@ -98,9 +98,9 @@ class Trying:
 async def ask(
     client: httpx2.AsyncClient, caller: Caller, request: Request, seconds: float = PATIENCE_SECONDS
 ) -> tuple[int, bytes]:
-    """The status of the answer, and its headers and body as far as they came; nothing is followed, no cookie kept.
+    """Return the status, headers and body of a response, as far as they came. No redirects, no cookies.
 
-    `UNANSWERED` if it did not come to its end in time, or in `MOST_BYTES`.
+    The status is `UNANSWERED` if the response did not end in time or within `MOST_BYTES`.
     """
     sent, heard = {**caller.headers, **request.headers}, bytearray()
     status = UNANSWERED
@@ -111,7 +111,7 @@ async def ask(
         ):
             client.cookies.clear()
             headers = " ".join(f"{name}: {value}" for name, value in response.headers.items())
-            # Whoever is sent to sign in takes their own address along: that tells them nothing.
+            # A redirect to the sign-in page repeats the requested address, which the caller knows.
             heard += headers.replace(quote(request.path, safe="/"), "").encode()
             if await _read(response, heard, is_endless=request.is_endless):
                 status = response.status_code
@@ -121,7 +121,7 @@ async def ask(
 
 
 async def _read(response: httpx2.Response, heard: bytearray, *, is_endless: bool) -> bool:
-    """Add the body to `heard`; whether it came to its end, or is a stream that need not."""
+    """Add the body to `heard`; return whether it ended, or is a stream that need not end."""
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
     try:
         async with (
@@ -138,7 +138,7 @@ async def _read(response: httpx2.Response, heard: bytearray, *, is_endless: bool
 
 
 async def talk(url: str, caller: Caller, attempt: Talk, seconds: float = PATIENCE_SECONDS) -> tuple[int, bytes]:
-    """101 and every frame until the sent one was surely dealt with, `UNANSWERED` if it never was; or what refused."""
+    """Return 101 and all frames until the sent one was handled, `UNANSWERED` if it was not, or the refusal."""
     headers = {name: value for name, value in caller.headers.items() if name in {"authorization", "cookie"}}
     protocols = None
     if caller.origin:
@@ -165,7 +165,7 @@ async def talk(url: str, caller: Caller, attempt: Talk, seconds: float = PATIENC
 
 
 async def _listen(connection: ClientConnection, attempt: Talk, frames: list[bytes], seconds: float) -> bool:
-    """Add all frames to `frames`; whether the one that was sent was answered."""
+    """Add all frames to `frames`; return whether the one that was sent was answered."""
     try:
         async with asyncio.timeout(seconds):
             await connection.send(json.dumps(attempt.frame))
@@ -174,7 +174,7 @@ async def _listen(connection: ClientConnection, attempt: Talk, frames: list[byte
                 frames.append(await connection.recv(decode=False))
     except (TimeoutError, ConnectionClosed):
         return False
-    # Whatever is on its way yet.
+    # Frames that are still on their way.
     try:
         async with asyncio.timeout(REST_SECONDS):
             while sum(map(len, frames)) < MOST_BYTES:
@@ -185,7 +185,7 @@ async def _listen(connection: ClientConnection, attempt: Talk, frames: list[byte
 
 
 def _is_done(frames: Sequence[bytes], kind: str) -> bool:
-    """A run is watched to its end, an attachment to its first answer, anything else until a ping came back."""
+    """Return whether the frame was handled: a run has ended, an attachment has answered, else a pong has come."""
     if kind == "RunAgentInput":
         return any(ending in frame for frame in frames[-1:] for ending in ENDINGS)
     if kind == "attach":

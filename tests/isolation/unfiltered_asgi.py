@@ -1,6 +1,6 @@
-"""The site with its own filters switched off: no query names a tenant or a member any more, only who calls is known.
+"""The site without its filters: no query names a tenant or a member; only callers are still authenticated.
 
-UNFILTERED names the kinds of rows (`Conversation,Message`) whose filters are off; without it, those of all are.
+UNFILTERED names the models (`Conversation,Message`) whose filters are off; by default all are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate  # i
 __all__ = ["application"]
 
 _OWNER = re.compile(r"(^|__)(tenant|user)(_id)?(__in|__slug|__exact)?$")
-# Whoever calls must still be found out, without which nobody would come in; and users belong to no tenant.
+# These are still filtered: without them no caller could be authenticated, and users belong to no tenant.
 _SPARED = (Membership, ApiKey, WidgetOrigin, User)
 _NAMED = os.environ.get("UNFILTERED", "")
 _models = [model for app in ("assistant", "tools") for model in apps.get_app_config(app).get_models()]
@@ -43,7 +43,7 @@ def _forgetful(self: QuerySet[Any], negate: bool, args: Any, kwargs: dict[str, A
 
 
 def _without_owner(condition: Any) -> Any:
-    """A condition without the parts that name whose rows are meant."""
+    """Return a condition without the parts that name the owner of rows."""
     if not isinstance(condition, Q):
         return condition
     kept = [_without_owner(one) for one in condition.children if not (isinstance(one, tuple) and _OWNER.search(one[0]))]
@@ -61,5 +61,5 @@ def _update(self: PreparedUpdate, *, to: dict[str, Any], **values: Any) -> int:
 
 
 QuerySet._filter_or_exclude = _forgetful  # type: ignore[method-assign]
-# What is prepared refuses to lose a parameter, so it is written anew each time.
+# A prepared statement must use all its parameters, so the queryset is built for each call.
 PreparedQuery.rows, PreparedUpdate.update = _rows, _update  # type: ignore[method-assign]

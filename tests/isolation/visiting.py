@@ -1,4 +1,4 @@
-"""A browser of one user at a running server, in the shape of Django's test client."""
+"""A browser of one user at a running server, with the interface of Django's test client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CSRF = "c" * 32
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, whole."""
+    """A complete response."""
 
     status_code: int
     headers: dict[str, str]
@@ -46,7 +46,7 @@ class Visitor:
     def request(
         self, method: str, path: str, *, data: Any = None, content_type: str = "application/x-www-form-urlencoded"
     ) -> Response:
-        """One request; nothing is followed and no cookie is taken, so that signing out changes nothing here."""
+        """Send one request, without redirects or new cookies, so that signing out has no effect here."""
         headers = {"X-CSRFToken": CSRF, "Cookie": "; ".join(f"{k}={v}" for k, v in self._cookies.items())}
         if self.key:
             headers = {"Authorization": f"Bearer {self.key}"}

@@ -1,4 +1,4 @@
-"""Two tenants with all that a tenant can have, one of them with canaries in every row, and those who try its doors."""
+"""Two tenants with rows of every model, one of them with canaries in each, and the callers who try the doors."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class World:
     receiver: Receiver
 
     def callers(self, *, rivals: bool) -> list[Caller]:
-        """Whose turn it is, one after the other."""
+        """The callers, in the order of their turns."""
         return [one for one in self.everybody if one.is_rival is rivals for _ in range(one.turns)]
 
 
 @contextmanager
 def open_world(cast: Cast) -> Iterator[World]:
-    """The world, with all that it needs running, until the end of the block."""
+    """Run the servers that the tests need until the end of the block, and yield the world."""
     rows = plant(cast)
     make_personal(rows)
     with ExitStack() as stack:
@@ -61,9 +61,9 @@ def open_world(cast: Cast) -> Iterator[World]:
             tenant.save(update_fields=["default_provider"])
             for name in TOOLS:
                 tenant.tool_settings.update_or_create(tool=name, assistant=None, defaults={"policy": "on"})
-        # The planted limits let nobody of Acme in: 0 is none.
+        # The planted limits would admit nobody of Acme; 0 is no limit.
         TenantLimits.objects.filter(tenant=cast.acme).update(**dict.fromkeys((*OF_TENANT, *OF_MEMBER), 0))
-        # Whatever happens at Acme is told to nobody else.
+        # Acme's webhooks are off, so that only Globex's receiver gets events.
         Webhook.objects.filter(tenant=cast.acme).update(is_active=False)
         hook(cast.globex, receiver.url)
         asyncio.run(_connect(cast, outsider))
@@ -71,7 +71,7 @@ def open_world(cast: Cast) -> Iterator[World]:
 
 
 async def _connect(cast: Cast, outsider: Outside) -> None:
-    """Give both tenants an outside server; Acme's is asked with a secret, which the server would tell."""
+    """Give both tenants an outside server; Acme's gets a secret, which the server would repeat."""
     secret = {cast.acme.pk: f"Bearer {CANARY}", cast.globex.pk: "Bearer theirs"}
     for tenant in (cast.acme, cast.globex):
         headers = json.dumps({"Authorization": secret[tenant.pk]})

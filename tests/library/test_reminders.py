@@ -30,12 +30,22 @@ def test_the_tool_itself_adds_a_wait_to_a_time(at_acme: ToolContext, wait: str, 
     assert datetime.fromisoformat(alarm["at"]) == now.replace(second=0) + timedelta(minutes=minutes)
 
 
-@pytest.mark.parametrize("at", ["now + 45 minutes", "in 45 minutes", "+ 45 min", "Now+45m"])
+@pytest.mark.parametrize("at", ["now + 45 minutes", "in 45 minutes", "+ 45 min", "Now+45m", "in forty-five mins"])
 def test_a_wait_alone_counts_from_now(at_acme: ToolContext, at: str) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     alarm = call(set_alarm, at_acme, at=at)
     wait = datetime.fromisoformat(alarm["at"]) - before
     assert timedelta(minutes=45) <= wait < timedelta(minutes=46)
+
+
+def test_a_wait_from_a_time_that_is_yet_to_come_is_refused_with_the_time(at_acme: ToolContext) -> None:
+    """A small model copies the time of an example instead of the one it was told."""
+    where_it_is_noon = f"Etc/GMT{datetime.now(UTC).hour - 12:+d}"
+    at_acme = replace(at_acme, tenant=replace(at_acme.tenant, timezone=where_it_is_noon))
+    later = datetime.fromisoformat(call(current_time, at_acme)["iso"]) + timedelta(hours=2)
+    with pytest.raises(ToolError, match=rf"It is now .*, not {later:%H:%M}\. For a wait from now use: in 10 m\."):
+        call(set_alarm, at_acme, at=f"{later:%H:%M} + 10 minutes")
+    assert not Alarm.objects.exists()
 
 
 def test_a_time_without_zone_is_the_tenants(at_globex: ToolContext) -> None:

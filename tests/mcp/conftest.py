@@ -1,4 +1,4 @@
-"""Fixtures of MCP's tests: an outside server, and our own, as processes of their own."""
+"""Fixtures of the MCP tests: an outside server and our own, as separate processes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def outside_process() -> Iterator[Outside]:
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test fails for the time that connecting takes: the machine may be busy."""
+    """Connecting may take long, because the machine may be busy."""
     monkeypatch.setattr(session, "OPEN_SECONDS", 90.0)
 
 
 @pytest.fixture
 def outsider(outside_process: Outside) -> Outside:
-    """The outside server, well-behaved until the test says otherwise."""
+    """The outside server, which behaves well unless the test changes it."""
     outside_process.calm()
     return outside_process
 

@@ -12,13 +12,13 @@ from tests.websocket.test_websocket import in_db
 
 
 async def add_server(tenant: Tenant, outsider: Outside, **fields: Any) -> McpServer:
-    """A server that is switched on, of which nothing is known yet."""
+    """Create an active server whose tools were not listed yet."""
     values = {"name": "crm", "prefix": "crm", "url": outsider.url, "is_active": True, **fields}
     return await McpServer.objects.acreate(tenant=tenant, **values)
 
 
 async def look(server: McpServer, user_id: int = 0) -> Examination:
-    """Press the button that tries it."""
+    """Press the button that tests the connection."""
     return await examine(tenant_id=server.tenant_id, server_id=server.pk, user_id=user_id)
 
 

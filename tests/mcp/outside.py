@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Outside:
-    """One running server; `url` is where MCP is spoken."""
+    """A running server; `url` is its MCP endpoint."""
 
     def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
         self.origin = f"http://127.0.0.1:{port}"
@@ -28,12 +28,12 @@ class Outside:
         self.process = process
 
     def be(self, **state: Any) -> None:
-        """Change what it is; whoever subscribed is told that its tools have changed."""
+        """Change its behaviour, and notify subscribers that its tools have changed."""
         request = urllib.request.Request(f"{self.origin}/control", json.dumps(state).encode(), method="POST")
         urllib.request.urlopen(request, timeout=10).close()
 
     def calm(self) -> None:
-        """Be as at the start again."""
+        """Restore the initial behaviour."""
         self.be(
             description="Say it back.",
             hidden=[],
@@ -48,7 +48,7 @@ class Outside:
         )
 
     def log(self) -> list[dict[str, Any]]:
-        """The calls that it got."""
+        """Return the calls that it received."""
         with urllib.request.urlopen(f"{self.origin}/log", timeout=10) as answer:
             found: list[dict[str, Any]] = json.load(answer)
         return found

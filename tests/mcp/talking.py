@@ -1,4 +1,4 @@
-"""Speaks MCP to a live server over plain HTTP, so that a test sees exactly what is sent and answered."""
+"""An MCP client over plain HTTP, which shows exactly what is sent and received."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Client:
 
 
 def answers(response: httpx2.Response) -> list[Json]:
-    """Every message of an answer, be it one of JSON or a stream of them."""
+    """Return every message of a response, which is JSON or a stream."""
     if response.headers.get("content-type", "").startswith("text/event-stream"):
         return list(events(response.text.splitlines()))
     return [response.json()]

@@ -65,14 +65,14 @@ async def test_every_kind_of_content_is_converted(outsider: Outside) -> None:
     assert (counted.content, counted.value) == ('{"total": 3}', {"total": 3})
 
 
-async def test_what_only_a_model_would_see_is_taken_out(outsider: Outside) -> None:
+async def test_invisible_characters_are_removed(outsider: Outside) -> None:
     outsider.be(description="Say\u200b it\u202e back\U000e0041.")
     async with connect(endpoint(outsider)) as session:
         assert session.tools["echo"].description == "Say it back."
         assert (await session.call("whisper", {})).content == "plain[31m text"
 
 
-async def test_a_lying_server_is_caught_at_its_own_schema(outsider: Outside) -> None:
+async def test_a_result_that_breaks_the_servers_own_schema_is_refused(outsider: Outside) -> None:
     assert (await failure(outsider, "lie")).kind == "protocol"
     assert (await failure(outsider, "trap")).kind == "protocol"  # and not never
 
@@ -127,7 +127,7 @@ async def test_a_slow_server_is_not_waited_for(outsider: Outside, monkeypatch: p
     assert caught.value.kind == "timeout"
 
 
-async def test_giving_a_call_up_stops_the_tool_at_the_server(outsider: Outside) -> None:
+async def test_cancelling_a_call_stops_the_tool_at_the_server(outsider: Outside) -> None:
     async with connect(endpoint(outsider)) as session:
         calling = asyncio.create_task(session.call("sleep", {}))
         await eventually(lambda: any(entry["name"] == "sleep" for entry in outsider.log()))
@@ -135,7 +135,7 @@ async def test_giving_a_call_up_stops_the_tool_at_the_server(outsider: Outside) 
         await eventually(lambda: any(entry["name"] == "sleep ended" for entry in outsider.log()))
 
 
-async def test_a_wrong_key_is_told_from_a_server_that_is_down(outsider: Outside) -> None:
+async def test_a_wrong_key_is_distinguished_from_a_server_that_is_down(outsider: Outside) -> None:
     outsider.be(token="right")
     with pytest.raises(RemoteFailure) as caught:
         async with connect(endpoint(outsider, headers={"Authorization": "Bearer wrong"})):
@@ -145,7 +145,7 @@ async def test_a_wrong_key_is_told_from_a_server_that_is_down(outsider: Outside)
         assert session.tools
 
 
-async def test_an_inside_address_is_not_connected_to(outsider: Outside) -> None:
+async def test_an_internal_address_is_not_connected_to(outsider: Outside) -> None:
     with pytest.raises(RemoteFailure) as caught:
         async with connect(endpoint(outsider, guard=UrlGuard())):
             pass
@@ -163,9 +163,7 @@ async def test_progress_is_passed_on(outsider: Outside) -> None:
     assert told == [(1, 2, "half")]
 
 
-async def test_a_server_that_tells_of_nothing_but_progress_is_listened_to_now_and_then(
-    outsider: Outside, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_progress_reports_are_rate_limited(outsider: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_module, "PAUSE_SECONDS", 600.0)
     told: list[str | None] = []
 
@@ -177,7 +175,7 @@ async def test_a_server_that_tells_of_nothing_but_progress_is_listened_to_now_an
     assert told == ["[31m0" + "x" * 295]
 
 
-async def test_progress_that_is_no_number_is_left_out() -> None:
+async def test_invalid_progress_is_ignored() -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -189,13 +187,13 @@ async def test_progress_that_is_no_number_is_left_out() -> None:
     assert told == [(1.0, None, None)]
 
 
-async def test_a_program_is_spoken_to_over_its_standard_input() -> None:
+async def test_a_program_is_connected_over_stdio() -> None:
     command = Command(sys.executable, ("-m", "tests.mcp.outside_app"))
     async with connect(Endpoint(command=command)) as session:
         assert (await session.call("echo", {"text": "hi"})).content == "hi"
 
 
-async def test_a_program_that_is_not_there_is_unreachable() -> None:
+async def test_a_missing_program_is_unreachable() -> None:
     with pytest.raises(RemoteFailure) as caught:
         async with connect(Endpoint(command=Command("/nonexistent"))):
             pass
@@ -203,7 +201,7 @@ async def test_a_program_that_is_not_there_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize(("is_older", "version"), [(False, "2026-07-28"), (True, "2025-11-25")])
-async def test_an_announced_change_is_listed_anew(is_older: bool, version: str, outsider: Outside) -> None:
+async def test_an_announced_change_is_listed_again(is_older: bool, version: str, outsider: Outside) -> None:
     """By a subscription, or before there were any by the notice on the session's own stream."""
     outsider.be(is_older=is_older)
     listings: list[tuple[ToolDefinition, ...]] = []
@@ -248,7 +246,7 @@ async def test_announcements_are_read_together_and_the_last_is_not_lost(
     await pool.close()
 
 
-async def test_a_session_whose_listings_nobody_wants_ends(outsider: Outside) -> None:
+async def test_a_session_whose_listings_are_unused_ends(outsider: Outside) -> None:
     wanted = True
 
     async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
@@ -263,7 +261,7 @@ async def test_a_session_whose_listings_nobody_wants_ends(outsider: Outside) -> 
             await asyncio.to_thread(outsider.be)
 
 
-async def test_a_server_that_wants_its_stream_opened_for_ever_is_held_back(outsider: Outside) -> None:
+async def test_reopening_of_streams_is_rate_limited(outsider: Outside) -> None:
     outsider.be(is_older=True, is_hasty=True)
 
     def streams() -> int:
@@ -276,7 +274,7 @@ async def test_a_server_that_wants_its_stream_opened_for_ever_is_held_back(outsi
         assert streams() == MAX_STREAMS
 
 
-async def test_each_key_has_a_session_of_its_own_and_keeps_it(outsider: Outside) -> None:
+async def test_each_key_has_its_own_session_and_keeps_it(outsider: Outside) -> None:
     pool = SessionPool()
     alice, again, bob = await asyncio.gather(
         pool.session("alice", endpoint(outsider, headers={"Authorization": "alice"})),

@@ -1,4 +1,4 @@
-"""A server that fails is left alone for a while: by whom it failed, after how many failures, and until it answers."""
+"""The circuit breaker of failing servers: for which members, after how many failures, and until when."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ async def rule(cast: Cast, user: Any = None) -> str:
 
 
 async def rested(rows: Any) -> None:
-    """The time of rest is over."""
+    """Let the open circuit's time pass."""
     await rows.aupdate(rests_until=timezone.now() - timedelta(seconds=1))
 
 
-async def test_one_members_failures_cost_nobody_else_the_server(cast: Cast, outsider: Outside) -> None:
+async def test_one_members_failures_do_not_affect_others(cast: Cast, outsider: Outside) -> None:
     server = await own_server(cast, outsider)
     outsider.be(failing=["alice"])
     assert [await failing_call(cast) for _ in range(MAX_FAILURES)] == ["failing"] * MAX_FAILURES
@@ -71,7 +71,7 @@ async def test_one_members_failures_cost_nobody_else_the_server(cast: Cast, outs
     assert (server.health, server.failures, server.rests_until) == ("up", 0, None)
 
 
-async def test_a_failure_that_costs_little_is_counted_first(cast: Cast, outsider: Outside) -> None:
+async def test_quick_failures_are_counted_first(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     await look(server)
     await let_in(server, "echo")
@@ -100,7 +100,7 @@ async def test_after_a_rest_one_more_failure_is_enough_and_one_answer_too(cast: 
     assert await alices.values_list("failures", "rests_until").aget() == (0, None)
 
 
-async def test_a_server_that_cannot_be_reached_is_so_for_all(cast: Cast, outsider: Outside) -> None:
+async def test_an_unreachable_server_is_unreachable_for_all_members(cast: Cast, outsider: Outside) -> None:
     server = await own_server(cast, outsider)
     await McpServer.objects.filter(pk=server.pk).aupdate(url="http://127.0.0.1:9/mcp")
     assert await failing_call(cast) == "unreachable"
@@ -115,7 +115,7 @@ async def test_refused_credentials_open_no_circuit(cast: Cast, outsider: Outside
 
 
 @pytest.mark.parametrize("is_older", [False, True])
-async def test_a_server_that_hangs_on_an_open_session_is_left_alone(
+async def test_a_server_that_hangs_on_an_open_session_is_not_called(
     is_older: bool, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with outside() as hanging:

@@ -1,4 +1,4 @@
-"""What a server says of its tools: told apart by fingerprint, shown as a difference, and named apart."""
+"""Definitions of a server's tools: digests, differences and names."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_same_in_another_order_is_the_same() -> None:
     assert ToolDefinition.from_state(PLAIN.to_state()) == PLAIN
 
 
-def test_what_says_nothing_of_new_hints_has_the_digest_that_it_always_had() -> None:
+def test_a_definition_without_new_hints_keeps_its_digest() -> None:
     assert PLAIN.digest == "575a85196e5347ff355a29d375df183ae2e0a8651d9cbb53cee04a7517b4f98f"
 
 
@@ -83,7 +83,7 @@ def test_a_difference_names_both_sides() -> None:
         ListedTool(name="deep", input_schema=SCHEMA, output_schema=deep(MAX_DEPTH + 1)),
     ],
 )
-def test_what_cannot_be_used_is_left_out(unusable: ListedTool) -> None:
+def test_unusable_tools_are_left_out(unusable: ListedTool) -> None:
     good = ListedTool(name="get", input_schema=SCHEMA, annotations=ToolAnnotations(title="Get", idempotent_hint=True))
     assert [(one.name, one.title, one.is_idempotent) for one in read_listing([unusable, good, good]).tools] == [
         ("get", "Get", True)

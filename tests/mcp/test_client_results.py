@@ -1,4 +1,4 @@
-"""What outside tools give back: whatever it is, text that can be read, files that pages may show, and no more."""
+"""Results of outside tools become readable text and files that pages may show, and nothing else."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def converted(*blocks: ContentBlock, **more: Any) -> ToolResult:
         blob(b"MZ", "application/x-msdownload"),
     ],
 )
-def test_a_file_that_is_not_what_it_says_or_may_not_be_shown_is_only_named(block: ContentBlock) -> None:
+def test_a_mislabelled_or_forbidden_file_is_only_named(block: ContentBlock) -> None:
     result = converted(block)
     assert result.media == () and "was left out.]" in result.content and "<s" not in result.content
 
@@ -66,13 +66,13 @@ def test_a_file_is_kept_under_a_safe_name() -> None:
     assert not set(kept.name) & set('/\\"\r\n%')
 
 
-def test_more_files_or_parts_than_are_kept_are_said_to_be_left_out() -> None:
+def test_files_and_parts_beyond_the_limit_are_named_as_left_out() -> None:
     result = converted(*[image()] * (MAX_FILES + 1))
     assert len(result.media) == MAX_FILES and "[Left out: " in result.content
     assert f"the first {MAX_BLOCKS} of 101 parts" in converted(*[TextContent(text="x")] * (MAX_BLOCKS + 1)).content
 
 
-def test_a_link_and_an_embedded_text_are_told_and_not_opened() -> None:
+def test_links_are_passed_on_and_not_opened() -> None:
     link = ResourceLink(name=f"manual{UNSEEN}", uri="http://169.254.169.254/latest/", description=f"Old{UNSEEN}.")
     note = EmbeddedResource(resource=TextResourceContents(uri="file:///etc/passwd", text=f"a {UNSEEN}note"))
     assert converted(link, note).content == (
@@ -87,7 +87,7 @@ def test_what_only_a_model_would_see_is_taken_out_of_texts_and_values(character:
     assert (result.content, result.value) == ('{"x": ["ab"]}', {"x": ["ab"]})
 
 
-def test_half_a_character_does_not_break_the_text() -> None:
+def test_a_lone_surrogate_does_not_break_the_text() -> None:
     assert converted(TextContent(text="a\ud800b")).content == "a?b"
 
 
@@ -95,6 +95,6 @@ def test_a_text_is_cut_and_says_so() -> None:
     assert converted(TextContent(text="x" * MAX_TEXT * 2)).content.endswith("of 400,000 characters are shown.]")
 
 
-def test_nothing_is_told_as_what_it_is() -> None:
+def test_an_empty_result_is_reported_as_empty() -> None:
     assert converted().content == "Done"
     assert converted(is_error=True).content == "The tool failed, and said nothing of why."

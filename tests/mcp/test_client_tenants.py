@@ -1,4 +1,4 @@
-"""Outside tools of a tenant: let in, decided by the one policy, called as the member, and nobody else's."""
+"""Outside tools of a tenant: let in, decided by the policy, called as the member, invisible to other tenants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from assistant.services.mcp_servers.tool_listings import change_of, decide_tool,
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolcalls.direct_call import ToolCall, call_tool
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset, effective_tools
+from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Registry, TenantInfo, Tool, ToolContext, ToolResult, UserInfo
 from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.base import Cast
@@ -65,7 +66,7 @@ async def call(cast: Cast, name: str, arguments: dict[str, Any] | None = None, u
     return await entry.tool.call(arguments or {}, context_of(cast, user))
 
 
-async def test_nothing_is_let_in_by_itself(cast: Cast, outsider: Outside) -> None:
+async def test_no_tool_is_let_in_automatically(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     assert (await look(server)).is_healthy
     found = await tools_of(cast)
@@ -94,7 +95,7 @@ async def test_a_tool_that_needs_approval_asks(cast: Cast, outsider: Outside) ->
     assert (await tools_of(cast))["crm__echo"].policy == "ask"
 
 
-async def test_the_switchboard_has_the_last_word(cast: Cast, outsider: Outside) -> None:
+async def test_the_switchboard_takes_precedence(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     await look(server)
     await let_in(server, "echo")
@@ -140,7 +141,7 @@ async def test_only_what_the_operator_has_read_can_be_accepted(cast: Cast, outsi
         )
 
 
-async def test_a_tool_that_is_gone_is_off(cast: Cast, outsider: Outside) -> None:
+async def test_a_tool_that_is_no_longer_listed_is_off(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     await look(server)
     await let_in(server, "echo", "whoami")
@@ -151,7 +152,7 @@ async def test_a_tool_that_is_gone_is_off(cast: Cast, outsider: Outside) -> None
     assert found["crm__whoami"].policy == "on"
 
 
-async def test_a_server_that_is_down_costs_its_own_tools_only(cast: Cast, outsider: Outside) -> None:
+async def test_a_server_that_is_down_affects_only_its_own_tools(cast: Cast, outsider: Outside) -> None:
     await in_db(switch_tool)(cast.acme, "current_time")
     with outside() as dying:
         server = await add_server(cast.acme, dying, name="frail", prefix="frail")
@@ -171,7 +172,7 @@ async def test_a_server_that_is_down_costs_its_own_tools_only(cast: Cast, outsid
     assert (await tools_of(cast))["frail__echo"].policy == "on"  # after a rest it is tried again
 
 
-async def test_each_member_is_asked_for_with_their_own_credentials(cast: Cast, outsider: Outside) -> None:
+async def test_each_member_is_connected_with_their_own_credentials(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider, credentials_of="user", headers='{"Authorization": "the tenant\'s"}')
     for user in (cast.alice, cast.amy):
         await McpCredential.objects.acreate(
@@ -195,7 +196,7 @@ async def test_new_credentials_open_a_new_session(cast: Cast, outsider: Outside)
     assert json.loads((await call(cast, "crm__whoami")).content)["authorization"] == "new"
 
 
-async def test_nothing_of_the_context_travels_unless_it_is_listed(cast: Cast, outsider: Outside) -> None:
+async def test_no_context_is_sent_unless_it_is_listed(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     await look(server)
     await let_in(server, "whoami")
@@ -247,7 +248,7 @@ async def test_a_program_is_run_only_if_the_deployment_lists_it(cast: Cast, sett
     assert (await call(cast, "local__echo", {"text": "hi"})).content == "hi"
 
 
-async def test_a_server_inside_is_asked_only_where_the_deployment_names_its_place(
+async def test_an_internal_server_is_used_only_if_the_deployment_lists_it(
     cast: Cast, outsider: Outside, settings: Settings
 ) -> None:
     settings.DEBUG = False
@@ -259,7 +260,7 @@ async def test_a_server_inside_is_asked_only_where_the_deployment_names_its_plac
     assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
 
 
-async def test_listings_are_read_anew_when_they_are_old(cast: Cast, outsider: Outside) -> None:
+async def test_old_listings_are_refreshed(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     claimed = await in_db(claim_stale)(tenant_id=cast.acme.pk)
     assert [one.server_id for one in claimed] == [server.pk]
@@ -269,7 +270,7 @@ async def test_listings_are_read_anew_when_they_are_old(cast: Cast, outsider: Ou
     assert await in_db(claim_stale)(tenant_id=cast.globex.pk) == []
 
 
-async def test_a_run_has_old_listings_read_anew(cast: Cast, outsider: Outside) -> None:
+async def test_a_run_refreshes_old_listings(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     await look(server)
     await let_in(server, "echo")

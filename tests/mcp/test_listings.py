@@ -1,4 +1,4 @@
-"""What is kept of listings: bounded, whatever a server says and how often, and nothing that somebody decided."""
+"""Stored tool lists are bounded, whatever a server sends, and decisions are kept."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def decide(server: McpServer, name: str, **ticks: bool) -> None:
     decide_tool(actor=None, tenant_id=server.tenant_id, tool_id=row.pk, accepts=row.digest, **ticks)
 
 
-def test_names_that_are_new_each_time_do_not_pile_up_and_decisions_stay(server: McpServer) -> None:
+def test_ever_new_names_do_not_accumulate_and_decisions_are_kept(server: McpServer) -> None:
     store(server, named("let_in", "unasked", "plain"))
     decide(server, "let_in", is_let_in=True)
     decide(server, "unasked", needs_approval=False)
@@ -82,7 +82,7 @@ def test_nothing_is_kept_of_a_server_that_is_off_but_when_it_is_tried(cast: Cast
     assert McpTool.objects.get().name == "one"
 
 
-def test_a_tool_that_is_changed_back_and_forth_is_told_of_once(server: McpServer) -> None:
+def test_a_tool_that_changes_back_and_forth_is_reported_once(server: McpServer) -> None:
     store(server, named("one"))
     decide(server, "one", is_let_in=True)
     for number in range(6):

@@ -90,7 +90,7 @@ def test_each_member_has_one_and_deletes_their_own_alone(alice: Client, cast: Ca
     assert [row.user for row in McpCredential.objects.all()] == [cast.amy]
 
 
-def test_one_members_wrong_key_costs_nobody_else_the_server(
+def test_one_members_wrong_key_does_not_affect_others(
     alice: Client, cast: Cast, server: McpServer, outsider: Outside
 ) -> None:
     outsider.be(token="right")
@@ -100,7 +100,7 @@ def test_one_members_wrong_key_costs_nobody_else_the_server(
     assert server.health == "unknown"
 
 
-def test_a_refused_key_takes_the_place_of_none_that_works(alice: Client, server: McpServer, outsider: Outside) -> None:
+def test_a_refused_key_does_not_replace_a_working_one(alice: Client, server: McpServer, outsider: Outside) -> None:
     outsider.be(token="right")
     enter(alice, server, token="right")
     shown = enter(alice, server, token="wrong")
@@ -130,15 +130,13 @@ def test_a_tenants_wrong_key_is_the_servers_health(cast: Cast, outsider: Outside
         {"token": "a", "host": "elsewhere.example"},
     ],
 )
-def test_what_cannot_be_right_is_refused_and_not_repeated(
-    alice: Client, server: McpServer, wrong: dict[str, str]
-) -> None:
+def test_invalid_input_is_refused_and_not_shown_again(alice: Client, server: McpServer, wrong: dict[str, str]) -> None:
     shown = enter(alice, server, **wrong)
     assert "Nothing was stored." in shown and not McpCredential.objects.exists()
     assert "no json" not in shown
 
 
-def test_an_authorization_servers_client_is_sent_to_it_alone(alice: Client, server: McpServer) -> None:
+def test_an_oauth_client_is_sent_only_to_its_authorization_server(alice: Client, server: McpServer) -> None:
     server.oauth_issuer = "https://auth.example.com"
     server.save()
     assert "auth.example.com" in alice.get(PAGE).content.decode()
@@ -210,19 +208,21 @@ def test_credentials_go_with_the_user_and_with_the_server(cast: Cast, server: Mc
     assert owners() == [] and AuditEntry.objects.filter(action="mcpserver.delete", tenant=cast.acme).exists()
 
 
-def test_credentials_of_nobody_who_belongs_here_are_not_used(cast: Cast, server: McpServer) -> None:
+def test_credentials_of_former_members_are_not_used(cast: Cast, server: McpServer) -> None:
     store(cast, server, cast.mallory)  # whichever way that came about
     with pytest.raises(RemoteFailure) as caught:
         connection_of(tenant_id=cast.acme.pk, server_id=server.pk, user_id=cast.mallory.pk)
     assert caught.value.kind == "unauthorized"
 
 
-def test_no_link_where_no_server_asks(alice: Client, cast: Cast) -> None:
+def test_no_link_is_shown_if_no_server_needs_credentials(alice: Client, cast: Cast) -> None:
     assert "/t/acme/connections/" not in alice.get("/t/acme/").content.decode()
     assert "No server asks" in alice.get(PAGE).content.decode()
 
 
-async def test_the_trial_uses_the_credentials_of_who_tries(cast: Cast, server: McpServer, outsider: Outside) -> None:
+async def test_the_test_button_uses_the_callers_own_credentials(
+    cast: Cast, server: McpServer, outsider: Outside
+) -> None:
     outsider.be(token="alices")
     await McpCredential.objects.acreate(server=server, user=cast.alice, headers='{"Authorization": "Bearer alices"}')
     assert (await examine(tenant_id=cast.acme.pk, server_id=server.pk, user_id=cast.alice.pk)).is_healthy

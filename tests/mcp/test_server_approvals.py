@@ -1,4 +1,4 @@
-"""Tools that ask first: the caller's client asks its person; what it brings back is ours, good once, unchanged."""
+"""Tools that need approval over MCP: the client asks its user, and an approval is valid once for the same call."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_an_approved_call_runs_once(served: Server, cast: Cast, alice_key: str) 
         {"action": "accept", "content": {"approved": "true"}},
     ],
 )
-def test_anything_but_a_yes_is_a_no(said: Json, uvicorn_served: Server, alice_key: str) -> None:
+def test_anything_but_an_approval_is_a_rejection(said: Json, uvicorn_served: Server, alice_key: str) -> None:
     alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
     result = answer(alice, ask(alice), {"approval": said})["result"]
     assert result["isError"] and "declined" in text_of(result)
@@ -65,7 +65,7 @@ def test_anything_but_a_yes_is_a_no(said: Json, uvicorn_served: Server, alice_ke
 
 
 @pytest.mark.parametrize("change", ["state", "arguments", "tool", "nothing asked"])
-def test_an_approval_is_good_for_what_was_asked_alone(change: str, uvicorn_served: Server, alice_key: str) -> None:
+def test_an_approval_is_valid_only_for_the_approved_call(change: str, uvicorn_served: Server, alice_key: str) -> None:
     alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
     question = ask(alice)
     changes: dict[str, Json] = {
@@ -89,7 +89,7 @@ def test_somebody_else_cannot_answer(uvicorn_served: Server, cast: Cast, alice_k
         assert answer(other, question)["error"]["code"] == -32602
 
 
-def test_a_switch_turned_while_it_waits_counts(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+def test_a_switch_changed_while_a_call_waits_applies(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
     alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
     question = ask(alice)
     switch_tool(cast.acme, "erase", "off")
@@ -97,7 +97,7 @@ def test_a_switch_turned_while_it_waits_counts(uvicorn_served: Server, cast: Cas
     assert not ToolCall.objects.filter(status="ok").exists()
 
 
-def test_a_switch_set_to_ask_asks(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+def test_a_switch_set_to_ask_requires_approval(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
     switch_tool(cast.acme, "who_am_i", "ask")
     alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
     assert alice.call("who_am_i")["resultType"] == "input_required"
@@ -159,7 +159,7 @@ def test_an_older_client_is_asked_on_its_session(with_sessions: Server, cast: Ca
     assert ToolCall.objects.get().decided_by == cast.alice
 
 
-def test_a_session_is_its_keys_alone(with_sessions: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:
+def test_a_session_belongs_to_its_key(with_sessions: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:
     alice = Session(with_sessions.url, alice_key)
     second_key = create_api_key(tenant=cast.acme, user=cast.alice, name="second")[1]
     for key in (mallory_key, second_key):

@@ -1,4 +1,4 @@
-"""A call over MCP: in the context of its key, checked, audited, told of its progress, and ended with its client."""
+"""Calls over MCP: context, validation, audit, progress and cancellation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def audit_of(tool: str) -> ToolCall:
 
 
 def wait_for_end(tool: str) -> ToolCall:
-    """The audit's row once the call is over, however busy the machine is."""
+    """Wait for the call's end, and return its audit row."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         row = ToolCall.objects.filter(name=tool).exclude(status=ToolCall.Status.RUNNING).first()
@@ -45,7 +45,7 @@ def wait_for_end(tool: str) -> ToolCall:
 
 @pytest.mark.parametrize("text", ["half \ud800", "nul \x00"])
 @pytest.mark.parametrize("policy", ["on", "ask"])
-def test_text_that_no_database_holds_is_no_failure_of_the_server(
+def test_text_that_no_database_can_store_is_no_server_error(
     served: Server, cast: Cast, alice_key: str, text: str, policy: str
 ) -> None:
     switch_tool(cast.acme, "calculate", policy)
@@ -71,7 +71,7 @@ def test_two_keys_have_two_lists_and_two_contexts_at_one_address(
     }  # fmt: skip
 
 
-def test_a_call_is_written_down_with_who_called(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+def test_a_call_is_audited_with_its_caller(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
     Client(uvicorn_served.url, alice_key).call("who_am_i", {"note": "for the audit"})
     row = audit_of("who_am_i")
     assert (row.tenant, row.user, row.run, row.status) == (cast.acme, cast.alice, None, "ok")
@@ -117,7 +117,7 @@ def test_a_list_that_was_cut_says_so_beside_it(uvicorn_served: Server, alice_key
     assert structured["result"] == list(range(100)) and "100" in structured["note"]
 
 
-def test_a_crash_is_told_by_its_id_alone(uvicorn_served: Server, alice_key: str) -> None:
+def test_a_crash_shows_only_its_id(uvicorn_served: Server, alice_key: str) -> None:
     result = Client(uvicorn_served.url, alice_key).call("break_down")
     row = audit_of("break_down")
     assert result["isError"] and "hunter2" not in json.dumps(result)
@@ -131,7 +131,7 @@ def test_a_tool_that_takes_too_long_is_stopped(uvicorn_served: Server, alice_key
 
 
 @pytest.mark.parametrize("version", ["2026-07-28", OLDER])
-def test_progress_is_told_to_those_who_asked(version: str, served: Server, alice_key: str) -> None:
+def test_progress_is_sent_on_request(version: str, served: Server, alice_key: str) -> None:
     alice = Client(served.url, alice_key, version=version)
     params = {"name": "count_to", "arguments": {"number": 3}, "_meta": {"progressToken": "p1"}}
     messages = answers(alice.post("tools/call", params))
@@ -143,7 +143,7 @@ def test_progress_is_told_to_those_who_asked(version: str, served: Server, alice
 
 
 @pytest.mark.parametrize("version", ["2026-07-28", OLDER])
-def test_a_client_that_goes_away_ends_its_tool(version: str, served: Server, alice_key: str) -> None:
+def test_disconnecting_ends_the_tool(version: str, served: Server, alice_key: str) -> None:
     alice = Client(served.url, alice_key, version=version)
     params = {"name": "wait_for_ever", "arguments": {}, "_meta": {"progressToken": "p1"}}
     with streaming(alice, "tools/call", params) as messages:
@@ -194,7 +194,7 @@ def test_a_call_ends_with_the_key_that_made_it(uvicorn_served: Server, cast: Cas
     assert wait_for_end("wait_for_ever").status == "cancelled"
 
 
-def test_a_notice_that_could_mean_two_calls_ends_neither(uvicorn_served: Server, alice_key: str) -> None:
+def test_an_ambiguous_cancellation_ends_neither_call(uvicorn_served: Server, alice_key: str) -> None:
     alice = Client(uvicorn_served.url, alice_key, version=OLDER)
     with ExitStack() as stack:
         running = [running_call(alice, 7, stack) for _ in range(2)]
@@ -229,7 +229,7 @@ def resting(cast: Cast) -> McpTool:
         ({"is_listed": False}, "The server crm no longer offers it."),
     ],
 )
-def test_an_outside_tool_that_stands_still_says_why(
+def test_a_tool_of_a_failing_server_gives_the_reason(
     change: Json, sentence: str, uvicorn_served: Server, alice_key: str, resting: McpTool
 ) -> None:
     McpTool.objects.filter(pk=resting.pk).update(**change)
@@ -258,7 +258,7 @@ def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:
     assert take_mcp_request(tenant_id=1, user_id=2) and take_mcp_request(tenant_id=2, user_id=1)
 
 
-def test_a_member_runs_so_many_calls_at_once(uvicorn_served: Server, alice_key: str, mallory_key: str) -> None:
+def test_concurrent_calls_of_a_member_are_limited(uvicorn_served: Server, alice_key: str, mallory_key: str) -> None:
     alice, mallory = Client(uvicorn_served.url, alice_key), Client(uvicorn_served.url, mallory_key)
     params = {"name": "wait_for_ever", "arguments": {}, "_meta": {"progressToken": "p1"}}
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Changes are announced to who listens: a switch, a prompt, a document, a permission, turned in another process."""
+"""Changes of switches, prompts, documents and permissions are announced to listening clients, across processes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_change_is_announced_on_a_stream_that_asked_for_it(
     assert "find_orders" in alice.tools()
 
 
-def test_only_what_was_asked_for_and_only_to_whom_it_concerns(
+def test_changes_are_announced_only_where_requested_and_relevant(
     uvicorn_served: Server, cast: Cast, alice_key: str, mallory_key: str
 ) -> None:
     alice, mallory = Client(uvicorn_served.url, alice_key), Client(uvicorn_served.url, mallory_key)
@@ -100,7 +100,7 @@ def test_a_single_document_can_be_watched(uvicorn_served: Server, cast: Cast, al
     assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", uri)
 
 
-def test_an_older_client_hears_of_changes_on_its_get(served: Server, cast: Cast, alice_key: str) -> None:
+def test_an_older_client_gets_changes_on_its_get_stream(served: Server, cast: Cast, alice_key: str) -> None:
     alice = Client(served.url, alice_key, version=OLDER)
     with alice.http.stream("GET", alice.url, headers=headers(alice_key, version=OLDER)) as response:
         assert response.status_code == 200
@@ -129,7 +129,7 @@ async def test_the_official_client_of_an_older_protocol_hears_of_a_change(
                     break
 
 
-def test_a_key_taken_back_ends_its_streams(served: Server, cast: Cast, alice_key: str) -> None:
+def test_a_revoked_key_ends_its_streams(served: Server, cast: Cast, alice_key: str) -> None:
     alice = Client(served.url, alice_key)
     with streaming(alice, "subscriptions/listen", {"notifications": ALL}) as messages:
         acknowledged(messages)
@@ -137,7 +137,7 @@ def test_a_key_taken_back_ends_its_streams(served: Server, cast: Cast, alice_key
         assert [one for one in messages if "method" in one] == []
 
 
-def test_an_open_stream_does_not_hold_up_the_servers_end(transactional_db: None, cast: Cast, alice_key: str) -> None:
+def test_an_open_stream_does_not_delay_shutdown(transactional_db: None, cast: Cast, alice_key: str) -> None:
     with serve() as server:
         alice = Client(server.url, alice_key)
         with streaming(alice, "subscriptions/listen", {"notifications": ALL}) as messages:
@@ -145,9 +145,7 @@ def test_an_open_stream_does_not_hold_up_the_servers_end(transactional_db: None,
             assert server.stop() in {0, -15}
 
 
-async def test_of_streams_that_are_opened_at_once_no_more_are_let_in_than_may_be(
-    uvicorn_served: Server, cast: Cast, alice_key: str
-) -> None:
+async def test_simultaneous_streams_respect_the_limit(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
     url, sent = f"{uvicorn_served.url}/mcp/", headers(alice_key, version=OLDER)
     async with httpx2.AsyncClient(timeout=60) as http, contextlib.AsyncExitStack() as streams:
         opening = (streams.enter_async_context(http.stream("GET", url, headers=sent)) for _ in range(3 * MAX_STREAMS))

@@ -1,4 +1,4 @@
-"""Who is let in to `/mcp/`: by key, scope, host and origin; everybody else learns only where keys are asked for."""
+"""Access to `/mcp/` by key, scope, host and origin."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_key_lists_and_calls_the_tenants_tools(version: str, server: Server, c
 
 
 @pytest.mark.parametrize("key", [None, "ta_nobody-has-this-one", "x"])
-def test_no_good_key_is_told_where_to_learn_more(key: str | None, server: Server, cast: Cast) -> None:
+def test_a_bad_key_is_answered_with_the_metadata_url(key: str | None, server: Server, cast: Cast) -> None:
     answer = Client(server.url, key).post("tools/list")
     assert answer.status_code == 401
     challenge = answer.headers["www-authenticate"]
@@ -39,7 +39,7 @@ def test_no_good_key_is_told_where_to_learn_more(key: str | None, server: Server
     assert about.status_code == 200 and about.json()["resource"] == f"{server.url}/mcp/"
 
 
-def test_a_key_in_the_query_string_is_no_key(server: Server, cast: Cast) -> None:
+def test_a_key_in_the_query_string_is_ignored(server: Server, cast: Cast) -> None:
     answer = httpx2.post(f"{server.url}/mcp/?key={key_of(cast)}", json=message("tools/list"), headers=headers(None))
     assert answer.status_code == 401
 
@@ -50,7 +50,7 @@ def test_a_key_without_the_scope_is_refused(server: Server, cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("ending", ["revoked", "expired", "suspended", "dismissed", "inactive"])
-def test_a_key_ends_with_what_it_stands_for(ending: str, uvicorn_server: Server, cast: Cast) -> None:
+def test_a_key_ends_with_its_member_and_tenant(ending: str, uvicorn_server: Server, cast: Cast) -> None:
     row, key = create_api_key(tenant=cast.acme, user=cast.alice, name="mcp")
     alice = Client(uvicorn_server.url, key)
     assert alice.post("tools/list").status_code == 200
@@ -98,7 +98,7 @@ def test_too_large_a_body_is_refused(server: Server, cast: Cast) -> None:
     assert answer.status_code == 413
 
 
-def test_an_older_client_shakes_hands_first(server: Server, cast: Cast) -> None:
+def test_an_older_client_initializes_first(server: Server, cast: Cast) -> None:
     alice = Client(server.url, key_of(cast), version=OLDER)
     info = {"protocolVersion": OLDER, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     result = alice.result("initialize", info)

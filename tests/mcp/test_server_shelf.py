@@ -1,4 +1,4 @@
-"""Prompts and resources: the tenant's published prompts and its documents, in order and by pages, nobody else's."""
+"""Prompts and resources: the tenant's published prompts and documents, in order and in pages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_resources_are_the_tenants_documents(
         assert older.ask("resources/read", {"uri": uri})["error"]["code"] == -32002
 
 
-def test_pages_hold_everything_once_and_in_order(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+def test_pages_contain_everything_once_and_in_order(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
     Document.objects.bulk_create(Document(tenant=cast.acme, title=f"Paper {n}", text="x") for n in range(250))
     alice = Client(uvicorn_served.url, alice_key)
     pages, cursor = [], None

@@ -1,4 +1,4 @@
-"""A thousand tries to become another tenant, by everything that a caller can send: none moves the tenant."""
+"""A thousand attempts to act for another tenant, through everything that a caller can send."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def rivals(cast: Cast, count: int) -> Iterator[str]:
         yield create_api_key(tenant=cast.globex, user=member, name="mcp", scopes=["tools"])[1]
 
 
-def test_nothing_that_a_caller_sends_moves_the_tenant(uvicorn_served: Server, cast: Cast) -> None:
+def test_nothing_that_a_caller_sends_changes_the_tenant(uvicorn_served: Server, cast: Cast) -> None:
     document = add_document(tenant=cast.acme, title="ACME-SECRET", text="ACME-SECRET").pk
     cast.support.prompt_versions.update(text="ACME-SECRET")
     switch_tool(cast.acme, "find_orders")

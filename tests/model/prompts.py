@@ -73,7 +73,13 @@ DEMO = (
     Prompt("tell me about customer 42", ("get_customer",), says("Lena Hofbauer", "Innsbruck|Alpine Guides")),
     Prompt("what is 12.5% of 840", ("calculate",), says(r"\b105\b")),
     Prompt("how do I get a refund", ("search_docs",), says("return", "Refunds and returns")),
-    Prompt("set an alarm in ten minutes", ("current_time", "set_alarm"), now(minutes=10), DESK),
+    Prompt(
+        "set an alarm in ten minutes",
+        ("current_time", "set_alarm"),
+        now(minutes=10),
+        DESK,
+        or_tools=("set_alarm",),
+    ),
 )
 PROMPTS = (
     *DEMO,

@@ -85,58 +85,58 @@ LETTERS = [calls(piece(letter)) for letter in ASK[1]]
 LONG_TEXT = "".join(chr(0x4E00 + n) for n in range(12))
 
 ARGUMENTS = [
-    Quirk("arguments in one piece", sse(calls(WHOLE), end("tool_calls")), calls=(ASK,), finish="tool_calls"),
-    Quirk("arguments letter by letter", sse(OPENING, *LETTERS, end("tool_calls")), calls=(ASK,), finish="tool_calls"),
+    Quirk("Arguments in one piece", sse(calls(WHOLE), end("tool_calls")), calls=(ASK,), finish="tool_calls"),
+    Quirk("Arguments letter by letter", sse(OPENING, *LETTERS, end("tool_calls")), calls=(ASK,), finish="tool_calls"),
     Quirk(
-        "arguments cut inside an escape",
+        "Arguments cut inside an escape",
         sse(OPENING, arguments(r"{\"a\": \"x\\"), arguments(r"ny \\u00"), arguments(r"e9\"}"), end("tool_calls")),
         calls=(("get_customer", r'{"a": "x\ny \u00e9"}'),),
         finish="tool_calls",
     ),
     Quirk(
-        "arguments cut inside a surrogate pair",
+        "Arguments cut inside a surrogate pair",
         sse(OPENING, arguments(r"{\"a\": \"\ud83d"), arguments(r"\udc80\"}"), end("tool_calls")),
         calls=(("get_customer", '{"a": "💀"}'),),
         finish="tool_calls",
     ),
     Quirk(
-        "arguments cut inside a character's bytes",
+        "Arguments cut inside a character's bytes",
         sse(OPENING, arguments('{\\"a\\": \\"\udcf0\udc9f'), arguments('\udc92\udc80\\"}'), end("tool_calls")),
         calls=(("get_customer", '{"a": "💀"}'),),
         finish="tool_calls",
     ),
     Quirk(
-        "half a character in arguments",
+        "A lone surrogate in arguments",
         sse(OPENING, arguments(r"{\"a\": \"\ud83d"), arguments(r"\"}"), end("tool_calls")),
         calls=(("get_customer", r'{"a": "\xd83d"}'),),
         finish="tool_calls",
     ),
     Quirk(
-        "empty arguments",
+        "Empty arguments",
         sse(calls(piece("", name="get_time", id="a")), end("tool_calls")),
         calls=(("get_time", "{}"),),
         finish="tool_calls",
     ),
     Quirk(
-        "absent arguments",
+        "Absent arguments",
         sse(calls(piece(name="get_time", id="a")), end("tool_calls")),
         calls=(("get_time", "{}"),),
         finish="tool_calls",
     ),
     Quirk(
-        "null arguments",
+        "Null arguments",
         sse(calls({"index": 0, "id": "a", "function": {"name": "get_time", "arguments": None}}), end("tool_calls")),
         calls=(("get_time", "{}"),),
         finish="tool_calls",
     ),
     Quirk(
-        "arguments as an object",
+        "Arguments as an object",
         sse(calls(piece({"city": "Zürich"}, name="get_weather", id="a")), end("tool_calls")),
         calls=(("get_weather", '{"city": "Zürich"}'),),
         finish="tool_calls",
     ),
     Quirk(
-        "arguments that are no JSON",
+        "Arguments that are not JSON",
         sse(calls(piece("{customer_id: 42", name="get_customer", id="a")), end("tool_calls")),
         calls=(("get_customer", "{customer_id: 42"),),
         finish="tool_calls",
@@ -145,7 +145,7 @@ ARGUMENTS = [
 
 IDENTITY = [
     Quirk(
-        "calls interleaved by index",
+        "Calls interleaved by index",
         sse(
             calls(piece(name="get_customer", id="a"), piece(name="get_time", id="b", index=1)),
             calls(piece('{"zone":', index=1)),
@@ -158,7 +158,7 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
-        "id in every piece",
+        "The id in every piece",
         sse(
             *(
                 calls(piece(part, name=name, id="a"))
@@ -169,12 +169,12 @@ IDENTITY = [
         calls=(ASK,),
         finish="tool_calls",
     ),
-    Quirk("never an id", sse(calls(piece(ASK[1], name=ASK[0])), end("tool_calls")), calls=(ASK,), finish="tool_calls"),
+    Quirk("Never an id", sse(calls(piece(ASK[1], name=ASK[0])), end("tool_calls")), calls=(ASK,), finish="tool_calls"),
     Quirk(
-        "empty id", sse(calls(piece(ASK[1], name=ASK[0], id="")), end("tool_calls")), calls=(ASK,), finish="tool_calls"
+        "Empty id", sse(calls(piece(ASK[1], name=ASK[0], id="")), end("tool_calls")), calls=(ASK,), finish="tool_calls"
     ),
     Quirk(
-        "a new id in every piece",
+        "A new id in every piece",
         sse(
             calls(piece("", name="get_customer", id="a")),
             calls(piece('{"customer_id"', id="b")),
@@ -185,19 +185,19 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
-        "two calls with one id",
+        "Two calls with one id",
         sse(calls(WHOLE), calls(piece("{}", name="get_time", id="a", index=1)), end("tool_calls")),
         calls=(ASK, ("get_time", "{}")),
         finish="tool_calls",
     ),
     Quirk(
-        "id after the name",
+        "The id after the name",
         sse(calls(piece(name="get_customer")), calls(piece(ASK[1], id="a")), end("tool_calls")),
         calls=(ASK,),
         finish="tool_calls",
     ),
     Quirk(
-        "name in pieces",
+        "A name in pieces",
         sse(
             calls(piece(name="get_", id="a")),
             calls(piece(name="custo")),
@@ -208,7 +208,7 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
-        "name in every piece",
+        "The name in every piece",
         sse(
             calls(piece("", name="get_customer", id="a")),
             calls(piece('{"customer_id"', name="get_customer")),
@@ -219,13 +219,13 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
-        "another name in mid-arguments",
+        "Another name in mid-arguments",
         sse(OPENING, calls(piece('{"customer_id"')), calls(piece(": 42}", name="get_time")), end("tool_calls")),
         error="mixed up",
     ),
-    Quirk("a call without a name", sse(calls(piece("{}", id="a")), end("tool_calls")), error="without naming it"),
+    Quirk("A call without a name", sse(calls(piece("{}", id="a")), end("tool_calls")), error="without naming it"),
     Quirk(
-        "no index, new ids",
+        "No index, new ids",
         sse(
             calls(piece(ASK[1], name=ASK[0], id="a", index=None)),
             calls(piece("{}", name="get_time", id="b", index=None)),
@@ -235,7 +235,7 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
-        "no index, pieces of the last call",
+        "No index, pieces of the last call",
         sse(
             calls(piece("", name=ASK[0], id="a", index=None)),
             *(calls(piece(letter, index=None)) for letter in ASK[1]),
@@ -245,7 +245,7 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
-        "no index, no id, whole calls",
+        "No index, no id, whole calls",
         sse(
             calls(piece(ASK[1], name=ASK[0], index=None), piece({"zone": "UTC"}, name="get_time", index=None)),
             end("tool_calls"),
@@ -254,81 +254,81 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
-        "no index, no id, names only",
+        "No index, no id, names only",
         sse(calls(piece(name="get_customer", index=None), piece(name="get_time", index=None)), end("tool_calls")),
         calls=(("get_customer", "{}"), ("get_time", "{}")),
         finish="tool_calls",
     ),
     Quirk(
-        "no index, no id, one name twice in a list",
+        "No index, no id, one name twice in a list",
         sse(calls(piece(name="get_time", index=None), piece(name="get_time", index=None)), end("tool_calls")),
         calls=(("get_time", "{}"), ("get_time", "{}")),
         finish="tool_calls",
     ),
     Quirk(
-        "no index, no id, one name twice",
+        "No index, no id, one name twice",
         sse(calls(piece(name="get_time", index=None)), calls(piece(name="get_time", index=None)), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "no index, no id, a name after its call",
+        "No index, no id, a name after its call",
         sse(calls(piece(ASK[1], name=ASK[0], index=None)), calls(piece(name=ASK[0], index=None)), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "one index for calls with ids",
+        "One index for calls with ids",
         sse(calls(WHOLE), calls(piece("{}", name="get_time", id="b")), end("tool_calls")),
         calls=(ASK, ("get_time", "{}")),
         finish="tool_calls",
     ),
     Quirk(
-        "one index for whole calls",
+        "One index for whole calls",
         sse(calls(piece(ASK[1], name=ASK[0])), calls(piece(ASK_MORE[1], name=ASK[0])), end("tool_calls")),
         calls=(ASK, ASK_MORE),
         finish="tool_calls",
     ),
     Quirk(
-        "one index for the same whole call",
+        "One index for the same whole call",
         sse(calls(piece(ASK[1], name=ASK[0])), calls(piece('{"customer_id":42}', name=ASK[0])), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "one index, arguments that grow",
+        "One index, arguments that grow",
         sse(calls(piece("{}", name=ASK[0])), calls(piece(ASK[1], name=ASK[0])), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "one index, no id for the second call",
+        "One index, no id for the second call",
         sse(calls(WHOLE), calls(piece(ASK_MORE[1], name=ASK[0])), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "one index, an id only for the second call",
+        "One index, an id only for the second call",
         sse(calls(piece(ASK[1], name=ASK[0])), calls(piece(ASK_MORE[1], name=ASK[0], id="b")), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "a name that grows into another tool's",
+        "A name that grows into another tool's",
         sse(calls(piece(name="get", id="a")), calls(piece(ASK[1], name=ASK[0])), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "a name that grows, without ids",
+        "A name that grows, without ids",
         sse(calls(piece(name="get", index=None)), calls(piece(ASK[1], name=ASK[0], index=None)), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "two names that make a third",
+        "Two names that make a third",
         sse(calls(piece(name="get")), calls(piece(name="_time")), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "a name twice that makes another",
+        "A name twice that makes another",
         sse(calls(piece(name="get", id="a")), calls(piece(name="get")), end("tool_calls")),
         error="mixed up",
     ),
     Quirk(
-        "the first call once more, without ids",
+        "The first call once more, without ids",
         sse(
             *(calls(piece("{}", name=name, index=None)) for name in ("get_customer", "get_time", "get_customer")),
             end("tool_calls"),
@@ -336,7 +336,7 @@ IDENTITY = [
         error="mixed up",
     ),
     Quirk(
-        "legacy function_call",
+        "Legacy function_call",
         sse(
             chunk({"function_call": {"name": ASK[0], "arguments": ""}}),
             chunk({"function_call": {"arguments": ASK[1]}}),
@@ -374,7 +374,7 @@ IDENTITY = [
         error="mixed up",
     ),
     Quirk(
-        "null among the calls",
+        "Null among the calls",
         sse(chunk({"tool_calls": [None, WHOLE]}), end("tool_calls")),
         calls=(ASK,),
         finish="tool_calls",
@@ -382,90 +382,90 @@ IDENTITY = [
 ]
 
 TEXT = [
-    Quirk("null deltas", sse(chunk(choices=[{"index": 0, "delta": None}]), say("Hi"), say(None), end()), text="Hi"),
-    Quirk("null choices", sse(chunk(choices=None), say("Hi"), chunk(choices=[None]), end()), text="Hi"),
+    Quirk("Null deltas", sse(chunk(choices=[{"index": 0, "delta": None}]), say("Hi"), say(None), end()), text="Hi"),
+    Quirk("Null choices", sse(chunk(choices=None), say("Hi"), chunk(choices=[None]), end()), text="Hi"),
     Quirk(
-        "no choices, as with token counts",
+        "No choices, as with token counts",
         sse(say("Hi"), end(), chunk(choices=[], usage={"prompt_tokens": 3})),
         text="Hi",
     ),
-    Quirk("token counts in no known form", sse(say("Hi"), end(), chunk(choices=[], usage=["?"])), text="Hi"),
+    Quirk("Token counts in an unknown form", sse(say("Hi"), end(), chunk(choices=[], usage=["?"])), text="Hi"),
     Quirk(
-        "token counts that are no counts",
+        "Token counts that are not numbers",
         sse(say("Hi"), end(), chunk(choices=[], usage={"prompt_tokens": float("nan"), "completion_tokens": 1e300})),
         text="Hi",
     ),
-    Quirk("other choices", sse(say("Hi"), chunk(choices=[{"index": 1, "delta": {"content": "Ho"}}]), end()), text="Hi"),
+    Quirk("Other choices", sse(say("Hi"), chunk(choices=[{"index": 1, "delta": {"content": "Ho"}}]), end()), text="Hi"),
     Quirk(
-        "content as parts", sse(say([{"type": "text", "text": "H"}, {"type": "text", "text": "i"}]), end()), text="Hi"
+        "Content as parts", sse(say([{"type": "text", "text": "H"}, {"type": "text", "text": "i"}]), end()), text="Hi"
     ),
     Quirk(
-        "thinking among the parts",
+        "Thinking among the parts",
         sse(say([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]), say("Hi"), end()),
         text="Hi",
         reasoning="Hm",
     ),
-    Quirk("parts of an unknown kind", sse(say([{"type": "image", "url": "x"}]), end()), error="cannot be read here"),
+    Quirk("Parts of an unknown kind", sse(say([{"type": "image", "url": "x"}]), end()), error="cannot be read here"),
     Quirk("reasoning_content", sse(chunk({"reasoning_content": "Hm"}), say("Hi"), end()), text="Hi", reasoning="Hm"),
     Quirk(
-        "reasoning, twice in one chunk",
+        "Reasoning, twice in one chunk",
         sse(chunk({"reasoning": "Hm", "reasoning_content": "Hm"}), say("Hi"), end()),
         text="Hi",
         reasoning="Hm",
     ),
-    Quirk("reasoning that is no text", sse(chunk({"reasoning": {"steps": 3}}), say("Hi"), end()), text="Hi"),
-    Quirk("text cut inside a surrogate pair", sse(escaped(r"\ud83d"), escaped(r"\udc80!"), end()), text="💀!"),
-    Quirk("text cut inside a character's bytes", sse(escaped("a\udce2\udc82"), escaped("\udcac"), end()), text="a€"),
+    Quirk("Reasoning that is not text", sse(chunk({"reasoning": {"steps": 3}}), say("Hi"), end()), text="Hi"),
+    Quirk("Text cut inside a surrogate pair", sse(escaped(r"\ud83d"), escaped(r"\udc80!"), end()), text="💀!"),
+    Quirk("Text cut inside a character's bytes", sse(escaped("a\udce2\udc82"), escaped("\udcac"), end()), text="a€"),
     Quirk(
-        "half a character in text",
+        "A lone surrogate in text",
         sse(escaped(r"a\ud83d"), escaped("b"), escaped(r"\udc80c\ud83d"), end()),
         text="a\ufffdb\ufffdc\ufffd",
     ),
     Quirk("NUL in text", sse(escaped(r"a\u0000"), escaped(r"\u0000b€"), end()), text="a\ufffd\ufffdb€"),
-    Quirk("text beyond ASCII", sse(*map(say, LONG_TEXT), end()), text=LONG_TEXT),
+    Quirk("Non-ASCII text", sse(*map(say, LONG_TEXT), end()), text=LONG_TEXT),
     Quirk(
         "NaN beside the text",
         sse(b'data: {"choices":[{"delta":{"content":"Hi"},"logprobs":NaN}]}\n\n', end()),
         text="Hi",
     ),
     Quirk(
-        "refusal",
+        "Refusal",
         sse(chunk({"refusal": "I will "}), chunk({"refusal": "not."}), end()),
         text="I will not.",
         finish="refusal",
     ),
     Quirk(
-        "message where delta should be",
+        "message instead of delta",
         sse(chunk(choices=[{"message": {"content": "Hi"}, "finish_reason": "stop"}])),
         text="Hi",
     ),
     Quirk(
-        "pieces called message", sse(*(chunk(choices=[{"message": {"content": x}}]) for x in "Hi"), end()), text="Hi"
+        "Pieces called message", sse(*(chunk(choices=[{"message": {"content": x}}]) for x in "Hi"), end()), text="Hi"
     ),
-    Quirk("a closing message", sse(say("H"), say("i"), closing(content="Hi")), text="Hi"),
-    Quirk("a closing message with other white space", sse(say("Hi "), closing(content="Hi")), text="Hi "),
-    Quirk("a closing message with more", sse(chunk({"role": "assistant"}), closing(content="Hi")), text="Hi"),
-    Quirk("a closing message with another text", sse(say("Hi"), closing(content="Ho")), error="another text"),
+    Quirk("A closing message", sse(say("H"), say("i"), closing(content="Hi")), text="Hi"),
+    Quirk("A closing message with other white space", sse(say("Hi "), closing(content="Hi")), text="Hi "),
+    Quirk("A closing message with more", sse(chunk({"role": "assistant"}), closing(content="Hi")), text="Hi"),
+    Quirk("A closing message with another text", sse(say("Hi"), closing(content="Ho")), error="another text"),
     Quirk(
-        "a closing message with the calls",
+        "A closing message with the calls",
         sse(calls(WHOLE), closing("tool_calls", tool_calls=[piece(ASK[1], name=ASK[0], id="a", index=None)])),
         calls=(ASK,),
         finish="tool_calls",
     ),
     Quirk(
-        "a closing message with all the calls",
+        "A closing message with all the calls",
         sse(say("Hi"), closing("tool_calls", content="Hi", tool_calls=[WHOLE], function_call=FUNCTION)),
         text="Hi",
         calls=(ASK,),
         finish="tool_calls",
     ),
     Quirk(
-        "a closing message with another call",
+        "A closing message with another call",
         sse(calls(WHOLE), closing("tool_calls", tool_calls=[piece("{}", name="get_time", id="a")])),
         error="mixed up",
     ),
     Quirk(
-        "a closing message with a refusal",
+        "A closing message with a refusal",
         sse(chunk({"role": "assistant"}), closing(refusal="I will not.")),
         text="I will not.",
         finish="refusal",
@@ -473,63 +473,63 @@ TEXT = [
 ]
 
 WIRE = [
-    Quirk("comments and keep-alives", sse(b": ping\n\n", b":\n", say("H"), b": ping\n\n", say("i"), end()), text="Hi"),
-    Quirk("other fields", sse(b"retry: 10\nid: 7\nevent: message\n", say("Hi"), b"event: ping\n\n", end()), text="Hi"),
+    Quirk("Comments and keep-alives", sse(b": ping\n\n", b":\n", say("H"), b": ping\n\n", say("i"), end()), text="Hi"),
+    Quirk("Other fields", sse(b"retry: 10\nid: 7\nevent: message\n", say("Hi"), b"event: ping\n\n", end()), text="Hi"),
     Quirk("CRLF line ends", sse(say("H"), say("i"), end()).replace(b"\n", b"\r\n"), text="Hi"),
     Quirk("CR line ends", sse(say("H"), say("i"), end()).replace(b"\n", b"\r"), text="Hi"),
-    Quirk("mixed line ends", sse(say("H"), done=False).replace(b"\n", b"\r\n") + sse(say("i"), end()), text="Hi"),
-    Quirk("no space after the colon", sse(say("Hi"), end()).replace(b"data: ", b"data:"), text="Hi"),
-    Quirk("no blank lines", sse(say("H"), say("i"), end()).replace(b"\n\n", b"\n"), text="Hi"),
-    Quirk("no line end at the end", sse(say("Hi"), end()).rstrip(b"\n"), text="Hi"),
+    Quirk("Mixed line ends", sse(say("H"), done=False).replace(b"\n", b"\r\n") + sse(say("i"), end()), text="Hi"),
+    Quirk("No space after the colon", sse(say("Hi"), end()).replace(b"data: ", b"data:"), text="Hi"),
+    Quirk("No blank lines", sse(say("H"), say("i"), end()).replace(b"\n\n", b"\n"), text="Hi"),
+    Quirk("No line end at the end", sse(say("Hi"), end()).rstrip(b"\n"), text="Hi"),
     Quirk(
-        "one event on several lines",
+        "One event on several lines",
         sse(b'data: {"choices":\ndata: [{"delta":{"content":"Hi"},\ndata: "finish_reason":"stop"}]}\n\n'),
         text="Hi",
     ),
     Quirk(
-        "one event on several CRLF lines",
+        "One event on several CRLF lines",
         b'data: {"choices":\r\ndata: [{"delta":{"content":"Hi"},\r\ndata: "finish_reason":"stop"}]}\r\n\r\n',
         text="Hi",
     ),
-    Quirk("byte order mark", b"\xef\xbb\xbf" + sse(say("Hi"), end()), text="Hi"),
-    Quirk("empty data", sse(b"data:\n\n", say("Hi"), b"data: \n\n", end()), text="Hi"),
-    Quirk("more after [DONE]", sse(say("Hi"), end()) + sse(say("!!"), b"garbage", done=False), text="Hi"),
+    Quirk("Byte order mark", b"\xef\xbb\xbf" + sse(say("Hi"), end()), text="Hi"),
+    Quirk("Empty data", sse(b"data:\n\n", say("Hi"), b"data: \n\n", end()), text="Hi"),
+    Quirk("More after [DONE]", sse(say("Hi"), end()) + sse(say("!!"), b"garbage", done=False), text="Hi"),
     Quirk(
-        "whole reply without a stream",
+        "A complete reply without a stream",
         json.dumps(
             {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1}}
         ).encode(),
         text="Hi",
     ),
-    Quirk("bad JSON", sse(say("Hi"), b"data: {nope}\n\n", end()), error="cannot be read"),
+    Quirk("Bad JSON", sse(say("Hi"), b"data: {nope}\n\n", end()), error="cannot be read"),
     Quirk("JSON of another shape", sse(say("Hi"), b'data: {"choices": "none"}\n\n', end()), error="cannot be read"),
-    Quirk("JSON as deep as is read", sse(say("Hi", x=nested(MAX_DEPTH - 1)), end()), text="Hi"),
+    Quirk("JSON nested as deep as is accepted (100 levels)", sse(say("Hi", x=nested(MAX_DEPTH - 1)), end()), text="Hi"),
     *(
-        Quirk(f"JSON nested {levels} deep", sse(say("Hi"), deep(levels), end()), error="cannot be read")
-        for levels in (MAX_DEPTH, 900)
+        Quirk(f"JSON nested {name}", sse(say("Hi"), deep(levels), end()), error="cannot be read")
+        for name, levels in (("one level deeper", MAX_DEPTH), ("much deeper", 900))
     ),
     Quirk("JSON nested without end", sse(b"data: " + b"[" * 1500 + b"\n\n"), error="cannot be read"),
-    Quirk("HTML called a stream", b"<!doctype html>\n<html>\n<body>502</body>\n</html>\n", error="broke off"),
+    Quirk("HTML labelled as a stream", b"<!doctype html>\n<html>\n<body>502</body>\n</html>\n", error="broke off"),
 ]
 
 ENDS = [
-    Quirk("no finish_reason, but [DONE]", sse(say("Hi")), text="Hi"),
-    Quirk("no finish_reason, but [DONE], with calls", sse(calls(WHOLE)), calls=(ASK,), finish="tool_calls"),
+    Quirk("No finish_reason, but [DONE]", sse(say("Hi")), text="Hi"),
+    Quirk("No finish_reason, but [DONE], with calls", sse(calls(WHOLE)), calls=(ASK,), finish="tool_calls"),
     Quirk("finish_reason, but no [DONE]", sse(say("Hi"), end(), done=False), text="Hi"),
-    Quirk("neither finish_reason nor [DONE]", sse(say("Hi"), done=False), error="broke off"),
-    Quirk("neither, with a whole call", sse(calls(WHOLE), done=False), error="broke off"),
-    Quirk("cut in the middle of a line", sse(say("Hi"), done=False) + b'data: {"choices":[{"del', error="broke off"),
-    Quirk("nothing at all", b"", error="broke off"),
+    Quirk("Neither finish_reason nor [DONE]", sse(say("Hi"), done=False), error="broke off"),
+    Quirk("Neither, with a complete call", sse(calls(WHOLE), done=False), error="broke off"),
+    Quirk("Cut in the middle of a line", sse(say("Hi"), done=False) + b'data: {"choices":[{"del', error="broke off"),
+    Quirk("Nothing at all", b"", error="broke off"),
     Quirk("stop, with calls", sse(calls(WHOLE), end("stop")), calls=(ASK,), finish="tool_calls"),
     Quirk("tool_calls, without calls", sse(say("Let me see"), end("tool_calls")), error="sent none"),
-    Quirk("other names of a reason", sse(say("Hi"), end("MAX_TOKENS")), text="Hi", finish="length"),
-    Quirk("a reason nobody knows", sse(say("Hi"), end("insufficient_system_resource")), error="broke off"),
+    Quirk("Other names of a finish reason", sse(say("Hi"), end("MAX_TOKENS")), text="Hi", finish="length"),
+    Quirk("An unknown finish reason", sse(say("Hi"), end("insufficient_system_resource")), error="broke off"),
     Quirk("length, in the text", sse(say("Hi"), end("length")), text="Hi", finish="length"),
     Quirk("length, before any text", sse(chunk({"reasoning": "Hm"}), end("length")), reasoning="Hm", finish="length"),
     Quirk(
         "length, in a call", sse(OPENING, calls(piece('{"customer_id": 4')), end("length")), error="middle of a tool"
     ),
-    Quirk("length, behind a call that looks whole", sse(calls(WHOLE), end("length")), error="middle of a tool"),
+    Quirk("length, after a call that looks complete", sse(calls(WHOLE), end("length")), error="middle of a tool"),
     Quirk("content_filter", sse(say("Well"), end("content_filter")), text="Well", finish="content_filter"),
     Quirk("content_filter, before any text", sse(end("content_filter")), finish="content_filter"),
     Quirk("content_filter, in a call", sse(OPENING, end("content_filter")), error="middle of a tool"),
@@ -542,35 +542,35 @@ ENDS = [
         finish="content_filter",
     ),
     Quirk("stop, then length", sse(say("Hi"), end(), end("length")), text="Hi", finish="length"),
-    Quirk("refusal, behind a call", sse(calls(WHOLE), chunk({"refusal": "No."}), end()), error="refused to continue"),
-    Quirk("text after the finish_reason", sse(say("H"), end(), say("i")), text="Hi"),
-    Quirk("an empty answer", sse(say(""), end()), error="empty answer"),
-    Quirk("an answer of white space", sse(say(" \n"), end()), error="empty answer"),
-    Quirk("reasoning and no answer", sse(chunk({"reasoning": "Hm"}), end()), error="empty answer"),
+    Quirk("Refusal, after a call", sse(calls(WHOLE), chunk({"refusal": "No."}), end()), error="refused to continue"),
+    Quirk("Text after the finish_reason", sse(say("H"), end(), say("i")), text="Hi"),
+    Quirk("An empty answer", sse(say(""), end()), error="empty answer"),
+    Quirk("An answer of white space", sse(say(" \n"), end()), error="empty answer"),
+    Quirk("Reasoning and no answer", sse(chunk({"reasoning": "Hm"}), end()), error="empty answer"),
 ]
 
 ERRORS = [
-    Quirk("error in the stream", sse(say("Hi"), {"error": {"message": "secret", "code": 500}}), error="failed"),
+    Quirk("Error in the stream", sse(say("Hi"), {"error": {"message": "secret", "code": 500}}), error="failed"),
     Quirk(
-        "error in the stream: rate limit",
+        "Error in the stream: rate limit",
         sse({"error": {"message": "x", "code": "rate_limit_exceeded"}}),
         error="too many",
         code="provider_rate_limited",
     ),
     Quirk(
-        "error in the stream: status as text",
+        "Error in the stream: status as text",
         sse({"error": {"message": "x", "code": "429"}}),
         error="too many",
         code="provider_rate_limited",
     ),
     Quirk(
-        "error in the stream: timeout", sse({"error": {"type": "timeout"}}), error="too long", code="provider_timeout"
+        "Error in the stream: timeout", sse({"error": {"type": "timeout"}}), error="too long", code="provider_timeout"
     ),
-    Quirk("error in the stream: too long", sse({"error": {"code": "context_length_exceeded"}}), error="too long for"),
-    Quirk("error as text", sse({"error": "overloaded"}), error="failed"),
-    Quirk("error without the word", sse({"detail": "overloaded"}), error="failed"),
-    Quirk("error without the prefix", sse(say("Hi"), b'{"error": {"message": "x"}}\n\n', done=False), error="failed"),
-    Quirk("error as finish_reason", sse(say("Hi"), end("error")), error="broke off"),
+    Quirk("Error in the stream: too long", sse({"error": {"code": "context_length_exceeded"}}), error="too long for"),
+    Quirk("Error as text", sse({"error": "overloaded"}), error="failed"),
+    Quirk("An error without the field error", sse({"detail": "overloaded"}), error="failed"),
+    Quirk("Error without the prefix", sse(say("Hi"), b'{"error": {"message": "x"}}\n\n', done=False), error="failed"),
+    Quirk("Error as finish_reason", sse(say("Hi"), end("error")), error="broke off"),
 ]
 
 QUIRKS = [*ARGUMENTS, *IDENTITY, *TEXT, *WIRE, *ENDS, *ERRORS]

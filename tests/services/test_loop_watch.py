@@ -1,9 +1,10 @@
-"""A loop that is held is measured, and the task that holds it is named."""
+"""The watch measures how long the event loop is held, and names the task that holds it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator
 
@@ -53,21 +54,28 @@ async def test_a_task_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.usefixtures("watch")
-async def test_a_task_that_waits_is_not() -> None:
-    async def wait_politely() -> None:
+async def test_a_task_that_waits_is_not_reported() -> None:
+    async def wait_without_blocking() -> None:
         await asyncio.sleep(0.4)
 
-    await asyncio.create_task(wait_politely())
+    await asyncio.create_task(wait_without_blocking())
     assert not [
-        sample for metric in REGISTRY.collect() for sample in metric.samples if "wait_politely" in str(sample.labels)
+        sample
+        for metric in REGISTRY.collect()
+        for sample in metric.samples
+        if "wait_without_blocking" in str(sample.labels)
     ]
 
 
-async def test_it_ends_with_its_thread() -> None:
+async def test_stopping_ends_the_thread() -> None:
+    others = set(threading.enumerate())
     watch = LoopWatch()
     watch.start()
+    [thread] = [one for one in threading.enumerate() if one.name == "loop-watch" and one not in others]
     await asyncio.sleep(0.12)
     watch.stop()
+    await asyncio.to_thread(thread.join, 10)
+    assert not thread.is_alive()
     before = counted("hold_the_loop")
     await asyncio.create_task(hold_the_loop(0.4))
     await asyncio.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Prometheus' numbers: who may read them, that runs and calls are counted once, and that labels are bounded."""
+"""Metrics: who may read them, that runs and calls are counted once, and that labels are bounded."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TOKEN = "let-prometheus-in"
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}])
-def test_strangers_find_no_metrics(client: Client, settings: object, headers: dict[str, str]) -> None:
+def test_callers_without_the_token_get_404(client: Client, settings: object, headers: dict[str, str]) -> None:
     settings.METRICS_TOKEN = TOKEN  # type: ignore[attr-defined]
     assert client.get("/metrics", headers=headers).status_code == 404
 
 
-def test_without_a_token_nobody_reads_them(client: Client, settings: object) -> None:
+def test_without_a_configured_token_nobody_gets_metrics(client: Client, settings: object) -> None:
     settings.METRICS_TOKEN = ""  # type: ignore[attr-defined]
     assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 404
 
@@ -63,7 +63,7 @@ async def test_a_run_is_counted_with_its_tokens_and_calls(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_provider_s_failure_and_an_invented_tool_are_counted_by_kind(
+async def test_provider_errors_and_unknown_tools_are_counted(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.call("canary_tool", {})
@@ -79,7 +79,7 @@ async def test_a_provider_s_failure_and_an_invented_tool_are_counted_by_kind(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_calls_that_did_not_run_are_counted_under_the_tool_that_they_are_for(
+async def test_calls_that_did_not_run_are_counted_for_their_tool(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await sync_to_async(switch_tool)(cast.acme, "get_customer", ToolSetting.Policy.ON)

@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 
 from assistant.toolkit.schema.bounds import InvalidSchema
-from assistant.toolkit.schema.check import Checker, TooCostly, _compile, checker_of, fits_on_loop, schema_error
+from assistant.toolkit.schema.check import (
+    MAX_VALUES,
+    Checker,
+    TooCostly,
+    _compile,
+    checker_of,
+    fits_on_loop,
+    schema_error,
+)
 from assistant.toolkit.schema.error_sentences import UNDESCRIBED
 from tests.toolkit.reference import at_most
 
@@ -180,6 +188,11 @@ def test_what_is_too_costly_is_refused_and_not_guessed() -> None:
     with pytest.raises(TooCostly):
         Checker(schema).fits(value)
     assert not fits_on_loop(value, schema)
+
+
+def test_a_value_is_bounded_even_where_the_schema_asks_for_little() -> None:
+    assert fits_on_loop([0] * (MAX_VALUES - 1), {"type": "array"})
+    assert not fits_on_loop([0] * MAX_VALUES, {"type": "array"})
 
 
 def test_a_problem_among_many_alternatives_is_not_searched_for() -> None:

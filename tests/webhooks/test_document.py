@@ -62,7 +62,7 @@ def test_the_receiver_takes_nothing_else(how: dict[str, Any], receive: Any) -> N
 
 
 def test_every_event_is_documented() -> None:
-    rows = table(DOCUMENT, "shown once, when the webhook is made.")
+    rows = table(DOCUMENT, "## Events")
     assert {codes(row[0])[0] for row in rows} == {*map(str, Webhook.Event), TEST_EVENT}
 
 

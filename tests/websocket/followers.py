@@ -1,4 +1,4 @@
-"""Followers of a log that ask for nothing but what is in it, or for snapshots that a test has made."""
+"""Followers of a log for tests, with snapshots made by the test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def snapshot_of(number: int, seq: int, *, is_end: bool = False) -> Snapshot:
 
 
 def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, knows_outcomes: bool = True) -> Follower:
-    """A follower that finds in the log all that it needs, or in the snapshots that it is given."""
+    """Return a follower that uses the log and the given snapshots only."""
     return Follower(
         thread="t",
         log=log,

@@ -1,4 +1,4 @@
-"""What a client may not do over the websocket, tried against live servers."""
+"""What clients may not do over the websocket, tested against live servers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ in_db = sync_to_async
         '{"type":"cancel","runId":"\\ud800"}',
     ],
 )
-async def test_half_a_character_in_an_id_is_answered(uvicorn_server: Server, cast: Cast, frame: str) -> None:
+async def test_a_lone_surrogate_in_an_id_is_answered(uvicorn_server: Server, cast: Cast, frame: str) -> None:
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         await socket.send(frame)
         assert (await socket.next())["code"] == "invalid_input"
@@ -40,7 +40,7 @@ async def test_half_a_character_in_an_id_is_answered(uvicorn_server: Server, cas
         await socket.until_custom("pong")
 
 
-async def test_what_not_every_database_can_hold_does_not_keep_a_run_from_ending(
+async def test_text_that_a_database_cannot_store_does_not_prevent_a_runs_end(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.stream(chunk({"content": "a\x00b"}, model="m" * 10_000), chunk(finish="stop"))
@@ -74,7 +74,7 @@ async def test_a_call_that_waits_for_approval_is_not_answered_from_outside(
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.AWAITING_APPROVAL
 
 
-async def test_a_call_takes_one_answer(
+async def test_a_call_is_decided_only_once(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.call("build_snapshot", {})
@@ -104,7 +104,7 @@ async def test_a_key_that_only_reads_stops_nothing(
     assert ending["outcome"]["type"] == "success"
 
 
-async def test_a_key_that_only_reads_is_told_by_a_run_error_that_it_starts_nothing(
+async def test_a_run_error_refuses_a_run_of_a_key_that_only_reads(
     uvicorn_server: Server, cast: Cast, provider: Provider
 ) -> None:
     _, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="Reader", scopes=["read"])
@@ -114,7 +114,7 @@ async def test_a_key_that_only_reads_is_told_by_a_run_error_that_it_starts_nothi
     assert not await Run.objects.aexists()
 
 
-async def test_a_frame_that_is_not_taken_is_told_the_true_reason(uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_refused_frame_is_answered_with_the_reason(uvicorn_server: Server, cast: Cast) -> None:
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         await socket.send('{"type": 99999999999999999999}')
         told = (await socket.until_custom("protocol_error"))["value"]
@@ -141,7 +141,7 @@ async def test_an_old_run_id_on_a_busy_thread_is_no_second_run(
     assert await Run.objects.acount() == 2
 
 
-async def test_a_deleted_conversations_id_begins_anew(
+async def test_a_deleted_conversations_id_can_be_used_again(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     for text in ("Alice's secret one.", "Alice's secret two.", "For Mallory."):

@@ -1,4 +1,4 @@
-"""The websocket API, against live servers and a real provider's wire."""
+"""The websocket API, on live servers, with a provider over HTTP."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _gated_call(gate: Any) -> Any:
     return reply(chunks=[gate, "Let me look."], calls=[("current_time", {})])
 
 
-async def test_cancel_stops_the_provider_and_keeps_the_part(
+async def test_cancel_stops_the_provider_and_keeps_the_partial_answer(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -154,7 +154,7 @@ async def test_a_lost_connection_stops_nothing_and_attach_catches_up(
     assert text_of(seen) == "Hello"
 
 
-async def test_a_fresh_picture_holds_the_partial_answer(
+async def test_a_snapshot_contains_the_partial_answer(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -179,7 +179,7 @@ async def test_a_fresh_picture_holds_the_partial_answer(
         check_frame(frame)
 
 
-async def test_a_picture_of_a_finished_thread_ends_as_it_ended(
+async def test_a_snapshot_of_a_finished_thread_has_its_outcome(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Hello")
@@ -196,7 +196,7 @@ async def test_a_picture_of_a_finished_thread_ends_as_it_ended(
 @pytest.mark.parametrize(
     ("version", "ending"), [(None, {"type": "cancelled"}), ("1.0", {"type": "cancelled"}), ("", None)]
 )
-async def test_a_picture_tells_of_a_cancelled_run_what_the_client_understands(
+async def test_a_snapshot_of_a_cancelled_run_respects_the_protocol_version(
     server: Server,
     cast: Cast,
     provider: Provider,
@@ -221,7 +221,7 @@ async def test_a_picture_tells_of_a_cancelled_run_what_the_client_understands(
 
 
 @pytest.mark.parametrize("path", ["/ws/acme/support", "/ws/acme/", "/ws/a.b/support/", "/elsewhere/"])
-async def test_an_address_that_nobody_has_is_refused_as_any_other(server: Server, cast: Cast, path: str) -> None:
+async def test_an_unknown_tenant_is_refused_like_any_other(server: Server, cast: Cast, path: str) -> None:
     with pytest.raises(InvalidStatus) as refused:
         async with connect(server.url.replace("http", "ws", 1) + path, proxy=None):
             pass
@@ -275,7 +275,7 @@ async def test_the_same_run_id_is_one_run(
     assert len(fake_provider.requests) == 1
 
 
-async def test_a_busy_thread_refuses_a_second_run_and_goes_on(
+async def test_a_busy_thread_refuses_a_second_run_and_continues(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -343,7 +343,7 @@ async def test_an_approval_is_asked_given_and_works_once(
         (json.dumps({"type": "ping", "pad": "x" * 300_000}), "frame_too_large"),
     ],
 )
-async def test_a_bad_frame_is_answered_and_the_socket_lives(
+async def test_a_bad_frame_is_answered_and_the_socket_stays_open(
     server: Server, cast: Cast, frame: str | bytes, code: str
 ) -> None:
     async with open_socket(server.url, user=cast.alice) as socket:
@@ -427,7 +427,7 @@ async def refused(url: str, **options: Any) -> int:
     return refusal.value.response.status_code
 
 
-async def test_who_may_not_come_in_gets_403(server: Server, cast: Cast) -> None:
+async def test_a_refused_handshake_gets_403(server: Server, cast: Cast) -> None:
     assert await refused(server.url) == 403
     assert await refused(server.url, key="ta_wrong") == 403
     assert await refused(server.url, user=cast.oscar) == 403
@@ -454,7 +454,7 @@ async def test_a_cookie_without_an_origin_is_refused(server: Server, cast: Cast)
     assert await refused(server.url, headers={"Cookie": cookie}) == 403
 
 
-async def test_a_key_opens_by_header_or_subprotocol(
+async def test_a_key_is_accepted_in_a_header_or_subprotocol(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     _, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="test")
@@ -467,7 +467,7 @@ async def test_a_key_opens_by_header_or_subprotocol(
 
 
 @pytest.mark.parametrize("loss", ["key", "membership", "tenant", "user"])
-async def test_a_connection_closes_when_its_right_ends(uvicorn_server: Server, cast: Cast, loss: str) -> None:
+async def test_a_connection_closes_when_access_ends(uvicorn_server: Server, cast: Cast, loss: str) -> None:
     row, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="test")
     async with open_socket(uvicorn_server.url, key=key) as socket:
         await socket.send({"type": "ping"})
@@ -483,7 +483,7 @@ async def test_a_connection_closes_when_its_right_ends(uvicorn_server: Server, c
         assert await socket.closed() == 4401
 
 
-async def test_a_reader_that_has_stopped_is_shown_nothing_more_when_their_right_ends(
+async def test_a_paused_reader_gets_nothing_more_after_access_ends(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -502,7 +502,7 @@ async def test_a_reader_that_has_stopped_is_shown_nothing_more_when_their_right_
     await until(Run.objects.filter(status=Run.Status.FINISHED).exists)
     await ApiKey.objects.filter(pk=row.pk).aupdate(revoked_at=row.created_at)
     await until(lambda: line.given[-1]["type"] == "websocket.close")
-    # Of what is asked for meanwhile nothing comes either.
+    # Events requested meanwhile are not sent either.
     line.incoming.put_nowait({"type": "websocket.receive", "text": json.dumps({"type": "ping"})})
     line.is_read.set()
     line.incoming.put_nowait({"type": "websocket.disconnect", "code": 4401})
@@ -511,7 +511,7 @@ async def test_a_reader_that_has_stopped_is_shown_nothing_more_when_their_right_
 
 
 class Line:
-    """A connection as a server has one: who sends must wait while the client does not read."""
+    """A connection whose sender must wait while the client does not read."""
 
     def __init__(self) -> None:
         self.incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -566,7 +566,7 @@ async def test_too_many_handshakes_with_one_key_end_in_4429(cast: Cast, monkeypa
         await socket.disconnect()
 
 
-async def test_rendered_blocks_come_for_whoever_asks(
+async def test_rendered_blocks_are_sent_on_request(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply(chunks=["# Title\n\nSome *te", "xt*\n\n<script>alert(1)</script>\n"])
@@ -577,7 +577,7 @@ async def test_rendered_blocks_come_for_whoever_asks(
     assert "<script" not in "".join(blocks)
 
 
-async def test_whoever_asks_for_blocks_later_gets_them_from_then_on(
+async def test_blocks_requested_later_are_sent_from_then_on(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("One *word*.")
@@ -600,7 +600,7 @@ async def test_a_failing_provider_is_a_clear_sentence(
         assert (await socket.ask("Again", thread=run_thread(socket)))[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_a_client_that_goes_while_it_is_sent_away_is_no_failure(cast: Cast) -> None:
+async def test_a_client_that_disconnects_while_being_closed_is_not_an_error(cast: Cast) -> None:
     async def gone(message: dict[str, Any]) -> None:
         raise ConnectionResetError
 

@@ -19,7 +19,7 @@ from assistant.services.conversations.pagination import ClientMessage
 from assistant.services.eventlog.frames import decode_event
 from assistant.services.eventlog.log import Entry
 
-# By the code of a run's error: HTTP status and OpenAI's type.
+# HTTP status and OpenAI's error type for each code of a run's error.
 STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "invalid_input": (400, "invalid_request_error"),
     "limit_reached": (400, "invalid_request_error"),
@@ -42,7 +42,7 @@ TEXT_SEPARATOR = "\n\n"
 
 
 class CompletionFailed(Exception):
-    """The run ended in an error; `code` is the run error's."""
+    """The run ended in an error, whose code is `code`."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class CompletionFailed(Exception):
         return error_body(str(self), kind=STATUS_OF_ERROR.get(self.code, (500, "api_error"))[1], code=self.code)
 
     def response(self, *, may_retry: bool = False) -> JsonResponse:
-        """Return the error response. Unless `may_retry`, clients are told not to repeat it: tools may have run."""
+        """Return the error response. Unless `may_retry`, it asks clients not to retry, because tools may have run."""
         answer = JsonResponse(self.body, status=self.status)
         if not may_retry:
             answer["x-should-retry"] = "false"
@@ -71,7 +71,7 @@ def error_body(message: str, *, kind: str, code: str, param: str | None = None) 
 def error(
     status: int, message: str, *, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
 ) -> JsonResponse:
-    """Return an error response, which OpenAI's clients raise as the exception for its status."""
+    """Return an error response, for which OpenAI's clients raise the exception of its status."""
     kind = TYPE_OF_STATUS.get(status, "invalid_request_error")
     return JsonResponse(error_body(message, kind=kind, code=code, param=param), status=status, headers=headers)
 
@@ -134,7 +134,7 @@ class Answer:
         return "".join(self._texts)
 
     def load_stored(self, messages: Sequence[ClientMessage]) -> None:
-        """Take over the stored messages of a run. Call `take` with its last event afterwards."""
+        """Load the stored messages of a run. Call `take` with its last event afterwards."""
         self._texts = [
             text if number == 0 else TEXT_SEPARATOR + text
             for number, text in enumerate(one.content for one in messages if one.role == "assistant" and one.content)
@@ -144,7 +144,7 @@ class Answer:
             self._calls[call["id"]] = {"id": call["id"], "type": "function", "function": function}
 
     def take(self, entry: Entry) -> Iterator[str]:
-        """Take one event, and yield the text that it adds. Raises `CompletionFailed` if the run failed."""
+        """Process one event, and yield the text that it adds. Raises `CompletionFailed` if the run failed."""
         event: Event = decode_event(entry.frame)
         if getattr(event, "subagent_run_id", None) is not None:
             return

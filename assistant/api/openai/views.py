@@ -1,7 +1,7 @@
 """The OpenAI-compatible API: a tenant's assistants as models. Prompt, tools and limits are applied on the server.
 
-The caller keeps the history. A caller that disconnects cancels the run, because its answer could not be fetched later,
-unless an `Idempotency-Key` was sent.
+The caller sends the history with each request. Disconnecting cancels the run, because its answer could not be fetched
+later, unless the request has an `Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OPENAI = Door(frozenset({CredentialKind.API_KEY}))
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 _background_tasks: set[asyncio.Task[Any]] = set()
-# OpenAI's clients retry by themselves if they have to wait no longer than this.
+# OpenAI's clients retry by themselves if `Retry-After` is at most this.
 MAX_RETRY_SECONDS = 60
 RESTARTING = "The server restarts, and the answer was not complete yet. Ask again in a moment."
 RUN_ID_NAMESPACE = uuid.UUID("0b7f3a54-52a4-4f0e-8c55-7c6f4c1de0a3")
@@ -62,7 +62,7 @@ def endpoint(address: str) -> Callable[[View], View]:
         @wraps(view)
         async def wrapped(request: HttpRequest, **values: Any) -> HttpResponseBase:
             if request.method != method:
-                sentence = f"This address knows only {method}."
+                sentence = f"Only {method} is allowed here."
                 return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
             try:
                 caller = await acaller_of(request, rule, door=OPENAI)
@@ -118,7 +118,7 @@ async def model(request: HttpRequest, caller: Caller, model: str) -> HttpRespons
 
 @endpoint("chat/completions")
 async def create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
-    """Answer the caller's messages, as one body or as a stream."""
+    """Run the assistant on the caller's messages, and return the answer as one body or as a stream."""
     body = object_of(request)
     wanted = parse_completion(body)
     known = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
@@ -136,7 +136,7 @@ async def create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
             pass
         return JsonResponse(header.completion(answer))
     at_request_end(texts.aclose)
-    # The first text is waited for, so that a failure of the provider can still be an HTTP status.
+    # Wait for the first text, so that a provider's failure can still become an HTTP status.
     first = await anext(texts, None)
     return _as_stream(_stream(header, answer, first, texts, with_usage=wanted.with_usage))
 
@@ -193,7 +193,7 @@ def _no_such_model(name: str) -> JsonResponse:
 async def _texts(
     caller: Caller, wanted: CompletionRequest, answer: Answer, header: CompletionHeader, claimed: Claim | None
 ) -> AsyncGenerator[str]:
-    """Start or join the run and yield its text as it comes; the outcome of a claimed request is stored.
+    """Start or join the run, yield its text as it is streamed, and store the outcome of a claimed request.
 
     Closing the generator cancels the run, unless the request is claimed and can be repeated.
 
@@ -201,10 +201,10 @@ async def _texts(
         CompletionFailed: the run ended in an error.
     """
     member = caller.member
-    kept: tuple[int, dict[str, Any]] | None = None
+    outcome: tuple[int, dict[str, Any]] | None = None
     try:
         opened = await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=wanted.run)
-        ended, goes_on = False, claimed is not None
+        ended, keeps_running = False, claimed is not None
         try:
             async with aclosing(_entries(caller, opened, answer)) as entries:
                 async for entry in entries:
@@ -212,28 +212,28 @@ async def _texts(
                     for text in answer.take(entry):
                         yield text
                     if opened.setup is None and answer.text:
-                        yield answer.text  # in one piece: its events were streamed to an earlier request
-            goes_on = False
+                        yield answer.text  # as a whole: an earlier request streamed it
+            keeps_running = False
             if not answer.is_complete:
                 raise CompletionFailed("interrupted", "The answer broke off.")
         except CompletionFailed as exc:
-            kept = (exc.status, exc.body) if ended else None
+            outcome = (exc.status, exc.body) if ended else None
             raise
         finally:
-            # A shutdown is no disconnect: runs get time to finish.
-            if not ended and not goes_on and not shutdown.is_shutting_down():
+            # At a shutdown runs get time to finish; only a disconnect cancels.
+            if not ended and not keeps_running and not shutdown.is_shutting_down():
                 _in_background(get_runs().cancel(member=member, run_id=opened.key.run_id))
-        kept = 200, header.completion(answer)
+        outcome = 200, header.completion(answer)
     finally:
         if claimed is not None:
-            await asyncio.shield(_in_background(in_database(_settle, member, claimed, kept)))
+            await asyncio.shield(_in_background(in_database(_settle, member, claimed, outcome)))
 
 
 async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGenerator[Entry]:
-    """Yield the run's events. If an earlier request started it, take its texts from the database and yield its end.
+    """Yield the run's events. If an earlier request started it, load its texts from the database and yield its end.
 
     Raises:
-        CompletionFailed: the server shuts down and cannot wait any longer.
+        CompletionFailed: the server is shutting down.
     """
     async with aclosing(RunReader(caller).entries(opened.key)) as entries:
         async for entry in entries:
@@ -247,16 +247,16 @@ async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGe
             yield entry
 
 
-def _settle(member: Member, claimed: Claim, kept: tuple[int, dict[str, Any]] | None) -> None:
-    """Store the outcome of a run that started, errors too, since tools may have run; otherwise release the key."""
-    if kept is None:
+def _settle(member: Member, claimed: Claim, outcome: tuple[int, dict[str, Any]] | None) -> None:
+    """Store the outcome of a run that started, also an error, since tools may have run. Otherwise release the key."""
+    if outcome is None:
         release_claim(member=member, claim=claimed)
     else:
-        store_answer(member=member, claim=claimed, status=kept[0], body=kept[1])
+        store_answer(member=member, claim=claimed, status=outcome[0], body=outcome[1])
 
 
 def _in_background(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    """Run a coroutine in a task of its own, because the current one may be being cancelled."""
+    """Run a coroutine in a new task, because the current one may be cancelled."""
     task = asyncio.create_task(work, name="after-a-completion")
     _background_tasks.add(task)
     task.add_done_callback(_background_tasks.discard)

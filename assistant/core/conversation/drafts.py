@@ -11,10 +11,11 @@ REASONING_SUFFIX = "-reasoning"
 class Draft:
     """An assistant's message that is being streamed; `open` counts its parts (text, reasoning, calls) still open."""
 
-    __slots__ = ("_whole", "calls", "id", "is_cut", "open", "reasoning", "text")
+    __slots__ = ("_whole", "calls", "id", "is_cut", "open", "reasoning", "sources", "text")
 
-    def __init__(self, message_id: str) -> None:
+    def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
         self.id = message_id
+        self.sources = sources
         self.text: list[str] = []
         self.reasoning: list[str] = []
         self.calls: list[CallDraft] = []
@@ -43,6 +44,7 @@ class Draft:
             tool_calls=tuple(call.tool_call() for call in self.calls),
             reasoning="".join(self.reasoning),
             is_partial=self.is_cut or self.open > 0,
+            sources=self.sources,
         )
 
     def restore(self, message: Message) -> None:
@@ -52,6 +54,7 @@ class Draft:
         self.reasoning = [message.reasoning]
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
         self.is_cut = message.is_partial
+        self.sources = message.sources
 
 
 class CallDraft:

@@ -9,11 +9,13 @@ from typing import Any, Literal
 import msgspec
 
 from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft
+from assistant.core.conversation.open_parts import START_OF, Start, end_of
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
 from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
 from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.core.values.untrusted import NOTHING_READ, ReadText, bounded_sources
 from assistant.toolkit import Media
 
 CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
@@ -25,14 +27,6 @@ NO_RESULT: Mapping[str, str] = {
     "error": "No result: the run ended with an error first.",
     "limit": "Not run: the run had reached a limit.",
 }
-
-_Start = (
-    events.TextMessageStart
-    | events.ReasoningStart
-    | events.ReasoningMessageStart
-    | events.ToolCallStart
-    | events.SubagentStarted
-)
 
 
 def result_id(call_id: str) -> str:
@@ -56,6 +50,7 @@ class Transcript:
         result: the same as JSON values.
         images: images of tool results, by call id.
         sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
+        read: the untrusted text that the model has read; messages that it writes have its sources.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -66,12 +61,14 @@ class Transcript:
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
         self.sub_agents = SubAgentTranscripts(Transcript)
+        self.read = NOTHING_READ
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}
-        self._open: dict[tuple[str, str], _Start] = {}
+        self._open: dict[tuple[str, str], Start] = {}
         self._awaited: dict[str, None] = {}
         self._known: dict[str, str] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}
         for message in messages:
             self._add(message)
 
@@ -113,24 +110,30 @@ class Transcript:
                 if is_own:
                     self._draft(event.message_id).begin()
             case events.TextMessageEnd() | events.ReasoningEnd() | events.ReasoningMessageEnd():
-                if self._open.pop((_START_OF[type(event)], event.message_id), None) is not None and is_own:
+                if self._open.pop((START_OF[type(event)], event.message_id), None) is not None and is_own:
                     self._draft(event.message_id).open -= 1
             case events.ToolCallStart():
                 self._open[event.type, event.tool_call_id] = event
                 if is_own:
                     self._start_call(event)
             case events.ToolCallEnd():
-                if self._open.pop((_START_OF[type(event)], event.tool_call_id), None) is not None and is_own:
+                if self._open.pop((START_OF[type(event)], event.tool_call_id), None) is not None and is_own:
                     self._calls[event.tool_call_id].draft.open -= 1
             case events.ToolCallResult() if is_own:
                 self._awaited.pop(event.tool_call_id, None)
                 self._entries.append(
-                    Message("tool", event.content, id=event.message_id, tool_call_id=event.tool_call_id)
+                    Message(
+                        "tool",
+                        event.content,
+                        id=event.message_id,
+                        tool_call_id=event.tool_call_id,
+                        sources=self._sources.get(event.tool_call_id, ()),
+                    )
                 )
             case events.SubagentStarted():
                 self._open[event.type, event.subagent_run_id] = event
             case events.SubagentFinished() | events.SubagentError():
-                self._open.pop((_START_OF[type(event)], event.subagent_run_id), None)
+                self._open.pop((START_OF[type(event)], event.subagent_run_id), None)
             case events.RunFinished() | events.RunError():
                 self.ending = event
             case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
@@ -140,7 +143,7 @@ class Transcript:
         message_id = message_id.removesuffix(REASONING_SUFFIX)
         draft = self._drafts.get(message_id)
         if draft is None:
-            draft = self._drafts[message_id] = Draft(message_id)
+            draft = self._drafts[message_id] = Draft(message_id, self.read.sources)
             self._entries.append(draft)
         return draft
 
@@ -169,9 +172,23 @@ class Transcript:
         """Declare that this run works on calls of an earlier one, so that `close` gives them results, too."""
         self._awaited.update(dict.fromkeys(call.id for call in calls))
 
-    def record_result(self, call_id: str, content: str) -> None:
-        """Record a result whose event has not been sent yet; `close` sends it if no event does."""
+    def record_result(self, call_id: str, content: str, sources: tuple[str, ...] = ()) -> None:
+        """Record a result whose event has not been sent yet; `close` sends it if no event does.
+
+        Args:
+            sources: where untrusted text in it came from.
+        """
         self._known[call_id] = content
+        self.mark_result(call_id, sources)
+
+    def mark_result(self, call_id: str, sources: tuple[str, ...]) -> None:
+        """Declare where untrusted text in the result of a call comes from, before its event is applied."""
+        if sources:
+            self._sources[call_id] = bounded_sources((*self._sources.get(call_id, ()), *sources))
+
+    def sources_of_result(self, call_id: str) -> tuple[str, ...]:
+        """Where untrusted text in the result of a call comes from, as declared so far."""
+        return self._sources.get(call_id, ())
 
     def add_usage(self, provider: str, model: str, usage: Usage) -> None:
         """Count the tokens of one model call."""
@@ -204,7 +221,7 @@ class Transcript:
         for start in reversed(self._open.values()):
             if isinstance(start, events.ToolCallStart) and (rest := completion_of(self._arguments_of(start))):
                 closing.append(events.ToolCallArgs(start.tool_call_id, rest, start.subagent_run_id))
-            closing.append(_end_of(start, NO_RESULT[reason], reason))
+            closing.append(end_of(start, NO_RESULT[reason], reason))
         for call_id in self._awaited:
             content = self._known.get(call_id, NO_RESULT[reason])
             closing.append(events.ToolCallResult(result_id(call_id), call_id, content, role="tool"))
@@ -232,6 +249,8 @@ class Transcript:
             "open": msgspec.to_builtins(list(self._open.values())),
             "awaited": list(self._awaited),
             "known": dict(self._known),
+            "sources": msgspec.to_builtins(self._sources),
+            "read": list(self.read.sources),
             "asked": self.sub_agents.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
         }
@@ -242,37 +261,15 @@ class Transcript:
         transcript = cls(msgspec.convert(state["messages"], list[Message]))
         for draft in transcript._drafts.values():
             draft.is_cut = draft.id in state["cut"]
-        for start in msgspec.convert(state["open"], list[_Start]):
+        for start in msgspec.convert(state["open"], list[Start]):
             transcript.apply(start)
         transcript.sub_agents = SubAgentTranscripts(Transcript)
         transcript.sub_agents.restore(state.get("asked", ()), cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
         transcript._known = dict(state["known"])
+        transcript._sources = {call_id: tuple(names) for call_id, names in state.get("sources", {}).items()}
+        transcript.read = ReadText(tuple(state.get("read", ())))
         transcript.usage = {
             (provider, model): msgspec.convert(spent, Usage) for provider, model, spent in state["usage"]
         }
         return transcript
-
-
-_START_OF: Mapping[type[Event], str] = {
-    events.TextMessageEnd: "TEXT_MESSAGE_START",
-    events.ReasoningEnd: "REASONING_START",
-    events.ReasoningMessageEnd: "REASONING_MESSAGE_START",
-    events.ToolCallEnd: "TOOL_CALL_START",
-    events.SubagentFinished: "SUBAGENT_STARTED",
-    events.SubagentError: "SUBAGENT_STARTED",
-}
-
-
-def _end_of(start: _Start, message: str, code: str) -> Event:
-    match start:
-        case events.TextMessageStart():
-            return events.TextMessageEnd(start.message_id, start.subagent_run_id)
-        case events.ReasoningStart():
-            return events.ReasoningEnd(start.message_id, start.subagent_run_id)
-        case events.ReasoningMessageStart():
-            return events.ReasoningMessageEnd(start.message_id, start.subagent_run_id)
-        case events.ToolCallStart():
-            return events.ToolCallEnd(start.tool_call_id, start.subagent_run_id)
-        case _:
-            return events.SubagentError(start.subagent_run_id, message, code)

@@ -32,17 +32,18 @@ class TurnFailed(Exception):
         self.code = code
 
 
-def ask_approval(call: ToolCall, seconds: float) -> events.Interrupt:
+def ask_approval(call: ToolCall, seconds: float, warning: str = "") -> events.Interrupt:
     """The interrupt that asks a person to approve a call.
 
     Args:
         seconds: until it expires; 0 for never.
+        warning: what the person should know, as a sentence.
     """
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
         reason="tool_approval",
-        message=f"The assistant wants to call {call.name}. Is that all right?",
+        message=f"The assistant wants to call {call.name}. {warning + ' ' if warning else ''}Is that all right?",
         tool_call_id=call.id,
         response_schema=APPROVAL_SCHEMA,
         expires_at=expires_at.isoformat(timespec="seconds") if expires_at else None,

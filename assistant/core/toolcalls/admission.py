@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from assistant.core.toolcalls.call_limits import CallLimiter
@@ -81,7 +82,7 @@ def _check(
     except InvalidArguments as exc:
         return _not_run(call, "error", str(exc), admission)
     if decision is None and _needs_approval(tool, admission, arguments, context):
-        return _not_run(call, "awaiting_approval", "", admission)
+        return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning)
     return PlannedCall(call, tool, admission, arguments, decision)
 
 
@@ -113,3 +114,12 @@ def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
 def _declined(decision: Decision) -> str:
     reason = decision.reason.strip().rstrip(".")
     return f"Not run: the user declined this call{f' ({reason})' if reason else ''}. Do not call it again unasked."
+
+
+def as_offered(tool: Tool, context: ToolContext) -> Tool | None:
+    """The tool with its description for this context; None if it is not available."""
+    try:
+        return tool.for_context(context)
+    except Exception:
+        logger.exception("Tool %s could not say whether it is available", tool.name, extra=log_extra(context))
+        return None

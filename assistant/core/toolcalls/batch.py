@@ -15,6 +15,7 @@ from assistant.core.toolcalls.protocols import Admission, Decision, Journal, Pla
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, ToolCallResult
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.text import clean_text
 
@@ -36,6 +37,7 @@ class Batch:
         decisions: a person's decisions on calls that waited for approval, by call id; None if none was requested.
         undecided: the decision on calls that waited and have none; None to leave them waiting.
         is_rest: other calls of the reply already have results.
+        read: the untrusted text that the model has read.
     """
 
     calls: Sequence[ToolCall]
@@ -43,6 +45,7 @@ class Batch:
     decisions: Mapping[str, Decision] | None = None
     undecided: Decision | None = NO_DECISION
     is_rest: bool = False
+    read: ReadText = NOTHING_READ
     outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
     client_calls: list[ToolCall] = field(default_factory=list)
 
@@ -55,9 +58,9 @@ class Batch:
         self._is_recorded = False
 
     @property
-    def awaiting(self) -> list[ToolCall]:
-        """The calls that a person must approve."""
-        return [outcome.call for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
+    def awaiting(self) -> list[ToolOutcome]:
+        """The outcomes of calls that a person must approve."""
+        return [outcome for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
 
     @property
     def direct(self) -> list[str] | None:
@@ -77,7 +80,7 @@ class Batch:
     async def run(self) -> AsyncGenerator[Event, None]:
         """Run the batch. However it ends, the journal gets an outcome of every call that was started."""
         log_operation(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
-        admissions = await self.environment.toolset.admit(self.calls)
+        admissions = await self.environment.toolset.admit(self.calls, self.read)
         for call, admission in zip(self.calls, admissions, strict=True):
             self._plan(call, admission)
         tasks: list[asyncio.Task[None]] = []
@@ -157,6 +160,9 @@ class Batch:
             outcome = blank
             try:
                 outcome = await run_call(work, blank, self.environment, self._queue.put_nowait)
+                # What the tool itself has declared, and what the assistants that it asked have read, come on top.
+                self.environment.transcript.mark_result(work.call.id, outcome.sources)
+                outcome = replace(outcome, sources=self.environment.transcript.sources_of_result(work.call.id))
                 if outcome.media:
                     files = await self.environment.journal.keep(work.call, outcome.media)
                     outcome = replace(outcome, files=tuple(files))
@@ -171,7 +177,7 @@ class Batch:
         if images := tuple(one for one in outcome.media if one.is_image):
             self.environment.transcript.images[outcome.call.id] = images
         if outcome.status != "awaiting_approval":
-            self.environment.transcript.record_result(outcome.call.id, outcome.content)
+            self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
 
     def _add_outcome(self, outcome: ToolOutcome) -> ToolOutcome:
         # Lone surrogates and NUL, which JSON escapes can produce, can neither be stored nor sent.
@@ -220,7 +226,7 @@ class Batch:
             if isinstance(item, ToolOutcome):
                 outcome = self._add_outcome(item)
                 if outcome.status != "cancelled":
-                    self.environment.transcript.record_result(outcome.call.id, outcome.content)
+                    self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
         for work in self._planned:
             self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
         self.environment.transcript.sub_agents.stop(STOPPED)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import InvalidTool, Media, Registry, Tool, ToolContext
 from assistant.toolkit.validation_errors import sentence
 
@@ -30,6 +31,7 @@ class Admission:
         callable_names: the tools that may be called instead, if they are available.
         tools: the tools of these names; each decides itself whether it is available.
         outage: why a permitted tool cannot be used at present, as a sentence for the model; empty if it can.
+        warning: what a person who is asked should know, as a sentence.
     """
 
     tool: Tool | None
@@ -40,6 +42,7 @@ class Admission:
     callable_names: tuple[str, ...] = ()
     tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
     outage: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class ToolOutcome:
         agent: the sub-agent that made the call; empty for the run's own assistant.
         sub_agents: the runs of sub-agents that the call started.
         quota: why the call was not run, if a quota is used up; this ends the run.
+        sources: where untrusted text in `content` came from.
+        warning: what a person who is asked should know, as a sentence.
     """
 
     call: ToolCall
@@ -122,6 +127,8 @@ class ToolOutcome:
     agent: str = ""
     sub_agents: tuple[SubAgentRun, ...] = field(default=(), repr=False)
     quota: str = ""
+    sources: tuple[str, ...] = ()
+    warning: str = ""
 
 
 class Toolset(Protocol):
@@ -130,8 +137,12 @@ class Toolset(Protocol):
     async def offered(self) -> Sequence[Tool]:
         """The tools to offer; called before every request to the model."""
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        """The policy for each call, in their order; called for every batch."""
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        """The policy for each call, in their order; called for every batch.
+
+        Args:
+            read: the untrusted text that the model has read.
+        """
 
 
 class Journal(Protocol):
@@ -194,7 +205,7 @@ class FixedToolset:
     async def offered(self) -> Sequence[Tool]:
         return list(self._tools.values())
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         return [self._admission(self._tools.get(call.name)) for call in calls]
 
     def _admission(self, tool: Tool | None) -> Admission:

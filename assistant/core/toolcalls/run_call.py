@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Literal
 
 import pydantic_core
@@ -79,6 +80,9 @@ async def run_call(work: PlannedCall, blank: ToolOutcome, environment: CallEnvir
         CancelledError: the call was cancelled.
     """
     tool = work.tool
+    if tool.untrusted or tool.open_world:
+        # Also of errors, whose text may come from outside too.
+        blank = replace(blank, sources=(tool.title or tool.name,))
     seconds = min(
         environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
     )
@@ -170,4 +174,5 @@ def _context(work: PlannedCall, environment: CallEnvironment, seconds: float, em
         config=work.admission.config,
         secrets=work.admission.secrets,
         progress=report,
+        untrusted=partial(environment.transcript.mark_result, call_id),
     )

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.logs import log_operation
 
@@ -56,8 +57,8 @@ class SearchingToolset:
             self._search = self._search_tool()
         return [self._search, *(tool for tool in self._catalogue if tool.name in self._shown)]
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        admissions = await self._toolset.admit(calls)
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        admissions = await self._toolset.admit(calls, read)
         search = self._search
         return [
             Admission(search, rule="Finds tools.") if search and call.name == search.name else admission

@@ -135,10 +135,11 @@ class Agent:
         return answer
 
     async def _answer(self, task: str, context: ToolContext, parent: ParentRun, run_id: str) -> Any:
-        messages = [Message("user", task)]
+        # The task was written by a model that has read what its run has read.
+        messages = [Message("user", task, sources=parent.environment.transcript.read.sources)]
         if self.system:
             messages.insert(0, Message("system", self.system))
-        return await self._run_turn(self._plan(messages, context, parent), parent, run_id)
+        return await self._run_turn(self._plan(messages, context, parent), parent, run_id, context.tool_call_id)
 
     def _plan(self, messages: list[Message], context: ToolContext, parent: ParentRun) -> Plan:
         observe = parent.environment.observe
@@ -150,7 +151,14 @@ class Agent:
             messages=tuple(messages),
             toolset=self.toolset,
             context=replace(
-                context, assistant=self.name, tool_call_id="", config=None, secrets={}, progress=None, history=()
+                context,
+                assistant=self.name,
+                tool_call_id="",
+                config=None,
+                secrets={},
+                progress=None,
+                untrusted=None,
+                history=(),
             ),
             settings=replace(
                 self.settings,
@@ -169,8 +177,8 @@ class Agent:
             output_mode=getattr(self.model, "output_mode", "native"),
         )
 
-    async def _run_turn(self, plan: Plan, parent: ParentRun, run_id: str) -> Any:
-        """Run one turn of the agent within the parent's run; returns its answer."""
+    async def _run_turn(self, plan: Plan, parent: ParentRun, run_id: str, call_id: str) -> Any:
+        """Run one turn of the agent within the parent's run, as the call `call_id`; returns its answer."""
         transcript = Transcript()
         try:
             async with aclosing(run_turn(plan, transcript)) as turn:
@@ -182,6 +190,7 @@ class Agent:
                 parent.emit(_attributed(event, run_id))
             raise
         finally:
+            parent.environment.transcript.mark_result(call_id, transcript.read.sources)
             for (provider, model), spent in transcript.usage.items():
                 parent.environment.transcript.add_usage(provider, model, spent)
         if isinstance(transcript.ending, RunError):

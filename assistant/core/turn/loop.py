@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_approval, cut_short
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_cut
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
+from assistant.core.toolcalls.admission import as_offered
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.turn.plan import Plan
@@ -23,8 +24,15 @@ from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
-from assistant.toolkit import Tool, ToolContext
+from assistant.core.values.messages import (
+    Reply,
+    ToolCall,
+    Usage,
+    current_turn_messages,
+    last_calls,
+    unanswered_calls,
+)
+from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit.logs import log_extra, log_operation
 
 __all__ = ["Limits", "Plan", "run_turn"]
@@ -127,6 +135,7 @@ class _Turn:
         if len({call.id for call in calls}) < len(calls):
             raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
         self._transcript.expect_results(calls)
+        self._transcript.read = ReadText.of(plan.messages)
         while True:
             if not calls:
                 try:
@@ -147,7 +156,7 @@ class _Turn:
                 if not calls or not plan.execute_tools:
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
-            batch = Batch(calls, self._environment, decisions, is_rest=is_rest)
+            batch = Batch(calls, self._environment, decisions, is_rest=is_rest, read=self._transcript.read)
             async with aclosing(batch.run()) as ran:
                 async for event in ran:
                     yield event
@@ -183,7 +192,8 @@ class _Turn:
             self._count_cut(request, reply, writer.length, exc)
             raise
         finally:
-            await _close(stream)
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
         for event in writer.finish(reply):
             yield event
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
@@ -198,20 +208,20 @@ class _Turn:
         rounds = self._settings.limits.rounds
         if rounds and self._rounds > rounds:
             raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
-        offered = [_as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
+        offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
         tools = [tool for tool in offered if tool is not None]
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
+        settings = self._settings
+        sent = trim(
+            conversation, tokens=settings.history_tokens, estimates=self._estimates, count=settings.history_messages
+        )
+        self._transcript.read = ReadText.of(sent)
         request = ModelRequest(
-            messages=trim(
-                conversation,
-                tokens=self._settings.history_tokens,
-                estimates=self._estimates,
-                count=self._settings.history_messages,
-            ),
+            messages=for_model(sent),
             tools=tools,
             options=self._settings.options,
             tool_choice=plan.tool_choice,
@@ -258,7 +268,9 @@ class _Turn:
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
             yield self._finished(
-                events.Interrupted([ask_approval(call, self._plan.approval_seconds) for call in batch.awaiting])
+                events.Interrupted(
+                    [ask_approval(one.call, self._plan.approval_seconds, one.warning) for one in batch.awaiting]
+                )
             )
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
@@ -283,16 +295,3 @@ class _Turn:
         call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{self._plan.new_id()}"
         self._call_ids.add(call_id)
         return call_id
-
-
-async def _close(stream: AsyncIterator[Delta | Reply]) -> None:
-    if isinstance(stream, AsyncGenerator):
-        await stream.aclose()
-
-
-def _as_offered(tool: Tool, context: ToolContext) -> Tool | None:
-    try:
-        return tool.for_context(context)
-    except Exception:
-        logger.exception("Tool %s could not say whether it is available", tool.name, extra=log_extra(context))
-        return None

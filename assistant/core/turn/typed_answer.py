@@ -20,6 +20,7 @@ from assistant.core.values.events import (
     ToolCallStart,
 )
 from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool
 
 # How often a model may repair an answer that is not of the requested type.
@@ -147,8 +148,8 @@ class ToolsetWithTool:
     async def offered(self) -> Sequence[Tool]:
         return await self._toolset.offered()
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        admissions = await self._toolset.admit(calls)
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        admissions = await self._toolset.admit(calls, read)
         return [
             Admission(self._tool, rule="Gives the answer.") if call.name == self._tool.name else admission
             for call, admission in zip(calls, admissions, strict=True)

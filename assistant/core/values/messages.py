@@ -59,8 +59,9 @@ class Message:
         id: identifies the message to clients.
         is_partial: the text was cut off by a cancellation, a crash or an error.
         media: images of a tool's result, for models that see images.
+        sources: where untrusted text in it came from, as names for people; empty if all of it is trusted.
 
-    `id`, `reasoning` and `is_partial` are never sent to a provider.
+    `id`, `reasoning`, `is_partial` and `sources` are never sent to a provider.
     """
 
     role: Role
@@ -71,6 +72,7 @@ class Message:
     reasoning: str = ""
     is_partial: bool = False
     media: tuple[Media, ...] = ()
+    sources: tuple[str, ...] = ()
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:

@@ -29,14 +29,12 @@ MAX_RESULT_CHARACTERS = 400
 
 
 class Command(OperatorCommand):
-    help = (
-        "ChatSession to a tenant's assistant. An empty line, or the end of the input, ends it; Ctrl-C stops an answer."
-    )
+    help = "Chat with a tenant's assistant. An empty line or the end of the input ends it; Ctrl-C stops an answer."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("tenant", help="The tenant's slug.")
         parser.add_argument("assistant", nargs="?", help="The assistant's slug; default the tenant's first.")
-        parser.add_argument("--user", metavar="USERNAME", help="Who talks; default the tenant's first owner or admin.")
+        parser.add_argument("--user", metavar="USERNAME", help="The member; default the tenant's first owner or admin.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         member = _member(options["tenant"], options["user"])
@@ -47,10 +45,10 @@ class Command(OperatorCommand):
 
 
 def _member(tenant_slug: str, username: str | None) -> Member:
-    places = Membership.objects.filter(tenant__slug=tenant_slug).select_related("user")
+    memberships = Membership.objects.filter(tenant__slug=tenant_slug, role__in=ROLES).select_related("user")
     if username is not None:
-        places = places.filter(user=find_user(username))
-    ranked = sorted(places, key=lambda place: ROLES.index(Membership.Role(place.role)))
+        memberships = memberships.filter(user=find_user(username))
+    ranked = sorted(memberships, key=lambda membership: ROLES.index(Membership.Role(membership.role)))
     member = find_member(user_id=ranked[0].user_id, tenant_slug=tenant_slug) if ranked else None
     if member is None:
         if not Tenant.objects.filter(slug=tenant_slug, is_active=True).exists():
@@ -111,7 +109,7 @@ class ChatSession:
     async def _turn(
         self, runs: Runs, *, message: TextMessage | None = None, resume: tuple[Resume, ...] = ()
     ) -> list[events.Interrupt]:
-        """Run one turn and print it. Returns the calls that need approval."""
+        """Run one turn and print it. Return the calls that need approval."""
         given = RunInput(
             thread_id=self._thread,
             run_id=str(uuid.uuid4()),
@@ -161,7 +159,7 @@ class ChatSession:
         return []
 
     def _say(self, line: str) -> None:
-        """Print a line of its own."""
+        """Print text on a new line."""
         self._command.stdout.write(("\n" if self._is_mid_line else "") + line, ending="\n" if line else "")
         self._command.stdout.flush()
         self._is_mid_line = False

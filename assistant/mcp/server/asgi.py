@@ -22,12 +22,12 @@ PATH = "/mcp/"
 METADATA = "/.well-known/oauth-protected-resource"
 SCOPE = str(RULE)
 MCP = Door(frozenset({CredentialKind.API_KEY}), limits_members=True)
-# Imported with the first request, because importing the SDK takes a third of a process's start.
-_answering = LazyModule("assistant.mcp.server.dispatch")
+# Imported with the first request, because importing the SDK would take a third of a process's start-up time.
+_dispatch = LazyModule("assistant.mcp.server.dispatch")
 
 
 def is_mcp(path: str) -> bool:
-    """Return whether `application` answers a path, rather than the site."""
+    """Return whether `application` answers a path instead of the site."""
     return path in {PATH, PATH.rstrip("/")} or path.removeprefix(METADATA) in {"", PATH, PATH.rstrip("/")}
 
 
@@ -47,12 +47,12 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         except OUTAGE_ERRORS as exc:
             await _unavailable(exc)(scope, receive, send)
         else:
-            answering = await _answering.get()
-            await answering.answer(scope, receive, send, caller.member)
+            dispatch = await _dispatch.get()
+            await dispatch.answer(scope, receive, send, caller.member)
 
 
 def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
-    """Refuse other host names, which prevents DNS rebinding, pages of other sites, and keys sent without TLS."""
+    """Reject unknown host names (to prevent DNS rebinding), pages of other sites, and keys sent without TLS."""
     if not is_allowed_host(headers.get("host", "")):
         return _error(421, "invalid_host", "This host name is not served here.")
     if "origin" in headers and not is_allowed_origin(headers):
@@ -84,7 +84,7 @@ def _refuse_caller(scope: Scope, headers: dict[str, str], denied: AccessDenied) 
 
 
 def _metadata(scope: Scope, headers: dict[str, str]) -> Response:
-    """Return the metadata of RFC 9728. It names no authorization server, because keys are made in the admin."""
+    """Return the metadata of RFC 9728. It names no authorization server, because keys are created in the admin."""
     origin = _origin(scope, headers)
     about: dict[str, Any] = {
         "resource": f"{origin}{PATH}",

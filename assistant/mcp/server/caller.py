@@ -18,15 +18,15 @@ Context = ServerRequestContext[Any, Any]
 
 
 def with_member(scope: Mapping[str, Any], member: Member) -> dict[str, Any]:
-    """Return the ASGI scope with the member in it. The SDK checks by its user that only they use their sessions."""
+    """Return the ASGI scope with the member in it. The SDK uses its `user` to check who may use a session."""
     token = AccessToken(token="", client_id=principal(member), scopes=sorted(member.scopes))  # nosec B106
-    # Servers do not strip header values, although HTTP says that surrounding white space does not count.
+    # Servers do not strip header values, although surrounding white space has no meaning in HTTP.
     headers = [(name, value.strip()) for name, value in scope["headers"]]
     return {**scope, "headers": headers, _MEMBER: member, "user": AuthenticatedUser(token)}
 
 
 def member_of(context: Context) -> Member:
-    """Return the member who sent a request, and set the tenant scope: the handler then sees that tenant's rows alone.
+    """Return the member who sent a request, and set the tenant scope: the handler then sees only that tenant's rows.
 
     Raises:
         LookupError: the request did not come through `with_member`.

@@ -31,7 +31,7 @@ from assistant.services.toolcalls.direct_journal import settle_approval
 from assistant.toolkit.text import clean_text
 
 APPROVAL = "approval"
-SHOWN_ARGUMENTS = 2000
+SHOWN_ARGUMENTS = 2000  # characters
 
 
 async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -97,7 +97,7 @@ def _arguments_json(arguments: dict[str, Any] | None, indent: int | None = None)
 
 
 def _read_state(text: str) -> dict[str, str]:
-    """Return the state of an earlier round. It is sealed by the SDK, so that the client cannot have changed it."""
+    """Return the state of an earlier round. The SDK encrypts it, so the client cannot have changed it."""
     state: dict[str, str] = json.loads(text) if text else {}
     return state
 

@@ -1,7 +1,7 @@
-"""Cancels calls when their client asks for it, or loses access.
+"""Cancels calls when their client requests it or loses access.
 
-A client of an older protocol without a session cancels with a notification in a request of its own. Since 2026-07-28
-clients close the stream instead, and on a session the SDK finds the request itself.
+Without a session, a client of an older protocol cancels with a notification in a separate request. Since 2026-07-28
+clients close the stream instead. On a session the SDK finds the request itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _running: defaultdict[tuple[str, RequestId], list[anyio.CancelScope]] = defaultd
 
 @contextmanager
 def cancellable(context: Context) -> Iterator[None]:
-    """Let the client's notification, or the end of its access, cancel the block. Raises `MCPError` if one did."""
+    """Cancel the block when the client requests it or loses access. Raises `MCPError` if it was cancelled."""
     assert context.request_id is not None  # noqa: S101 - a request has one  # nosec B101
     member = member_of(context)
     key = (principal(member), context.request_id)

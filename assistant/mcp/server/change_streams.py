@@ -31,7 +31,7 @@ _FULL = {
     "code": "too_many_requests",
     "message": f"You have {MAX_STREAMS} streams open, which is the limit. Close one first.",
 }
-# By then a keep-alive has been written to the stream of a client that disconnected, which ends it.
+# Within this time a keep-alive is written to every stream, which ends those of disconnected clients.
 _RETRY_AFTER = int(KEEP_ALIVE_SECONDS)
 _HEADERS = [
     (b"content-type", b"text/event-stream"),

@@ -1,7 +1,7 @@
 """Asks clients for input that a tool or prompt needs.
 
-Since protocol 2026-07-28 the questions are a result, and the client repeats the request with its answers. Older clients
-are asked on their session.
+Since protocol 2026-07-28 the questions are returned as the result, and the client repeats the request with its answers.
+Older clients are asked on their session.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ R = TypeVar("R", bound=BaseModel)
 
 # The key of the `McpCaller` in `context.extra`.
 CALLER = "mcp_caller"
-# How often one request may ask on a session.
+# How many rounds of questions one request may ask on a session.
 MAX_ROUNDS = 8
 
 _NEEDED: Mapping[str, ClientCapabilities] = {
@@ -59,8 +59,8 @@ _ANSWERS: Mapping[str, type[BaseModel]] = {
 class InputNeeded:
     """Returned by a tool, or by a source of prompts, that needs input from the client.
 
-    It is called again with the answers in `context.extra["mcp_caller"].answers`, by the keys of `questions`, and with
-    `state`, which the client can neither read nor change.
+    The tool or source is called again with an `McpCaller`. It has the answers, by the keys of `questions`, and `state`,
+    which the client can neither read nor change. Tools find it at `context.extra["mcp_caller"]`.
     """
 
     questions: Mapping[str, Question]

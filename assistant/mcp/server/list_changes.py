@@ -1,7 +1,7 @@
-"""Detects changes of the lists that a member sees, whatever caused them and in whichever process.
+"""Detects changes of the lists that a member sees, whatever caused them and in any process.
 
-While a client listens, the member's lists are built every few seconds, and at once after a switch was changed in this
-process, and compared with the previous ones. This covers switches, permissions, prompts, documents and other servers.
+While a client listens, the member's lists are built and compared with the previous ones every few seconds, and at once
+after a switch was changed in this process. This covers switches, permissions, prompts, documents and other servers.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
-# A change in another process is noticed after so long.
+# A change in another process is noticed after this long.
 CHECK_SECONDS = 2.0
-# Streams that a member may have open in this process.
+# The streams that a member may have open in this process.
 MAX_STREAMS = 16
 
 LISTS: Mapping[str, ServerEvent] = {
@@ -79,7 +79,7 @@ class Watch:
         self.queue.put_nowait(None)
 
     async def check(self) -> None:
-        """Build the lists and queue what has changed. What was not watched before is only remembered."""
+        """Build the lists and queue an event for each change. What is seen for the first time causes none."""
         with tenant_scope(self.member.tenant_id):
             now = await _snapshot(self)
         for name, made in now.items():

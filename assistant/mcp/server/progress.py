@@ -32,7 +32,7 @@ class ProgressReporter:
             await session.send_log_message("info", message, self._tool, self._context.request_id)
 
     def _wants_log(self) -> bool:
-        """Since 2026-07-28 the SDK filters by the level in the request; older sessions have set a level here."""
+        """Since 2026-07-28 the SDK filters by the level in the request. Older clients set a level for their session."""
         if self._context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return True
         settings = settings_of(self._context)

@@ -47,7 +47,7 @@ class TenantServer(Server[dict[str, Any]]):
 
 
 def build_server(*, with_sessions: bool) -> TenantServer:
-    """Build the server for all tenants; each request carries its member.
+    """Build the server for all tenants; each request carries its own member.
 
     Args:
         with_sessions: give clients older than 2026-07-28 a session, on which they can be asked for input and can set
@@ -79,7 +79,7 @@ def build_server(*, with_sessions: bool) -> TenantServer:
         server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unwatch)
     else:
         server.add_notification_handler("notifications/cancelled", CancelledNotificationParams, cancellation.cancel)
-    # State that clients send back is encrypted, and only valid with the API key that it was given to.
+    # State that clients send back is encrypted, and only valid with the API key that received it.
     security = RequestStateSecurity(
         keys=settings.FIELD_ENCRYPTION_KEYS,
         ttl=QUESTION_SECONDS,
@@ -90,6 +90,6 @@ def build_server(*, with_sessions: bool) -> TenantServer:
 
 
 def _schema_of(name: str) -> dict[str, Any] | None:
-    """Return a tool's schema, from which the SDK reads the arguments that are repeated in headers (`x-mcp-header`)."""
+    """Return a tool's schema, in which the SDK finds the arguments that are repeated in headers (`x-mcp-header`)."""
     registry = catalogue.registry()
     return registry.get(name).parameters if name in registry else None

@@ -1,4 +1,4 @@
-"""Runs the SDK's session manager in a task of its own, from the first request on."""
+"""Runs the SDK's session manager in its own task, started by the first request."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from assistant.mcp.server.protocol import build_server
 from assistant.toolkit.per_loop import PerLoop
 
-# Bodies hold arguments, not files.
+# Bytes. Bodies contain arguments, not files.
 MAX_BODY = 1024 * 1024
 MAX_SESSIONS = 2000
 
 
 class _Runner:
-    """The manager of one event loop. Its task group has to be entered and left in the same task."""
+    """The manager of one event loop. Its task group must be entered and left in the same task."""
 
     def __init__(self) -> None:
         self.ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()

@@ -26,7 +26,7 @@ _sessions: LRUCache[tuple[str, str], SessionSettings] = LRUCache(MAX_SESSIONS)
 
 
 def session_settings(owner: str, session_id: str) -> SessionSettings:
-    """Return the settings of a session of `owner`, a `principal`. The least recently used are dropped."""
+    """Return the settings of a session of `owner`, a `principal`. Only the most recently used are kept."""
     return _sessions.setdefault((owner, session_id), SessionSettings())
 
 

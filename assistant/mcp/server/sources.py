@@ -1,4 +1,4 @@
-"""The interface of sources of prompts and resources, to which installed apps can add their own."""
+"""The interface of sources of prompts and resources. Installed apps can add their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assistant.services.tenancy.members import Member
 class Source:
     """Prompts and resources for members. Subclasses override what they have.
 
-    Each method gets the member who asks, and must return nothing of other tenants. It is called in a database thread.
+    Each method gets the calling member, and must return nothing of other tenants. It is called in a database thread.
     """
 
     def prompts(self, member: Member) -> Sequence[PromptDescription]:
@@ -50,7 +50,7 @@ class Source:
     def complete(
         self, member: Member, reference: PromptReference | ResourceTemplateReference, argument: str, begun: str
     ) -> Sequence[str]:
-        """Return completions of the argument whose first characters are `begun`."""
+        """Return values of the argument that begin with `begun`."""
         return ()
 
 
@@ -58,5 +58,5 @@ ADDED: list[Source] = []
 
 
 def add_source(source: Source) -> None:
-    """Add a source. Call this in `AppConfig.ready`."""
+    """Add a source. Projects call this in `AppConfig.ready`."""
     ADDED.append(source)

@@ -28,7 +28,7 @@ from assistant.toolkit.calls.results import MAX_STORED_TOKENS, cut
 from assistant.toolkit.schema.check import fits_on_loop
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
-# Structured results were objects before 2026-07-28, so that other values are wrapped under this name.
+# Before 2026-07-28 structured results had to be objects, so other values are wrapped under this name.
 RESULT = "result"
 _TOO_LONG = "The result is too long to be returned complete, as this tool's output schema requires. Ask for less."
 
@@ -51,7 +51,7 @@ def describe(tool: Tool) -> Description:
 
 
 def output_schema(tool: Tool) -> JsonSchema | None:
-    """Return the schema of a tool's structured result, or None if it has none that its text would match."""
+    """Return the schema of a tool's structured result, or None if its result does not follow a schema."""
     schema = tool.output_schema
     if schema is None or tool.result_converter is not None:
         return None
@@ -95,7 +95,7 @@ def _is_object(schema: JsonSchema) -> bool:
 
 
 def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
-    """Parse the tool's value from its text, which holds no more than the caller may see; None if the text is cut."""
+    """Parse the value from the result's text, which has only what the caller may see. None if it was truncated."""
     try:
         value = load_json(text)
     except ValueError:
@@ -108,7 +108,7 @@ def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
 
 
 def _remote_value(result: ToolResult) -> dict[str, Any] | None:
-    """Return the value of another server's tool, whose text need not be its value as JSON."""
+    """Return the value of an external server's tool, whose text may differ from its value."""
     try:
         text = json.dumps(result.value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):

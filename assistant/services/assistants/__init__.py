@@ -1,1 +1,1 @@
-"""An assistant's configuration: settings, prompts, which provider and model answer."""
+"""An assistant's configuration: settings, prompts, and the choice of provider and model."""

@@ -48,17 +48,17 @@ def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
 
 def prompt_of(assistant: Assistant) -> str:
     """Return the published prompt of an assistant that `with_prompt` has read, or a default."""
-    text: str | None = getattr(assistant, "published_text")  # noqa: B009 - an annotation the type does not know
+    text: str | None = getattr(assistant, "published_text")  # noqa: B009 - an annotation, unknown to mypy
     return text or DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
 
 
 def read_schema(schema: object) -> dict[str, Any]:
-    """Check a JSON Schema for an assistant's tasks or answers. Raises `ValueError`."""
+    """Check and return a JSON Schema for an assistant's tasks or answers. Raises `ValueError`."""
     return check_schema(schema)
 
 
 def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSettings:
-    """Return the settings of an assistant's runs, which its row, its tenant and its provider determine."""
+    """Return the settings of an assistant's runs, from its row, its tenant and its provider."""
     return AssistantSettings(
         limits=_limits_of(assistant),
         options={} if assistant.temperature is None else {"temperature": assistant.temperature},

@@ -24,7 +24,7 @@ Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
 class ProviderChoice:
     """The provider and model of a run; `source` is the layer that decided.
 
-    `is_guarded` is set if a tenant chose the address, which then must be on the public internet.
+    `is_guarded` is set if a tenant chose the address, which then must be on the public internet or in INTERNAL_HOSTS.
     """
 
     source: Source
@@ -116,7 +116,7 @@ def _prices(provider: Provider) -> Prices:
     try:
         return read_prices(provider.prices) if provider.prices else NO_PRICES
     except ValueError:
-        # The admin refuses such prices; rows written otherwise must not fail runs.
+        # The admin refuses such prices, but a row that was written elsewhere must not make runs fail.
         logger.warning("The prices of provider %s cannot be read", provider.pk)
         return NO_PRICES
 

@@ -1,4 +1,4 @@
-"""Requests with which the embedded model is warmed up: assistants' tools and prompts, which it caches."""
+"""Builds the requests that warm up the embedded model, so that it caches assistants' tools and prompts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How callers get in: one call for each request, and one context manager for each connection that stays open."""
+"""Admits callers: one call for each request, and one context manager for each connection that stays open."""

@@ -1,4 +1,4 @@
-"""Connections that stay open: each takes a slot of its member's, and ends when its caller loses access."""
+"""Connections that stay open: each counts against its member's limit, and ends when its caller loses access."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from assistant.services.tenancy.members import Member
 
 @asynccontextmanager
 async def connection_slot(member: Member) -> AsyncIterator[None]:
-    """Hold one of the connections that a tenant and its member may have open, to the end of the block.
+    """Count one open connection of a tenant and its member until the end of the block.
 
     Raises:
-        TooManyConnections: they have as many open as they may, or this process has.
+        TooManyConnections: the tenant, the member or this process has reached its limit of open connections.
     """
     runs = get_runs()
     await runs.start()

@@ -1,4 +1,4 @@
-"""Admits callers: authentication, scopes, limits of keys and members, and whose rows may be seen from here on.
+"""Admits callers: authenticates them, checks scopes and limits, and sets which tenant's rows they may see.
 
 Every door of the product declares a `Door` and calls `admit` or `aadmit` once for each request or handshake.
 """
@@ -25,10 +25,13 @@ from assistant.services.tenancy.scopes import Rule
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What a way into the product asks of its callers.
+    """What an entry point (an API, the websocket, MCP) requires of its callers.
 
-    `counts_requests`: each request counts against the limits that its API key has. Websockets leave it off, since
-    there each run counts. `limits_members`: a member may only send this process so many requests a second.
+    Attributes:
+        accepts: the kinds of credentials that are accepted.
+        counts_requests: whether each request counts against the limits of its API key. Off for websockets, where each
+            run counts instead.
+        limits_members: whether a member's requests to this process are limited, as those over MCP are.
     """
 
     accepts: frozenset[CredentialKind]
@@ -44,9 +47,10 @@ def admit(
     tenant_slug: str = "",
     assistant_slug: str = "",
 ) -> Caller:
-    """Return the caller, and set the tenant scope: from here on, this thread's code sees that tenant's rows alone.
+    """Authenticate the caller of a request and check scopes and limits. Then only the caller's tenant is visible.
 
-    Queries the database. Requests that are refused for a reason other than their address do not count.
+    Queries the database, and sets the tenant scope of the current thread. A request that is refused counts towards
+    limits only if its address was wrong.
 
     Args:
         rule: the scopes that a key or token needs.

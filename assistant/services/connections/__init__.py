@@ -1,1 +1,1 @@
-"""Open websockets and event streams: how many, whose, and their end at a shutdown."""
+"""Open websockets and event streams: their limits, their owners, and their end at a shutdown."""

@@ -1,6 +1,6 @@
 """Limits how many websockets and event streams a tenant and a member may have open.
 
-They are counted over all processes if Redis is configured, and in this process alone otherwise.
+They are counted over all processes if Redis is configured, otherwise only in this process.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from assistant.services.tenancy.members import Member
 logger = logging.getLogger(__name__)
 
 KEY_PREFIX = "assistant:connections:"
-# How long the slots of a process that died stay taken. A live process renews its own in the runs' housekeeping.
+# How long the slots of a process that died stay taken. A live process renews its own in the housekeeping of `Runs`.
 SLOT_SECONDS = 20
 REDIS_TIMEOUT_SECONDS = 2.0
 
-# One script, so that two processes never take the last slot together. The clock is Redis' own.
+# One script, so that two processes never take the last slot together. It uses the clock of Redis. Returns 0, or which
+# of the two counters has reached its limit.
+# KEYS: the tenant's and the member's counter. ARGV: the slot, its lifetime in seconds, the limit of each counter.
 ACQUIRE_SCRIPT = """
 local now = tonumber(redis.call('TIME')[1])
 for i = 1, 2 do
@@ -38,6 +40,7 @@ for i = 1, 2 do
 end
 return 0
 """
+# KEYS: a counter. ARGV: the slots' lifetime in seconds, and the slots.
 RENEW_SCRIPT = """
 local expires = tonumber(redis.call('TIME')[1]) + tonumber(ARGV[1])
 for i = 2, #ARGV do redis.call('ZADD', KEYS[1], expires, ARGV[i]) end
@@ -101,7 +104,7 @@ class LocalConnectionLimiter:
 
 
 class RedisConnectionLimiter:
-    """Counts the connections of all processes; those of this process alone while Redis cannot be reached."""
+    """Counts the connections of all processes; only those of this process while Redis cannot be reached."""
 
     def __init__(self, url: str) -> None:
         timeout = REDIS_TIMEOUT_SECONDS
@@ -163,6 +166,6 @@ def _quotas(member: Member) -> tuple[Quota, Quota]:
 
 
 def _too_many(quota: Quota) -> TooManyConnections:
-    """The refusal; its message has to fit into the 123 bytes of a websocket's close reason."""
+    """Return the exception for a limit. Its message has to fit into the 123 bytes of a websocket's close reason."""
     whose = "your organisation" if quota.scope == "tenant" else "you"
     return TooManyConnections(f"Too many connections: {whose} may have {quota.connections} open. Close one first.")

@@ -39,8 +39,8 @@ CHECK_SECONDS = 3.0
 class OpenConnection:
     """One open connection of a member; `close` is called when it loses access.
 
-    A browser's has the session's key and hash. An end user's is allowed with `assistant_id`, from pages of `origin`,
-    `until` their token expires.
+    `session_key` and `session_hash` are set for a browser's session; `assistant_id`, `origin` and `until` (when the
+    token expires) for an end user's token.
     """
 
     member: Member
@@ -53,7 +53,7 @@ class OpenConnection:
 
     @property
     def access(self) -> tuple[Any, ...]:
-        """All that access depends on: connections for which it is equal lose access together."""
+        """Everything that access depends on. Connections with equal values lose access together."""
         who = (self.member.tenant_id, self.member.user_id, self.member.key_id)
         return (*who, self.session_key, self.session_hash, self.assistant_id, self.origin, self.until)
 

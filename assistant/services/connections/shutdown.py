@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import Any
 
-# How long event streams may go on during a shutdown: after 10 s uvicorn cuts them off (docs/production.md).
+# How long event streams may continue during a shutdown. uvicorn cuts them off after 10 s (docs/production.md).
 MAX_STREAM_SECONDS = 8.0
 
 _listeners: set[Callable[[], object]] = set()
@@ -24,7 +24,7 @@ def is_shutting_down() -> bool:
 
 
 def must_end_streams() -> bool:
-    """Return whether the process was asked to end so long ago that event streams have to end now."""
+    """Return whether event streams have to end now: the process was asked to end `MAX_STREAM_SECONDS` ago."""
     return _began_at is not None and time.monotonic() - _began_at >= MAX_STREAM_SECONDS
 
 
@@ -65,7 +65,7 @@ def handle_signals() -> None:
 
 
 def stop_with_daphne(stop: Callable[[], Awaitable[None]]) -> None:
-    """Under daphne, which has no ASGI lifespan: await `stop` before the process ends."""
+    """Await `stop` before the process ends if daphne runs it, which has no ASGI lifespan. Else do nothing."""
     reactor = sys.modules.get("twisted.internet.reactor")
     if reactor is None or not reactor.running:
         return

@@ -1,1 +1,1 @@
-"""Conversations and their messages: listing, export, feedback, summaries."""
+"""Conversations and their messages: lists, export, feedback and summaries."""

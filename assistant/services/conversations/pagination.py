@@ -18,7 +18,7 @@ from assistant.services.tenancy.members import Member
 
 T = TypeVar("T")
 MAX_PAGE = 100
-# Positions are compared with 32-bit columns.
+# The column of positions has 32 bits.
 MAX_POSITION = 2**31
 
 

@@ -18,12 +18,13 @@ from assistant.models import ToolCall as CallRow
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 
-# More than a model is ever sent: the assistant's token limit cuts further. Bounds the query for long threads.
+# Bounds the query for long threads. More than a model is ever sent, because the assistant's token limit is lower.
 MAX_RECENT_MESSAGES = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
-_Row = tuple[str, str, str, str, str, int]
-_EMPTY_CALLS = "[]"
+_Row = tuple[str, str, str, str, str, int, str]
+_EMPTY = "[]"
+_read_names = msgspec.json.Decoder(tuple[str, ...]).decode
 _read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
 
 
@@ -37,6 +38,7 @@ def to_message(row: MessageRow) -> Message:
         tool_call_id=row.tool_call_id,
         reasoning=row.reasoning,
         is_partial=row.is_partial,
+        sources=tuple(row.sources),
     )
 
 
@@ -58,7 +60,7 @@ def recent_messages(*, conversation: Conversation) -> list[Message]:
     rows = _RECENT_QUERY.rows(
         tenant_id=conversation.tenant_id,
         conversation_id=conversation.pk,
-        # Also bounds the rows: without statistics PostgreSQL would read and sort the whole thread for the LIMIT.
+        # In addition to the LIMIT, for which PostgreSQL without statistics would read and sort the whole thread.
         position=max(conversation.summarised_to, conversation.message_count - MAX_RECENT_MESSAGES),
     )
     return _messages(reversed(rows))
@@ -73,7 +75,7 @@ def unsummarised_messages(*, conversation: Conversation) -> list[Message]:
 
 
 def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) -> QuerySet[MessageRow, _Row]:
-    # Not whole rows: those take four times as long, at every turn.
+    # Not whole rows, which would take four times as long for every run.
     return MessageRow.objects.filter(
         conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
     ).values_list(
@@ -84,6 +86,7 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
         "tool_call_id",
         # A raw value (0 or 1 in SQLite): Django would convert a boolean row by row.
         ExpressionWrapper(F("is_partial"), TextField()),
+        Cast("sources", TextField()),
     )
 
 
@@ -96,8 +99,18 @@ _RECENT_QUERY = PreparedQuery(_newest, tenant_id=int, conversation_id=uuid.UUID,
 
 def _messages(rows: Iterable[_Row]) -> list[Message]:
     return messages_of(
-        (role, content, message_id, () if calls == _EMPTY_CALLS else _read_calls(calls), call_id, "", bool(is_partial))
-        for role, content, message_id, calls, call_id, is_partial in rows
+        (
+            role,
+            content,
+            message_id,
+            () if calls == _EMPTY else _read_calls(calls),
+            call_id,
+            "",
+            bool(is_partial),
+            (),
+            () if sources == _EMPTY else _read_names(sources),
+        )
+        for role, content, message_id, calls, call_id, is_partial, sources in rows
     )
 
 
@@ -120,6 +133,7 @@ def store_messages(
                 ],
                 tool_call_id=message.tool_call_id,
                 is_partial=message.is_partial,
+                sources=list(message.sources),
             )
             for offset, message in enumerate(messages)
         ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from assistant.core.conversation.summary import HEADING, summarise
+from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model, ModelError
 from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.pricing import Prices
+from assistant.core.values.untrusted import HEADING
 from assistant.models import Conversation
 from assistant.services.conversations.stored_messages import unsummarised_messages
 from assistant.services.db.threads import in_database
@@ -18,13 +19,17 @@ from assistant.services.run_key import RunKey
 
 logger = logging.getLogger(__name__)
 
-# Share of the token limit above which a conversation is summarised. This happens after a run, so that no answer waits.
+# The share of the token limit above which a conversation is summarised, after a run, so that no answer waits for it.
 SUMMARISE_ABOVE = 0.8
 
 
-def summary_message(summary: str) -> tuple[Message, ...]:
-    """Return the system message with a summary, or nothing if there is none."""
-    return (Message("system", HEADING + summary),) if summary else ()
+def summary_message(summary: str, sources: Sequence[str]) -> tuple[Message, ...]:
+    """Return the system message with a summary, or nothing if there is none.
+
+    Args:
+        sources: where untrusted text in what it summarises came from.
+    """
+    return (Message("system", HEADING + summary, sources=tuple(sources)),) if summary else ()
 
 
 async def summarise_if_long(
@@ -49,7 +54,7 @@ async def summarise_if_long(
     try:
         shorter = await summarise(
             model,
-            [*summary_message(conversation.summary), *history],
+            [*summary_message(conversation.summary, conversation.summary_sources), *history],
             tokens=int(tokens * SUMMARISE_ABOVE),
             on_usage=spend,
         )
@@ -62,20 +67,26 @@ async def summarise_if_long(
         if spent:
             await in_database(add_usage, key=key, usage=spent)
     kept = [message for message in shorter if message.role != "system"]
-    summary = next((m.content.removeprefix(HEADING) for m in shorter if m.content.startswith(HEADING)), "")
+    made = next((one for one in shorter if one.role == "system" and one.content.startswith(HEADING)), None)
     left_out = sum(1 for message in history if message.id and message.id not in {one.id for one in kept})
-    if not summary or not left_out:
+    if made is None or not left_out:
         return False
-    return await in_database(_store, key=key, before=conversation, summary=summary, left_out=left_out)
+    return await in_database(_store, key=key, before=conversation, made=made, left_out=left_out)
 
 
 def _conversation(*, key: RunKey) -> Conversation:
     return Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
 
 
-def _store(*, key: RunKey, before: Conversation, summary: str, left_out: int) -> bool:
+def _store(*, key: RunKey, before: Conversation, made: Message, left_out: int) -> bool:
     """Store a summary unless another process stored one since `before` was read; return whether it did."""
     unchanged = Conversation.objects.filter(
         pk=key.conversation_id, tenant_id=key.tenant_id, summarised_to=before.summarised_to
     )
-    return bool(unchanged.update(summary=summary, summarised_to=before.summarised_to + left_out))
+    return bool(
+        unchanged.update(
+            summary=made.content.removeprefix(HEADING),
+            summary_sources=list(made.sources),
+            summarised_to=before.summarised_to + left_out,
+        )
+    )

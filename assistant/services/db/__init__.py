@@ -1,1 +1,1 @@
-"""Crossing from async code to the database, and prepared statements for the hot path."""
+"""Database calls from async code, and prepared statements for frequent queries."""

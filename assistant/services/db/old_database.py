@@ -1,4 +1,4 @@
-"""Recognises databases made before version 0.2.0, whose migrations do not exist any more."""
+"""Recognises databases made before version 0.2.0, whose migrations no longer exist."""
 
 from __future__ import annotations
 

@@ -63,9 +63,9 @@ def as_mapping(event: Event) -> dict[str, Any]:
 
 
 def stored_event(stored: Mapping[str, Any]) -> Event:
-    """Return the event that `as_mapping` gave.
+    """Return the event whose mapping `as_mapping` returned.
 
-    Encoding it anew restores the order of the names, which databases do not keep: a frame starts with its type.
+    A frame starts with its type, but databases do not keep the order of names. Encoding the event restores it.
     """
     return msgspec.convert(stored, events.AnyEvent)  # type: ignore[no-any-return]
 

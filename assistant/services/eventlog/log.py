@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 import msgspec
 
-# Kept of each thread. A client that is further behind gets a snapshot instead.
+# Bytes of events that are kept for each thread. A client that is further behind gets a snapshot instead.
 MAX_BYTES = 8 * 1024 * 1024
 # A run's first event is written milliseconds after its row, unless its process died in between.
 FIRST_EVENT_WAIT_SECONDS = 2.0
@@ -68,13 +68,14 @@ def follows(entry: Entry, last: Position | Entry | None) -> bool:
 
 
 class Fenced(Exception):
-    """Another process has written at this position, so that the writer has lost its run."""
+    """Another process has written at this position: it has taken the run over, and this writer must stop."""
 
 
 class ThreadLog:
     """The newest events of one thread in memory, oldest first, up to `MAX_BYTES`.
 
     Attributes:
+        bytes: the size of the events' frames.
         writers: the writers of running runs. Weak references, so that a run that writes nothing keeps its log.
         used_at: when something was last appended, on the monotonic clock.
         summary_changes: how often the thread's summary has changed.
@@ -130,6 +131,7 @@ class ThreadLog:
 
     @property
     def last(self) -> Position | None:
+        """The position of the newest event; None if there is none."""
         return self._entries[-1].position if self._entries else None
 
     def lacks_end_of(self, number: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from assistant.services.eventlog.log import Entry, ThreadLog, Writer
 
-# A thread without readers and writers stays in memory for so long, or until all threads exceed MAX_TOTAL_BYTES.
+# A thread without readers and writers is dropped after this time, or sooner if all threads exceed MAX_TOTAL_BYTES.
 # Readers then get a snapshot from the database.
 IDLE_SECONDS = 600.0
 MAX_TOTAL_BYTES = 256 * 1024 * 1024

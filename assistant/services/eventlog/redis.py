@@ -40,7 +40,7 @@ SUMMARY = "summary "
 # When streams and sets of readers expire. A process renews its entries well before.
 KEEP_SECONDS = 3600
 RENEW_SECONDS = KEEP_SECONDS / 4
-# Keys in one command that renews or deletes many.
+# The most keys in one command that renews or deletes.
 KEYS_AT_ONCE = 500
 RETRY_INTERVAL_SECONDS = 0.25
 # How long a command is repeated while Redis cannot be reached: longer than a restart takes.
@@ -177,7 +177,7 @@ class RedisLog:
             if await self._with_retry(lambda: self._redis.delete(STREAM + thread)):
                 # Published before the run's first event, so that other processes receive it first.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
-        with contextlib.suppress(*REDIS_ERRORS):  # only memory of Redis is at stake: the stream expires
+        with contextlib.suppress(*REDIS_ERRORS):  # without it Redis only needs more memory until the stream expires
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
         # The process of a run reads its thread too: another one may take the run over and add events.
         log = await self.open(thread)
@@ -195,7 +195,7 @@ class RedisLog:
             if thread in self._followed:
                 continue
             self._expiries.forget(thread)
-            with contextlib.suppress(*REDIS_ERRORS):  # others then send events here in vain until the set expires
+            with contextlib.suppress(*REDIS_ERRORS):  # others then send events here needlessly until the set expires
                 await self._redis.srem(READERS + thread, self._id)
             if thread in self._followed:  # opened again in the meantime
                 self._fill_soon(thread)
@@ -260,7 +260,7 @@ class RedisLog:
             self._fill_soon(thread)
 
     def _fill_soon(self, thread: str) -> None:
-        # Also while a fetch is in progress, which may have read before this event was written.
+        # Another fetch follows one that is in progress, which may have read before this event was written.
         self._wanted.add(thread)
         if thread not in self._fills:
             self._fills[thread] = asyncio.create_task(self._fill_with_retry(thread), name="redis-log-fill")

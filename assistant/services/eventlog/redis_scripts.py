@@ -1,8 +1,8 @@
 """The Lua scripts that the event log runs in Redis."""
 
 # Appends the events of many threads. A script is atomic, so that no other process writes between the events of a
-# thread; XADD fails if the position of the first is taken. What was added is published to the mailbox of each reader,
-# in one message; a reader without a subscription is removed. Returns the indexes of threads to which nothing was added.
+# thread; XADD fails if the position of the first is taken. The added events are published to each reader's mailbox, in
+# one message; a reader without a subscription is removed. Returns the indexes of threads to which nothing was added.
 # KEYS: for each thread its stream and its set of readers.
 # ARGV: how long to keep a stream in seconds, the writing process, the prefix of mailboxes, a string with a 1 for each
 # thread whose expiry is to be set, and for each thread its run number, first event number, count, message and frames.

@@ -1,7 +1,7 @@
 """Writes the events of all runs of this process to Redis together, in rounds.
 
 A run with 50 tokens a second writes 50 times a second, and a command for each event would cost more than everything
-else that is done for a token. So one round is in progress at a time, and what any run writes meanwhile goes into the
+else that is done for a token. So one round is in progress at a time, and events that runs write meanwhile go into the
 next.
 """
 

@@ -1,1 +1,1 @@
-"""A tenant's documents: stored, cut into passages, searched by full text."""
+"""A tenant's documents: storing them, splitting them into passages, full-text search."""

@@ -17,7 +17,7 @@ from django.db import NotSupportedError, connection
 from assistant.models.knowledge import Passage
 
 MAX_WORDS = 12
-# A heading is more specific to a passage than its text, or than the title of the whole document.
+# A match in a heading counts more: it says more about a passage than its text or the title of the whole document does.
 WEIGHTS = {"title": 1.0, "heading": 1.5, "text": 1.0}
 # Passages with less than this share of the best score are left out.
 MIN_SCORE_SHARE = 0.3

@@ -1,1 +1,1 @@
-"""How much may be used: rates, API keys' requests, quotas and the usage they count."""
+"""Limits: request rates, requests of API keys, quotas, and the usage that they count."""

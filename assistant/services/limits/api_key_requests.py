@@ -39,7 +39,7 @@ def count_request(*, member: Member) -> None:
     """
     if member.limits is None or member.key_id is None:
         return
-    # The request has not entered its tenant yet.
+    # The tenant scope of the request is not set yet.
     with tenant_scope(member.tenant_id):
         _count(member, member.key_id, member.limits)
 
@@ -58,7 +58,11 @@ def _count(member: Member, key_id: int, limits: KeyLimits) -> None:
 
 
 def count_run(*, member: Member, limits: KeyLimits) -> None:
-    """Count a run, against the key's current `limits`: those of `member` are as old as its connection."""
+    """Count a run against the key's current `limits`; `member.limits` may be as old as the connection.
+
+    Raises:
+        TooManyRequests: the key has reached its limit for this minute or day.
+    """
     if member.key_id is not None:
         _count(member, member.key_id, limits)
 
@@ -68,7 +72,7 @@ def _take(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bo
     if _update(key_id, limits, minute, day):
         return True
     if ApiKeyUse.objects.filter(key=key_id).exists():
-        # Another request may have created the row since, with room for more.
+        # Another request may have created the row meanwhile, with requests left.
         return _update(key_id, limits, minute, day)
     try:
         with transaction.atomic():

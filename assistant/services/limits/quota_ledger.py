@@ -30,7 +30,7 @@ COLUMNS: Mapping[str, tuple[str, Window]] = {
 _BY_WINDOW: Mapping[Window, tuple[str, ...]] = {
     window: tuple(column for column, own in COLUMNS.values() if own == window) for window in WINDOWS
 }
-# Assumed for an answer that has not begun.
+# The length that is assumed for an answer before it begins.
 EXPECTED_OUTPUT_TOKENS = 1_000
 
 
@@ -46,13 +46,13 @@ class Estimate:
 def reserve_run(*, tenant_id: int, user_id: UserId, quotas: Quotas, expected: Estimate) -> tuple[Allowance, ...]:
     """Count a run that is about to begin, in the caller's transaction.
 
-    A quota of tokens or cost admits a run while any of it is neither used nor reserved.
+    A quota of tokens or cost admits a run as long as a part of it is neither used nor reserved.
 
     Returns:
         What this run may use of each quota of tokens or cost.
 
     Raises:
-        QuotaReached: a quota is used up; of several, the one that resets last. The caller must roll back.
+        QuotaReached: a quota is used up; if several are, the one that resets last. The caller must roll back.
     """
     now = timezone.now()
     uses = _lock(tenant_id, user_id, quotas.counted, now)
@@ -125,13 +125,13 @@ def _add_if_current(window: str, began: datetime, column: str, more: int) -> Cas
 
 
 def reset_use(*, tenant_id: int) -> None:
-    """Delete a tenant's counters, to be recomputed from its stored runs: after a change of its limits."""
+    """Delete a tenant's counters after a change of its limits. They are recomputed from its stored runs."""
     QuotaUse.objects.filter(tenant_id=tenant_id).delete()
 
 
 @transaction.atomic
 def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReached) -> None:
-    """Record a webhook event, once per quota and window, in a transaction of its own: the refused one rolled back."""
+    """Record a webhook event, once per quota and window, after the transaction of the refused run was rolled back."""
     resets_at = format_timestamp(reached.resets_at or timezone.now())
     payload: dict[str, Any] = {"quota": reached.quota, "scope": reached.scope, "limit": reached.limit}
     whose = "" if reached.scope == "tenant" else str(user_id)
@@ -150,7 +150,7 @@ def current_use(use: QuotaUse, now: datetime) -> QuotaUse:
     windows = Windows.at(now)
     for window, columns in _BY_WINDOW.items():
         began = getattr(windows, window)
-        # Only forwards: `now` was read before waiting for the row's lock.
+        # Never back to an earlier window: `now` was read before waiting for the row's lock.
         if getattr(use, f"{window}_at") < began:
             setattr(use, f"{window}_at", began)
             for column in columns:

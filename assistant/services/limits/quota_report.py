@@ -1,4 +1,4 @@
-"""How much of each limit is used, for the pages of the admin."""
+"""Reports how much of each limit is used, for the pages of the admin."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Token buckets of this process: frames of a connection and of a member, handshakes of a credential, MCP requests.
 
-Limits by client address, and those that hold for all processes together, are the proxy's (docs/deploy/nginx.conf).
+Limits by client address, and limits for all processes together, belong into the proxy (docs/deploy/nginx.conf).
 """
 
 from __future__ import annotations

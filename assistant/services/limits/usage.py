@@ -67,7 +67,7 @@ def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
 
 
 def settle_usage(*, key: RunKey, total: Usage) -> None:
-    """Replace what was reserved for a run, if anything, by what it used; in the transaction that ends the run."""
+    """Replace what was reserved for a run, if anything, by what it used, in the transaction that ends the run."""
     if any(key.reserved):
         settle(
             tenant_id=key.tenant_id,

@@ -18,7 +18,7 @@ from assistant.models import McpCredential, McpServer
 
 # How long a circuit stays open.
 COOLDOWN = timedelta(seconds=60)
-# Failures that are answered quickly may concern a single request: they open a circuit only if so many occur in a row.
+# Failures of kinds in `_COUNTED` may concern a single request. They open a circuit only if this many occur in a row.
 MAX_FAILURES = 3
 _COUNTED = frozenset({"failing", "ended", "protocol", "too long"})
 # The columns of a closed circuit, as of new credentials.
@@ -30,7 +30,7 @@ def record_failure(*, tenant_id: int, server_id: int, failure: RemoteFailure, cr
     """Record a failed request to a server.
 
     Args:
-        credential_id: The member's own credentials that were used. The failure then counts for them alone, unless the
+        credential_id: the member's own credentials that were used. The failure then counts only for them, unless the
             server could not be reached at all. None if all members share the server's credentials.
     """
     server = McpServer.objects.select_for_update().filter(pk=server_id, tenant_id=tenant_id).first()

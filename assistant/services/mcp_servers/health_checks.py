@@ -24,13 +24,16 @@ logger = logging.getLogger(__name__)
 
 # An older listing is read again when one of the tenant's runs asks for tools.
 MAX_LISTING_AGE = timedelta(minutes=10)
-# How often a process checks a tenant's listings at most.
+# The shortest time between two checks of a tenant's listings by one process.
 CHECK_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The result of `examine`: a sentence for the user who asked, and a detail for operators."""
+    """The result of `examine`: a sentence for the user who asked, and a detail for operators.
+
+    `is_refused` is set if the server refused the credentials.
+    """
 
     is_healthy: bool
     sentence: str
@@ -47,9 +50,9 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
     """Connect to a server, list its tools and store them.
 
     Args:
-        user_id: Whose credentials to use, if each member has their own.
-        by_operator: Whether an operator asks, who may examine inactive servers and decides on the tools that are
-            listed.
+        user_id: the member whose credentials are used, if each member has their own.
+        by_operator: whether an operator asks. Operators may examine inactive servers, and their listing updates the
+            definitions of known tools, because they decide on them.
     """
     connection = None
     try:

@@ -70,8 +70,8 @@ def set_own_credentials(
     """Store a member's credentials for a server; return those they replace, or None.
 
     Args:
-        actor: The member's user, for the audit trail.
-        host: The host that the form showed to the member.
+        actor: the member's user, for the audit trail.
+        host: the host that the form showed to the member.
 
     Raises:
         McpServer.DoesNotExist: the member's tenant has no such server.

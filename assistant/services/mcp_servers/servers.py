@@ -66,7 +66,7 @@ def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, include_in
     """Return the connection of a user to a server of their tenant.
 
     Args:
-        include_inactive: Whether to return connections to inactive servers, to examine them.
+        include_inactive: whether to return connections to inactive servers, to examine them.
 
     Raises:
         RemoteFailure: the tenant has no such server (`gone`), the user has no credentials for it (`unauthorized`), or

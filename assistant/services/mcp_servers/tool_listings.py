@@ -15,7 +15,7 @@ from assistant.models import AuditEntry, McpServer, McpTool
 from assistant.services.mcp_servers.circuit_breaker import record_success
 from assistant.services.tenancy import audit_trail, change_notices
 
-# Rows of one server: the most it may list, plus some that it no longer lists but operators have decided on.
+# The most rows of one server: the tools that it may list, and some that it no longer lists but operators decided on.
 MAX_ROWS = 240
 # A server may change a tool back and forth: the audit trail records it at most once in this interval.
 QUARANTINE_RECORD_INTERVAL = timedelta(hours=1)
@@ -37,10 +37,10 @@ def store_listing(
     Tools that are no longer listed are deleted, unless an operator has decided on them. At most `MAX_ROWS` are stored.
 
     Args:
-        credential_id: The member's own credentials that were used, if any. Such a listing only adds tools, because
+        credential_id: the member's own credentials that were used, if any. Such a listing only adds tools, because
             other members may be offered different ones.
-        by_operator: Whether an operator asked, also of an inactive server. The listing then also updates definitions,
-            because it is what the operator decides on.
+        by_operator: whether an operator asked for the listing, which is allowed for inactive servers too. It then also
+            updates definitions, because the operator decides on what it shows.
 
     Raises:
         RemoteFailure: the tenant has no such server (`gone`).
@@ -126,7 +126,7 @@ def decide_tool(
     """Let a tool in or keep it out, from the next call on, in every process.
 
     Args:
-        accepts: The digest of the definition that the operator has read; required to let a tool in or to take it out of
+        accepts: the digest of the definition that the operator has read; required to let a tool in or to take it out of
             quarantine.
 
     Raises:

@@ -31,7 +31,7 @@ class RemoteTool:
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """A definition that is compared and hashed by its digest alone, for the cache."""
+    """A definition that is compared and hashed only by its digest, for the cache."""
 
     digest: str
     state: dict[str, Any] = field(compare=False, repr=False)
@@ -41,8 +41,8 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
     """Return the tools of the tenant's active servers in a fixed order, with one query.
 
     Args:
-        user_id: Whose credentials count; None ignores credentials, for pages about all members.
-        taken: Names of local tools. Outside tools with these names are left out.
+        user_id: the member whose credentials are checked; None to ignore credentials, for pages about all members.
+        taken: names of local tools. Outside tools with these names are left out.
     """
     own = McpCredential.objects.of_member(user_id or 0).filter(server=OuterRef("server"), server__tenant_id=tenant_id)
     rows = (

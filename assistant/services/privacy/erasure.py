@@ -30,7 +30,7 @@ from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
 
 BATCH = 500
-# Shorter names are not replaced, because they occur as parts of other words.
+# Shorter names are not replaced, because they are too often ordinary words.
 MIN_NAME_LENGTH = 3
 
 
@@ -92,7 +92,7 @@ def erase_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None) -> dic
 
 def _erase_person(user: Any) -> Counter[str]:
     model, pk = type(user), user.pk
-    # They cannot sign in while they are deleted.
+    # So that the person cannot sign in while the rows are deleted.
     model._base_manager.filter(pk=pk).update(is_active=False)
     cancel_runs_and_wait(user_id=pk)
     threads = _delete_event_logs(user_id=pk)
@@ -170,8 +170,8 @@ def _replace_names(names: Sequence[str], replacement: str) -> None:
 
     def mentions(*fields: str) -> Q:
         wanted = Q()
-        # Names that are not ASCII cannot be searched: JSON is stored with them escaped, and SQLite ignores the case of
-        # ASCII letters only. All rows are read then.
+        # All rows are read if a name is not ASCII, because it cannot be searched: stored JSON escapes it, and SQLite
+        # ignores the case of ASCII letters only.
         if all(name.isascii() for name in names):
             for field in fields:
                 for name in names:

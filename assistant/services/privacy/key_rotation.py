@@ -41,7 +41,7 @@ def encrypted_fields() -> list[tuple[type[models.Model], str]]:
 def rotate() -> Iterator[Rotation]:
     """Re-encrypt every value that is not encrypted with the first key, field by field.
 
-    May be interrupted and repeated. Values that change meanwhile are left alone: they are encrypted with the first key.
+    May be interrupted and repeated. Values that change meanwhile are skipped: they are encrypted with the first key.
     """
     for model, name in encrypted_fields():
         yield _rotate(model, name)
@@ -49,7 +49,7 @@ def rotate() -> Iterator[Rotation]:
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:
     result, first, every = Rotation(f"{model._meta.label}.{name}"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
-    # Of all tenants, because the keys are the deployment's. Cast, because the field would decrypt the value.
+    # Rows of all tenants, because the keys are the deployment's. The cast prevents the field from decrypting the value.
     rows = model._base_manager.annotate(stored=Cast(F(name), TextField())).exclude(stored="").order_by("pk")
     last: Any = None
     while batch := list((rows if last is None else rows.filter(pk__gt=last)).values_list("pk", "stored")[:BATCH_ROWS]):

@@ -15,7 +15,7 @@ def end_memberships(*, actor: audit_trail.Actor, memberships: QuerySet[Membershi
     """Delete memberships together with the credentials that the members stored in these tenants.
 
     Args:
-        actor: For the audit trail; None if the host project's memberships have changed.
+        actor: the user who ends them, for the audit trail; None if the host project's memberships have changed.
     """
     delete_credentials(actor=actor, memberships=memberships)
     memberships.delete()

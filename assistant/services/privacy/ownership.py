@@ -1,7 +1,7 @@
 """Finds the rows that belong to a tenant or a user, by the models' foreign keys, so that new models are included.
 
-A row belongs to the rows that its foreign keys with CASCADE, RESTRICT or PROTECT lead to. A key with SET_NULL is only a
-mention: the row stays.
+A row belongs to the rows that its foreign keys with CASCADE, RESTRICT or PROTECT refer to. A row that refers to another
+with SET_NULL does not belong to it, and stays.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _keys() -> Iterator[tuple[Model, Key]]:
 def owned_models(root: Model) -> dict[Model, tuple[str, ...]]:
     """Return the models whose rows belong to rows of `root`, in an order in which they can be deleted.
 
-    The values are the look-ups that lead to the root. A model with a foreign key to the tenant has that alone.
+    The values are the look-ups from the model to the root; for a model with a foreign key `tenant`, only that.
     """
     to: dict[Model, list[tuple[Model, Key]]] = defaultdict(list)
     for model, key in _keys():
@@ -77,7 +77,7 @@ def owned_rows(model: Model, root: Model, pks: list[Any]) -> QuerySet[Any]:
 
 
 def exclusive_users(tenant: Tenant) -> QuerySet[Any]:
-    """Return the users who belong to this tenant alone, except superusers."""
+    """Return the users who belong to no other tenant, except superusers."""
     users = get_user_model()._base_manager.filter(memberships__tenant=tenant, is_superuser=False)
     others = get_user_model()._base_manager.filter(memberships__in=_other_memberships(tenant))
     return users.exclude(pk__in=others.values("pk")).distinct()

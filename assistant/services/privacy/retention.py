@@ -47,7 +47,7 @@ def apply_retention(*, tenant: Tenant, dry_run: bool = False) -> dict[str, int]:
     """Delete a tenant's rows that are older than its retention periods.
 
     Returns:
-        The number of rows by kind; with `dry_run` those that would be deleted.
+        The number of deleted rows by kind; with `dry_run`, the number that would be deleted.
     """
     counts: Counter[str] = Counter()
     for name, rows, remove in _due(tenant):

@@ -23,6 +23,6 @@ def oldest_answerable() -> DatabaseTime:
 
 
 def expire_approvals() -> int:
-    """Mark the expired approvals of all tenants, and the expired direct calls; return how many approvals."""
+    """Mark expired approvals and direct calls of all tenants as expired. Return the number of approvals."""
     expire_calls()
     return Approval.objects.filter(started_at__lt=oldest_answerable()).update(status=Approval.Status.EXPIRED)

@@ -18,7 +18,14 @@ from assistant.toolkit.context import UserId
 
 
 def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[int, list[Approval]]:
-    """Return all waiting calls of the runs of these calls, by run: a run continues once all of them are answered."""
+    """Return every waiting call of the runs that `calls` belong to, by the run's primary key.
+
+    A run continues once all of its waiting calls are answered.
+
+    Args:
+        tenant_ids: the tenants that the operator may see; other tenants' calls are left out.
+        calls: primary keys of waiting calls.
+    """
     wanted = Approval.objects.filter(pk__in=list(calls), tenant_id__in=list(tenant_ids))
     rows = Approval.objects.filter(run__in=wanted.values("run"), tenant_id__in=list(tenant_ids)).select_related(
         "run", "run__tenant", "run__assistant", "run__user", "run__conversation"

@@ -21,10 +21,10 @@ from assistant.services.tenancy.row_scope import tenant_scope
 logger = logging.getLogger(__name__)
 
 # Checkpoints that are due within this time are stored together. It is longer on PostgreSQL, where one statement stores
-# all of a tenant and each costs less the more there are.
+# all of a tenant's: the more there are, the less each costs.
 GATHER_SECONDS = 0.2 if connection.vendor == "postgresql" else 0.05
 
-# Fewer checkpoints of a tenant cost more in one statement than one by one, without a transaction.
+# Fewer checkpoints of a tenant are stored one by one, which costs less than one statement with its transaction.
 _MIN_BATCH = 4
 
 
@@ -53,7 +53,7 @@ class CheckpointWriter:
         try:
             while self._due:
                 await asyncio.sleep(GATHER_SECONDS)
-                # Those of runs that were cancelled meanwhile are left out: these store their end.
+                # Runs that were cancelled meanwhile are left out, because they store their end.
                 batch = [one for one in self._due if not one[1].done()]
                 self._due.clear()
                 await self._store_batch(batch)
@@ -78,7 +78,7 @@ def store_checkpoints(checkpoints: Sequence[Checkpoint]) -> list[bool | Exceptio
     """Store checkpoints; one that fails does not affect the others.
 
     Returns:
-        For each what `checkpoint_run` returns, or the exception that it raises.
+        For each checkpoint, what `checkpoint_run` returns or the exception that it raises.
     """
     store_batch = _stored_on_postgresql if connection.vendor == "postgresql" else _stored_on_sqlite
     found = store_batch(checkpoints) if len(checkpoints) > 1 else {}
@@ -101,7 +101,7 @@ def _stored_on_sqlite(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exc
 def _stored_on_postgresql(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exception]:
     """Store the checkpoints of each tenant with one statement. Return the results by run.
 
-    There are none for runs that are cancelled or lost, nor for tenants whose statement failed.
+    Runs that are cancelled or lost, and those of tenants whose statement failed, have no result.
     """
     of_tenant: dict[int, list[Checkpoint]] = defaultdict(list)
     for one in checkpoints:

@@ -24,7 +24,7 @@ from assistant.services.webhooks.events import record_run_event
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended. `event` is its last event with AG-UI's names, without its number."""
+    """How a run ended. `event` is its last event as JSON with AG-UI's names, without its number."""
 
     status: str
     event: Mapping[str, Any]
@@ -70,8 +70,8 @@ def close_run(
 
     Args:
         last_seq: the number of the ending's event.
-        position: the position of the run's first message in the conversation, if known. While a run is open, nothing
-            else adds messages.
+        position: the position in the conversation of the first of `messages`; None to count. While a run is open,
+            nothing else adds messages.
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
 
     Raises:
@@ -82,7 +82,7 @@ def close_run(
         position = (counts.first() or 0) + _count_input_messages(key)
     now, total = timezone.now(), sum(usage.values(), Usage())
     settle_usage(key=key, total=total)
-    # The conversation's row first, in every transaction, so that two that close runs in it cannot deadlock.
+    # Every transaction updates the conversation's row first, so that two for the same conversation cannot deadlock.
     _COUNT.update(
         to={"run_count": key.number, "message_count": position + len(messages), "updated_at": now},
         pk=key.conversation_id,

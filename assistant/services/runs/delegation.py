@@ -1,6 +1,6 @@
 """Assistants as tools of others, each with its own prompt, model, tools and limits.
 
-An assistant that is called works for the same member, whose tools the policy function decides.
+The called assistant works for the same member, and the same policy function decides which tools it may use.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.settings import AssistantSettings
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
-from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset
+from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 
@@ -67,11 +69,11 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
 
 
 class DelegatingToolset:
-    """A member's tools for one assistant, and the assistants that it may call.
+    """A `Toolset` of a member's tools for one assistant and of the assistants that it may call.
 
     Args:
         narrowing: the names of the only tools allowed, here and for the assistants that are called; None for all.
-        initial: the tools that have been decided already, for the first offer.
+        initial: the tools for the first offer, if the policy has been read already.
     """
 
     def __init__(
@@ -97,9 +99,9 @@ class DelegatingToolset:
         agents = [self._agent(row).as_tool() for row in await self._delegates()]
         return [*own, *(agent for agent in agents if agent.name not in taken)]
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         delegates = {row.tool_name: row for row in await self._delegates()}
-        admissions = await self._toolset.admit(calls)
+        admissions = await self._toolset.admit(calls, read)
         return [
             self._admission(delegates[call.name], admission)
             if admission.tool is None and call.name in delegates

@@ -29,7 +29,7 @@ async def run_entries(
     Closing the generator does not affect the run.
 
     Args:
-        idle_seconds: None is yielded when no event has come for so long, or earlier.
+        idle_seconds: the longest time between two yields. None is yielded if no event has come by then.
         member: the owner of the run, for whom a snapshot takes the place of events that the log does not have any more.
             All frames of a snapshot but the last have number 0, because a reader needs all of them or none. Without a
             member, only the run's last event takes their place.

@@ -19,7 +19,7 @@ from assistant.services.tenancy.members import Member
 from assistant.toolkit.context import UserId
 
 LIFETIME = timedelta(hours=24)
-# A request without an answer or a run after this time is taken for one whose process died.
+# A request that has neither an answer nor a run after this time counts as abandoned: its process has died.
 ABANDONED_AFTER = timedelta(seconds=60)
 _KEY = re.compile(r"[!-~]{1,255}")
 
@@ -73,7 +73,7 @@ def claim_form(*, tenant_id: int, user_id: UserId, nonce: str) -> bool:
     Call it in the transaction that handles the form.
     """
     _delete_expired(tenant_id, user_id)
-    # The keys of requests contain no space.
+    # Keys of requests contain no space, so they cannot equal this one.
     _, is_new = IdempotentAnswer.objects.get_or_create(tenant_id=tenant_id, user_id=user_id, key=f"form {nonce}")
     return is_new
 
@@ -98,7 +98,7 @@ def _repeated(member: Member, key: str, fingerprint: str, run_id: str) -> Claim:
 
 
 def _is_abandoned(member: Member, row: IdempotentAnswer, run_id: str) -> bool:
-    """Whether the process of a request has probably died. If it has not, both requests find the same run."""
+    """Return whether a request's process has probably died. If it has not, both requests find the same run."""
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id)
     status = own.values_list("status", flat=True).first() if run_id else None
     if status is None:

@@ -50,7 +50,8 @@ _CHECKPOINT = PreparedUpdate(
     _uncancelled, "partial", "checkpoint_seq", expressions={"lease_until": LEASE_END}, pk=int, tenant_id=int, owner=str
 )
 
-# For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than one by one.
+# For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than an UPDATE
+# for each row.
 _CHECKPOINTS = """
 UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq,
     lease_until = {lease_end}

@@ -63,7 +63,7 @@ DRAIN_SECONDS = 10.0
 
 
 class Runs:
-    """The runs of one event loop, and the services that they share."""
+    """The runs of one event loop, and the services that they share. `get_runs` returns the running loop's."""
 
     def __init__(self) -> None:
         self.owner = uuid.uuid4().hex

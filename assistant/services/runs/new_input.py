@@ -31,7 +31,7 @@ def extract_new_input(
         has_message: whether the input's message is stored already.
 
     Raises:
-        Refused: `invalid_input`, if an approval cannot be answered (any more), or nothing is new.
+        Refused: `invalid_input`, if an approval does not exist, was answered or has expired, or if nothing is new.
     """
     pending = open_calls(history)
     new = _new_tool_results(given, pending, {message.id for message in history}, conversation)
@@ -101,7 +101,7 @@ def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> 
 def _record_decisions(
     given: RunInput, pending: Mapping[str, Any], decided_by: UserId, conversation: Conversation
 ) -> dict[str, Decision]:
-    """Record decisions on approvals. Of several answers to one, the first to update the waiting row counts."""
+    """Record decisions on approvals. If several clients answer the same one, only the first answer counts."""
     decisions: dict[str, Decision] = {}
     for answer in given.resume:
         rows = ToolCall.objects.filter(

@@ -47,6 +47,7 @@ class RunSetup:
         decisions: by call id, on the calls that wait for approval.
         has_delegates: whether the assistant may call others as tools.
         summary: of the older part of the conversation, "" if there is none.
+        summary_sources: where untrusted text in that part came from.
         position: the position in the conversation of the first message that the run adds.
         has_webhooks: whether the tenant has active webhooks.
         quotas: of the tenant and the member.
@@ -65,6 +66,7 @@ class RunSetup:
     decisions: Mapping[str, Decision]
     has_delegates: bool
     summary: str
+    summary_sources: Sequence[str]
     position: int
     has_webhooks: bool
     quotas: Quotas
@@ -264,6 +266,7 @@ def begin_run(
         decisions={},
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
+        summary_sources=conversation.summary_sources,
         position=conversation.message_count + len(new),
         has_webhooks=state.has_webhooks,
         quotas=quotas,

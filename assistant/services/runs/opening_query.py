@@ -24,7 +24,7 @@ class OpeningState:
     """An active assistant, and what a new run needs to know of its member and conversation.
 
     Attributes:
-        standing: the member's rights and the switches of tools.
+        switches: the member's rights and the switches of tools.
         has_webhooks: whether the tenant has active webhooks.
         key_limits: the current limits of the member's API key; None without limits.
         conversation: None if the member has no such conversation with this assistant.
@@ -63,7 +63,8 @@ def read_opening_state(
     )
     if row is None or row.is_superuser is None:
         return None
-    switches = MemberSwitches(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
+    stored = read_switches(*(getattr(row, name) for name in COLUMNS))
+    switches = MemberSwitches(row.is_superuser, stored, row.tenant.after_untrusted)
     limits = KeyLimits(row.key_per_minute, row.key_per_day)
     state = OpeningState(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
     conversation = getattr(row, "thread", None)  # not set if there is none

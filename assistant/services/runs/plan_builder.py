@@ -21,7 +21,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.policy import TenantToolset
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
 
 
@@ -40,7 +40,11 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
         model=model,
-        messages=(Message("system", setup.system_prompt), *summary_message(setup.summary), *setup.history),
+        messages=(
+            Message("system", setup.system_prompt),
+            *summary_message(setup.summary, setup.summary_sources),
+            *setup.history,
+        ),
         toolset=SearchingToolset(toolset),
         context=ToolContext(
             tenant=member.tenant,

@@ -1,7 +1,7 @@
-"""Adds the tool calls of a dead run that the audit has, but not its last checkpoint, to the conversation.
+"""Adds to the conversation those tool calls of a dead run that are in the audit, but not in its last checkpoint.
 
-The audit is written before and after each tool call, checkpoints only every second or so. A call that the conversation
-did not have would be made a second time by the model.
+The audit is written before and after each tool call, checkpoints only every second or so. If the conversation lacked a
+call, the model would make it a second time.
 """
 
 from __future__ import annotations
@@ -25,22 +25,36 @@ _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, Tool
 
 @dataclass(frozen=True, slots=True)
 class AuditedCall:
-    """A call from the audit. `result` is what the model reads; `is_earlier` says that an earlier run made the call."""
+    """A call from the audit.
+
+    `result` is what the model reads, `sources` where untrusted text in it came from. `is_earlier` says that an earlier
+    run made the call.
+    """
 
     call: Call
     result: str
     is_earlier: bool
+    sources: tuple[str, ...] = ()
 
 
 def audited_calls(*, key: RunKey) -> list[AuditedCall]:
-    """Return the calls of a run, after those of an earlier run that this one continued, in their order."""
+    """Return the calls of an earlier run that this run continued, and then the calls of this run, in their order."""
     rows = ToolCall.objects.filter(tenant_id=key.tenant_id, run__conversation_id=key.conversation_id, agent="")
     conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
     earlier = open_calls(recent_messages(conversation=conversation))
     found = {row.call_id: row for row in rows.filter(call_id__in=list(earlier))}
-    continued = [AuditedCall(call, _result(found.get(call_id)), True) for call_id, call in earlier.items()]
+    continued = [
+        AuditedCall(call, _result(row := found.get(call_id)), True, _sources(row)) for call_id, call in earlier.items()
+    ]
     own = rows.filter(run_id=key.pk).order_by("pk")
-    return [*continued, *(AuditedCall(Call(row.call_id, row.name, row.arguments), _result(row), False) for row in own)]
+    return [
+        *continued,
+        *(AuditedCall(Call(row.call_id, row.name, row.arguments), _result(row), False, _sources(row)) for row in own),
+    ]
+
+
+def _sources(row: ToolCall | None) -> tuple[str, ...]:
+    return () if row is None else tuple(row.sources)
 
 
 def _result(row: ToolCall | None) -> str:
@@ -55,7 +69,7 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
     """Close a dead run's open messages and calls, and add the calls that its checkpoint does not have.
 
     Returns:
-        The events for that, which have been applied to the transcript.
+        The events of these changes; they have been applied to the transcript already.
     """
     answered = {message.tool_call_id for message in transcript.messages if message.role == "tool"}
     known = {call.id for message in transcript.messages for call in message.tool_calls}
@@ -65,12 +79,13 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
         if one.is_earlier:
             transcript.expect_results([one.call])
         if one.is_earlier or one.call.id in known:
-            transcript.record_result(one.call.id, one.result)
+            transcript.record_result(one.call.id, one.result, one.sources)
     closing = transcript.close("interrupted")
     missing = [one for one in audited if not one.is_earlier and one.call.id not in known]
     message_id = uuid.uuid4().hex
     added: list[Event] = []
     for one in missing:
+        transcript.mark_result(one.call.id, one.sources)
         added += [
             events.ToolCallStart(one.call.id, one.call.name, message_id),
             events.ToolCallArgs(one.call.id, complete_json(one.call.arguments) or "{}"),

@@ -19,8 +19,8 @@ from assistant.services.toolcalls.run_journal import record_delegations
 
 logger = logging.getLogger(__name__)
 
-# More than a run writes between two checkpoints.
-UNKNOWN_EVENTS = 1_000_000
+# How many event numbers are skipped after a loss of events: more than a run writes between two checkpoints.
+SKIPPED_NUMBERS = 1_000_000
 
 
 async def recover_dead_runs(
@@ -40,7 +40,7 @@ async def recover_dead_runs(
         except (LostRun, Fenced):
             logger.warning("Run %s was recovered by another process", run.key.run_id)
         except (*OUTAGE_ERRORS, OSError):
-            raise  # the other runs would each wait as long, and fail too
+            raise  # each of the other runs would wait as long and fail too
         except Exception:
             # One run that cannot be stored must not prevent the recovery of the others.
             logger.exception("Run %s of tenant %s could not be recovered", run.key.run_id, run.key.tenant_id)
@@ -62,7 +62,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     if thread_log.last != Position(key.number, seq):
         # Events that clients have seen may be lost. Their numbers must not be used again, or these clients would take
         # the new events for ones that they have. All clients get a snapshot in place of the missing events.
-        seq += UNKNOWN_EVENTS
+        seq += SKIPPED_NUMBERS
     encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
     opening = [] if is_started else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]

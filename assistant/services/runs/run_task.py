@@ -38,11 +38,11 @@ from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
 
-# How often a growing answer is stored, and so what the end of a process loses at most, apart from the wait for other
-# checkpoints (`checkpoints.GATHER_SECONDS`).
+# How often a growing answer is stored. A process that is killed loses at most the text of this time and of
+# `checkpoints.GATHER_SECONDS`.
 CHECKPOINT_SECONDS = 0.8
-# A checkpoint writes all of the answer. Where the log survives the end of a process, the interval grows by a second for
-# each 3,000 characters, up to the maximum: text is lost only if the log is lost at the same time.
+# Each checkpoint writes the whole answer. Where the log survives the end of a process, the interval grows by a second
+# for each 3,000 characters, up to the maximum: text is lost only if the log is lost at the same time.
 CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS = 3_000, 4.0
 
 # Events that begin with a model's first token.
@@ -126,6 +126,7 @@ class RunTask:
             self._task.cancel()
 
     def _lose(self) -> None:
+        """Stop without storing anything, because another process has taken the run over."""
         self._is_lost = True
         if self._task is not None and not self._is_ending:
             self._task.cancel()
@@ -208,7 +209,7 @@ class RunTask:
         failure = log_failure(logger, exc, "Run %s of tenant %s failed", self.key.run_id, self.key.tenant_id)
         for event in self._transcript.close("error"):
             self._emit(event)
-        # Messages that the database cannot hold are left out, or the thread would stay busy for ever.
+        # Messages that the database cannot hold are left out, or the thread would stay busy forever.
         self._is_storable = not isinstance(exc, DataError)
         with contextlib.suppress(LostRun, Fenced):
             await self._end(RunError(failure.message, code="internal_error"), checkpoints)

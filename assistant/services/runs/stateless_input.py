@@ -1,7 +1,7 @@
 """Validates a chat-completions request, and reduces it to the input of a stateless run.
 
-The format: https://platform.openai.com/docs/api-reference/chat/create. The caller keeps the history. The tenant's
-prompt precedes it, and the caller's system messages become messages of the user.
+The format is that of https://platform.openai.com/docs/api-reference/chat/create. The caller keeps the history. The
+assistant's prompt is put before it, and the caller's system messages become messages of the user.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StatelessInput:
     """The validated input of a stateless run.
 
     Attributes:
-        new: how many of the messages, the last ones, are new; they are stored for the audit.
+        new: the number of new messages, at the end of `messages`. They are stored for the audit.
         thread_id: set if the request may be repeated, so that the repetition finds the run with its id.
     """
 

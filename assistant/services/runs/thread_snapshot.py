@@ -128,7 +128,7 @@ def run_before(*, key: RunKey) -> RunKey | None:
 
 
 def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
-    """Whether the log has every event after the client's position."""
+    """Return whether the log has every event after the client's position."""
     if state.is_at_end:
         return True
     after, last = state.after, log.last
@@ -201,6 +201,7 @@ class Snapshot:
         texts: the id and Markdown of the assistant's messages in it.
         open_texts: the ids of messages that are not complete.
         is_end: whether the run has ended.
+        encoder: encodes further events of the run.
     """
 
     frames: list[str]

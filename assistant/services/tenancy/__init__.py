@@ -1,1 +1,1 @@
-"""Whose rows: tenants, members, API keys, end users, the audit trail, row-level security."""
+"""Tenants, members, API keys, end users, the audit trail and row-level security."""

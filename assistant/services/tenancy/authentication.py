@@ -1,6 +1,6 @@
-"""Who is calling: reads the credentials of a request and finds the member that they belong to.
+"""Authenticates callers: finds the member that the credentials of a request belong to.
 
-Doors do not call this module's lookups themselves. They call `services.callers.doors.admit`, which also applies limits.
+Doors do not call this module themselves, but `services.callers.doors.admit`, which also applies limits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Reason = Literal[
 
 
 class CredentialKind(Enum):
-    """What a caller can be recognised by."""
+    """The kinds of credentials."""
 
     API_KEY = "API key"
     END_USER_TOKEN = "end user's token"  # noqa: S105 - the name of a kind  # nosec B105
@@ -39,10 +39,10 @@ class CredentialKind(Enum):
 
 
 class AccessDenied(Exception):
-    """The caller is not admitted. Each door answers with its own status by `reason`; the message is safe to show.
+    """The caller is not admitted. Each door maps `reason` to its own status; the message is safe to show.
 
-    `wrong_address` covers both a tenant that the caller does not belong to and one that does not exist: callers
-    must not be able to tell them apart. `retry_after` is in seconds, and set for `too_many_requests` alone.
+    `wrong_address` covers both a tenant that the caller does not belong to and one that does not exist, so that callers
+    cannot tell them apart. `retry_after`, in seconds, is set only for `too_many_requests`.
     """
 
     def __init__(self, reason: Reason, message: str, *, retry_after: int | None = None) -> None:
@@ -53,7 +53,7 @@ class AccessDenied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """The session of a request from a browser. It is only read if the request has no key or token that counts.
+    """The session of a request from a browser. It is only read if the request has no accepted key or token.
 
     `user` returns the signed-in user. `is_cross_site` returns whether a page of another site may have made the browser
     send the request; it is called for signed-in users only.
@@ -66,9 +66,9 @@ class BrowserSession:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Everything in a request that can say who sent it; `bearer` is an API key or an end user's token.
+    """The credentials of a request. `bearer` is an API key or an end user's token.
 
-    `origin` is the Origin header, which an end user's token is bound to.
+    `origin` is the Origin header; an end user's token is valid only for allowed origins.
     """
 
     bearer: str | None = None
@@ -96,7 +96,7 @@ def bearer_of(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> s
     Args:
         headers: names in lower case, or a mapping that ignores case.
         subprotocols: those that a websocket's client offers. Browsers cannot set headers there, and send
-            `bearer.<key>` instead. Query strings are never read: they end up in logs.
+            `bearer.<key>` instead. Query strings are never read, because they end up in logs.
     """
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
@@ -110,10 +110,10 @@ def bearer_of(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> s
 def identify(
     credentials: Credentials, *, accepts: Collection[CredentialKind], tenant_slug: str = "", assistant_slug: str = ""
 ) -> Caller:
-    """Return the member behind credentials of the accepted kinds. Queries the database, in sight of all tenants.
+    """Return the member that credentials of the accepted kinds belong to. Call it with all tenants visible.
 
-    The slugs are those in the address, empty if it has none. A session or a token only counts for a tenant; whether
-    a key's member belongs to that tenant is for `require_address` to check.
+    The slugs are those in the address, empty if it has none. Sessions and tokens are looked up for that tenant. A key
+    has a tenant of its own; `require_address` checks that it is the one in the address.
 
     Raises:
         AccessDenied: `no_credentials`, `bad_credentials`, `cross_site`, or `wrong_address` for a session.
@@ -155,6 +155,7 @@ def require_address(caller: Caller, *, tenant_slug: str = "", assistant_slug: st
 
 
 def wrong_address() -> AccessDenied:
+    """Return the exception for an address that does not exist, or not for this caller."""
     return AccessDenied("wrong_address", "There is no such thing here.")
 
 

@@ -1,4 +1,4 @@
-"""Notifies listeners in this process that tools were switched. Changes by other processes have to be polled."""
+"""Notifies listeners in this process of changes of tools. Changes by other processes have to be polled."""
 
 from __future__ import annotations
 

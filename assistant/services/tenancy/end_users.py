@@ -20,7 +20,7 @@ from assistant.services.tenancy.members import Member, find_end_user
 from assistant.services.tenancy.memberships import create_user_without_login
 from assistant.services.tenancy.row_scope import all_tenants
 
-TOKEN_PREFIX = "eu_"  # noqa: S105 - distinguishes tokens from API keys, and is no secret  # nosec B105
+TOKEN_PREFIX = "eu_"  # noqa: S105 - distinguishes tokens from API keys, not a secret  # nosec B105
 DEFAULT_SECONDS = 900
 MIN_SECONDS, MAX_SECONDS = 60, 3600
 # Tokens are sent as websocket subprotocols, which may not contain Django's usual separator, a colon.
@@ -74,7 +74,11 @@ def _save(tenant_id: int, external_id: str, name: str, context: Mapping[str, Any
 
 
 def mint_token(*, end_user: EndUser, assistant: Assistant, key_id: int, seconds: int) -> tuple[str, datetime]:
-    """Return a token with which `end_user` may talk to `assistant`, and when it expires."""
+    """Return a token with which `end_user` may use `assistant` for `seconds`, and when it expires.
+
+    Args:
+        key_id: the API key that requests the token. Revoking the key revokes the token.
+    """
     until = timezone.now().replace(microsecond=0) + timedelta(seconds=seconds)
     values = [end_user.tenant_id, assistant.pk, str(end_user.user_id), key_id, int(until.timestamp())]
     return sign_token(values), until

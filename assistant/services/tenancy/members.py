@@ -37,8 +37,12 @@ class KeyLimits:
 class Member:
     """An authenticated member of an active tenant.
 
-    `key_id` and `limits` are set if they used an API key, `assistant_id` if they are an end user, who may only use that
-    assistant. `quotas` are those of the tenant and its members. `extra` goes into tools' context: who an end user is.
+    Attributes:
+        key_id: the API key that was used; of an end user, the key that minted the token. None for a session.
+        limits: the request limits of the key, if it has any.
+        assistant_id: the only assistant that an end user may use; None for other members.
+        extra: added to the context of tools; holds the end user's id, name and context.
+        quotas: the quotas of the tenant and of each of its members.
     """
 
     tenant: TenantInfo
@@ -102,9 +106,10 @@ def _end_user_context(end_user: EndUser) -> dict[str, Any]:
 
 @all_tenants()
 def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = False) -> Member | None:
-    """Return the member that a user is of a tenant, or None if there is none or either is not active.
+    """Return a user as a member of a tenant, or None if they are not a member or either is not active.
 
-    End users, who cannot sign in, are only found `with_end_users`.
+    Args:
+        with_end_users: whether to find end users too, who cannot sign in.
     """
     membership = _MEMBERSHIP.first(user_id=user_id, tenant_slug=tenant_slug)
     if membership is None or (membership.role == Membership.Role.END_USER and not with_end_users):
@@ -125,7 +130,7 @@ _MEMBERSHIP = PreparedQuery(_membership, user_id=UserKey, tenant_slug=str)
 def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id: int) -> Member | None:
     """Return the end user of a token, or None unless tenant, end user, the key that minted it and its owner are active.
 
-    The member may use `assistant_id` alone. The key's limits do not apply to the end users it mints tokens for.
+    The member may use only `assistant_id`. The key's limits do not apply to the end users that it mints tokens for.
     """
     membership = (
         Membership.objects.filter(

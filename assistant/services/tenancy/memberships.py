@@ -26,7 +26,7 @@ def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[in
 
 
 def may_grant(*, actor: AbstractBaseUser | AnonymousUser, tenant: Tenant, role: str) -> bool:
-    """Return whether `actor` may grant or revoke a role: owners are made by owners and superusers only."""
+    """Return whether `actor` may grant or revoke a role. Only owners and superusers may make someone an owner."""
     if getattr(actor, "is_superuser", False):
         return True
     needed = (Membership.Role.OWNER,) if role == Membership.Role.OWNER else ADMIN_ROLES
@@ -41,7 +41,7 @@ def check_username(username: str) -> None:
 
 
 def find_user(username: str) -> Any | None:
-    """Return the user of exactly this name, or None."""
+    """Return the user with exactly this name, or None."""
     model = get_user_model()
     return model._default_manager.filter(**{model.USERNAME_FIELD: username}).first()
 

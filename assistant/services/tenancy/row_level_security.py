@@ -1,7 +1,7 @@
 """PostgreSQL's row-level security as a second defence: a query without a tenant filter finds no other tenant's rows.
 
 Every table whose rows lead to a tenant gets a policy, forced for its owner too, that compares them with the session
-variable `assistant.tenants`. Each statement sets that variable for its own transaction alone, in the same message, so
+variable `assistant.tenants`. Each statement sets that variable in the same message, for only its own transaction, so
 that a pooled connection never keeps a tenant.
 """
 
@@ -255,7 +255,7 @@ def with_tenants(execute: Callable[..., Any], sql: Any, params: Any, many: bool,
         execute(setting + statement, params, False, context)
         cursor.nextset()
         return None
-    # The driver may send these in a pipeline, which allows one statement per message.
+    # The driver may send the repetitions in a pipeline, which allows one statement per message.
     with transaction.atomic(using=context["connection"].alias):
         execute(setting, None, False, context)
         return execute(sql, params, True, context)

@@ -21,7 +21,7 @@ def visible_tenants() -> str:
 
 
 def set_tenants(*tenant_ids: int) -> None:
-    """Allow this request or task the rows of these tenants alone, for the rest of its life."""
+    """Allow this request or task the rows of only these tenants, until it ends."""
     _tenants.set(_joined(tenant_ids))
 
 
@@ -32,7 +32,7 @@ def set_all_tenants() -> None:
 
 @contextmanager
 def tenant_scope(*tenant_ids: int) -> Iterator[None]:
-    """Allow a block the rows of these tenants alone."""
+    """Allow a block the rows of only these tenants."""
     with _scope(_joined(tenant_ids)):
         yield
 

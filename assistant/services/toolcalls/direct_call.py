@@ -17,11 +17,13 @@ from assistant.core.toolcalls.run_call import CallEnvironment
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.direct_journal import CallJournal
 from assistant.services.toolcalls.interceptors import tool_interceptors
-from assistant.services.toolpolicy.policy import TenantToolset, effective_tools
+from assistant.services.toolpolicy.policy import effective_tools
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.logs import run_log_context
 
@@ -38,14 +40,15 @@ _calls: dict[asyncio.Task[CalledTool], Member] = {}
 
 
 class TooManyCalls(Exception):
-    """The member has `MAX_CALLS` calls running; the message can be shown to them."""
+    """The member has `MAX_CALLS` calls in progress; the message can be shown to the member."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
     """The result of `call_tool`.
 
-    `tool` is None if the member may use no tool of that name; `outage` then says why if its server is unavailable.
+    `tool` is None if the member may use no tool of that name. If that is because its server is unavailable, `outage`
+    says so.
     `result` is what the tool returned, or None if it did not run or raised.
     """
 
@@ -56,13 +59,13 @@ class CalledTool:
 
 
 class _RecordingToolset(TenantToolset):
-    """A toolset that stores the tool it admitted, or its outage."""
+    """A toolset that keeps the tool that it admitted, or the outage of its server, for the caller."""
 
     tool: Tool | None = None
     outage: str = ""
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        admissions = await super().admit(calls)
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        admissions = await super().admit(calls, read)
         self.tool = next((admission.tool for admission in admissions if admission.policy != "off"), None)
         self.outage = next((admission.outage for admission in admissions), "")
         return admissions
@@ -70,7 +73,7 @@ class _RecordingToolset(TenantToolset):
 
 @dataclass(slots=True)
 class _ResultRecorder:
-    """The outermost interceptor: stores the result after all others."""
+    """The outermost interceptor: keeps the result that all others have passed on."""
 
     result: ToolResult | None = field(default=None, repr=False)
 
@@ -103,13 +106,13 @@ async def call_tool(
 ) -> CalledTool:
     """Apply the policy to a call, run it and record it.
 
-    Cancelling this cancels the tool without waiting for it; its end is still recorded.
+    If the caller is cancelled, the tool is cancelled without waiting for it, and its end is still recorded.
 
     Args:
-        decision: A person's answer, if the call waited for approval.
-        can_ask: Whether a person can be asked; if so the outcome may be `awaiting_approval`.
-        extra: Added to the tool's context.
-        on_progress: Called with the tool's progress (done, total, message), in order.
+        decision: a person's answer, if the call waited for approval.
+        can_ask: whether a person can be asked; if so the outcome may be `awaiting_approval`.
+        extra: added to the tool's context.
+        on_progress: called with the tool's progress (done, total, message), in order.
 
     Raises:
         TooManyCalls: the member has too many calls running.

@@ -26,7 +26,7 @@ from assistant.services.toolcalls.run_journal import (
 )
 from assistant.services.toolpolicy.catalogue import registry
 
-# A call that has not ended by then lost its process, or was never approved or declined.
+# A call that has not ended after this time has lost its process, or nobody has approved or declined it.
 CALL_LIFETIME = timedelta(hours=1)
 
 
@@ -112,7 +112,7 @@ def record_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
 
 
 def settle_approval(*, member: Member, call_id: str, approved: bool) -> bool:
-    """Approve or decline a call that waits for its caller. Returns False if it is not waiting."""
+    """Approve or decline a call that waits for its caller. Return False if it is not waiting."""
     waiting = _calls_of(member).filter(call_id=call_id, status=ToolCall.Status.AWAITING_APPROVAL)
     status = ToolCall.Status.RUNNING if approved else ToolCall.Status.DECLINED
     return bool(waiting.update(status=status, decided_by_id=member.user_id, decided_at=timezone.now()))

@@ -32,7 +32,7 @@ def store_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[
 
 
 def file_description(row: ToolFile, tenant_slug: str) -> dict[str, Any]:
-    """Return a file's description for clients; `url` is accessible to the member alone."""
+    """Return a file's description for clients; only the member can open `url`."""
     url = reverse("assistant:tool-file", kwargs={"tenant": tenant_slug, "file": row.pk})
     return {"name": row.name, "mediaType": row.media_type, "size": row.size, "url": url}
 
@@ -60,10 +60,10 @@ def file_response(found: ToolFile) -> HttpResponse:
     """Return the file's bytes with headers that prevent scripts and content sniffing."""
     is_image = found.media_type.startswith("image/")
     kind = f"{found.media_type}; charset=utf-8" if found.media_type.startswith("text/") else found.media_type
-    answer = HttpResponse(bytes(found.data), content_type=kind)
+    response = HttpResponse(bytes(found.data), content_type=kind)
     name = found.name.encode("ascii", "replace").decode().replace("?", "_")
-    answer["Content-Disposition"] = f'{"inline" if is_image else "attachment"}; filename="{name}"'
-    answer["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Cache-Control"] = "private, max-age=3600"
-    return answer
+    response["Content-Disposition"] = f'{"inline" if is_image else "attachment"}; filename="{name}"'
+    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = "private, max-age=3600"
+    return response

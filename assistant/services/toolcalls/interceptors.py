@@ -1,4 +1,4 @@
-"""The interceptors around tenants' tool calls, over MCP too, and model calls: built in or named by settings."""
+"""The interceptors around tool calls, over MCP too, and around model calls: built in or named by settings."""
 
 from __future__ import annotations
 

@@ -25,16 +25,27 @@ from assistant.services.toolcalls.files import store_files
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
 
-# Of a result, for operators to look up.
+# The length of a stored result, for operators to look up.
 MAX_STORED_CHARACTERS = 200_000
-# Of what a tool displays, as JSON, for pages to show again after a reload.
+# The size of what a tool displays, as JSON, for pages to show again after a reload.
 MAX_STORED_DISPLAY_BYTES = 200_000
 # Statuses of calls that have not begun. Calls with any other status must not run again.
 _NOT_BEGUN = frozenset({ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPROVAL})
 _INTERRUPTED = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 
 _CALLS = PreparedInsert(ToolCall)
-_OUTCOME_COLUMNS = ("status", "rule", "result", "told", "display", "asked", "error", "error_id", "duration_ms")
+_OUTCOME_COLUMNS = (
+    "status",
+    "rule",
+    "result",
+    "told",
+    "display",
+    "asked",
+    "sources",
+    "error",
+    "error_id",
+    "duration_ms",
+)
 
 
 def _call(*, pk: int, tenant_id: int) -> QuerySet[ToolCall]:
@@ -166,6 +177,7 @@ def _outcome_of(row: ToolCall, work: PlannedCall) -> ToolOutcome | None:
         full=row.result if row.told else "",
         agent=row.agent,
         return_direct=work.tool.return_direct,
+        sources=tuple(row.sources),
     )
 
 
@@ -188,10 +200,10 @@ def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[
 
 
 def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
-    """Record, by call id, the transcripts of assistants that the calls of a run asked before its process died."""
-    for call_id, said in asked.items():
+    """Record the transcripts of the assistants that calls of a run asked before its process died, by call id."""
+    for call_id, transcripts in asked.items():
         calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
-        calls.filter(asked__isnull=True).update(asked=to_stored(said))
+        calls.filter(asked__isnull=True).update(asked=to_stored(transcripts))
 
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:
@@ -220,6 +232,7 @@ def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
         "status": outcome.status,
         "rule": outcome.rule[:300],
         "result": (outcome.full or outcome.content)[:MAX_STORED_CHARACTERS],
+        "sources": list(outcome.sources),
         "error": outcome.error,
         "error_id": outcome.error_id,
         "duration_ms": outcome.duration_ms,

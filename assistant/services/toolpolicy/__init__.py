@@ -1,1 +1,1 @@
-"""Which tools a run may use: the catalogue, the switches, and the one function that decides."""
+"""Decides which tools a run may use: the catalogue, the switches, and the policy function."""

@@ -1,4 +1,4 @@
-"""The policy function: which tools a run may use and why, evaluated at the offer, each call and each approval."""
+"""The policy function: decides which tools a run may use, when they are offered, called and approved."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import Any, Literal
 from django.contrib.auth.models import Permission
 from django.db.models import Exists, Q, QuerySet
 
-from assistant.core.toolcalls.protocols import Admission, Policy
-from assistant.core.values.messages import ToolCall
+from assistant.core.toolcalls.protocols import Policy
+from assistant.core.values.untrusted import named
 from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
-from assistant.services.db.threads import in_database_with_retry
-from assistant.services.mcp_servers.health_checks import refresh_stale_listings
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
@@ -23,7 +21,7 @@ from assistant.services.toolpolicy.tool_settings import read_config, read_secret
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 
-Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server"]
+Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server", "content"]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
 _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", "off": "Switched off"}
@@ -33,7 +31,7 @@ _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", 
 class PolicyDecision:
     """The policy for a tool; `rule` is a sentence that names the layer that decided.
 
-    `config` and `secrets` are the tool's settings, empty if it is off.
+    `config` and `secrets` are the tool's settings and secrets, empty if it is off.
     """
 
     policy: Policy
@@ -47,7 +45,10 @@ class PolicyDecision:
 class EffectiveTool:
     """A tool with its policy; `config` and `secrets` are empty if it is off.
 
-    `outage` says why a tool that would otherwise be on or ask cannot be used: its server is unavailable.
+    `outage` says why a tool whose policy would otherwise be on or ask cannot be used, because its outside server is
+    unavailable; else it is empty.
+    `warning` is for a person who is asked because the model has read untrusted text. `without_read` is the decision for
+    a call of a tool with destinations that are all trusted.
     """
 
     tool: Tool
@@ -57,6 +58,8 @@ class EffectiveTool:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_remote: bool = False
     outage: str = ""
+    warning: str = ""
+    without_read: PolicyDecision | None = None
 
 
 def decide(
@@ -67,16 +70,20 @@ def decide(
     has_permission: bool = True,
     narrowing: Collection[str] | None = None,
     refusal: str | None = None,
+    read: Sequence[str] = (),
+    after_untrusted: Policy = "ask",
 ) -> PolicyDecision:
     """Combine the policies of all layers for a tool: off beats ask beats on.
 
     Args:
-        tool: The tool, or None if the catalogue has none of that name.
-        tenant: The tenant's switch. Without one the tool is off unless it is enabled by default.
-        assistant: The assistant's switch. Without one it follows the tenant.
-        has_permission: Whether the user has the permission that the tool requires, if any.
-        narrowing: The names of the tools that the client allows; None for all.
-        refusal: Why an outside server's tool cannot be used now, or "" if it can; None for other tools.
+        tool: the tool, or None if the catalogue has none of that name.
+        tenant: the tenant's switch. Without one the tool is off unless it is enabled by default.
+        assistant: the assistant's switch. Without one it follows the tenant.
+        has_permission: whether the user has the permission that the tool requires, if any.
+        narrowing: the names of the tools that the client allows; None for all.
+        refusal: why an outside server's tool cannot be used now, or "" if it can; None for other tools.
+        read: the sources of untrusted text that the model has read in this run.
+        after_untrusted: the tenant's rule for tools that are not read-only in such a run.
     """
     if tool is None:
         return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
@@ -93,6 +100,11 @@ def decide(
         decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
         decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
+    if read and not tool.read_only and after_untrusted != "on":
+        verb = "Asks first" if after_untrusted == "ask" else "Off"
+        decisions.append(
+            PolicyDecision(after_untrusted, f"{verb}: this conversation has read {named(read)}.", "content")
+        )
     decision = _strictest(decisions)
     if decision.policy == "off":
         return decision
@@ -127,10 +139,14 @@ def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:
 
 @dataclass(frozen=True, slots=True)
 class MemberSwitches:
-    """What is stored about a member's tools: whether the user is a superuser, and the switches."""
+    """What is stored about a member's tools.
+
+    Whether the user is a superuser, the switches, and the tenant's rule for runs that have read untrusted text.
+    """
 
     is_superuser: bool
     stored: StoredSwitches
+    after_untrusted: Policy = "ask"
 
 
 def effective_tools(
@@ -140,6 +156,7 @@ def effective_tools(
     assistant_id: int | None,
     narrowing: Collection[str] | None = None,
     switches: MemberSwitches | None = None,
+    read: Sequence[str] = (),
 ) -> list[EffectiveTool]:
     """Return every tool of the catalogue, in its order, and of the tenant's outside servers with its current policy.
 
@@ -147,9 +164,10 @@ def effective_tools(
     if tools require permissions, and another if the tenant has outside servers.
 
     Args:
-        assistant_id: The assistant whose switches count, or None for the tenant's alone.
-        narrowing: The names of the tools that the client allows; None for all.
-        switches: Saves a query if the caller has just read them, for an active member and assistant.
+        assistant_id: the assistant whose switches apply too; None for only the tenant's.
+        narrowing: the names of the tools that the client allows; None for all.
+        switches: those of an active member and assistant, if the caller has just read them. Saves a query.
+        read: the sources of untrusted text that the model has read in this run.
     """
     tools = list(catalogue.registry())
     if switches is None:
@@ -175,6 +193,8 @@ def effective_tools(
             assistant=pair[1],
             has_permission=tool.permission in held,
             narrowing=narrowing,
+            read=read,
+            after_untrusted=switches.after_untrusted,
         )
         entry = remote.get(tool.name)
         refusal = entry.refusal if entry else None
@@ -189,6 +209,8 @@ def effective_tools(
                 decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if is_outage else "",
+                warning=f"This conversation has read {named(read)}." if decision.layer == "content" else "",
+                without_read=decide_with(refusal=refusal, read=()) if read and tool.destinations else None,
             )
         )
     return effective
@@ -199,7 +221,7 @@ def _membership(*, tenant_id: int, user_id: UserId, assistant_id: int) -> QueryS
     return (
         Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, tenant__is_active=True, user__is_active=True)
         .annotate(has_assistant=Exists(assistants), **switch_columns(tenant_id=tenant_id, assistant=assistant_id))
-        .values_list("user__is_superuser", "has_assistant", *COLUMNS)
+        .values_list("user__is_superuser", "has_assistant", "tenant__after_untrusted", *COLUMNS)
     )
 
 
@@ -211,10 +233,10 @@ def _member_switches(tenant_id: int, user_id: UserId, assistant_id: int | None) 
     row = _MEMBERSHIP.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
         return PolicyDecision("off", "The user is not a member of an active tenant.", "member")
-    is_superuser, has_assistant, *stored = row
+    is_superuser, has_assistant, after_untrusted, *stored = row
     if assistant_id is not None and not has_assistant:
         return PolicyDecision("off", "The assistant is not active.", "assistant")
-    return MemberSwitches(is_superuser, read_switches(*stored))
+    return MemberSwitches(is_superuser, read_switches(*stored), after_untrusted)
 
 
 def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
@@ -225,48 +247,3 @@ def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
         Q(user=user_id) | Q(group__user=user_id), codename__in={name.partition(".")[2] for name in needed}
     ).values_list("content_type__app_label", "codename")
     return needed & {f"{app_label}.{codename}" for app_label, codename in found}
-
-
-class TenantToolset:
-    """A run's tools, with policies read from the database for every offer and every batch of calls.
-
-    The first offer is made from `initial`, which the transaction that opened the run has read.
-    """
-
-    def __init__(
-        self,
-        *,
-        tenant_id: int,
-        user_id: UserId,
-        assistant_id: int | None,
-        narrowing: Collection[str] | None = None,
-        initial: Sequence[EffectiveTool] | None = None,
-    ) -> None:
-        self._read = partial(
-            effective_tools, tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing
-        )
-        self._initial = initial
-        self._tenant_id = tenant_id
-
-    async def offered(self) -> Sequence[Tool]:
-        """Return the tools whose policy is on or ask."""
-        initial, self._initial = self._initial, None
-        found = await in_database_with_retry(self._read) if initial is None else initial
-        if any(entry.is_remote for entry in found):
-            refresh_stale_listings(self._tenant_id)
-        return [entry.tool for entry in found if entry.policy != "off"]
-
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        """Return the current policy for each call; switches changed since the offer count."""
-        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._read)}
-        tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
-        return [_admission(found.get(call.name), tools) for call in calls]
-
-
-def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:
-    if entry is None:
-        unknown = decide(None, tenant=None, assistant=None)
-        return Admission(None, unknown.policy, unknown.rule, callable_names=tuple(tools), tools=tools)
-    return Admission(
-        entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, tuple(tools), tools, outage=entry.outage
-    )

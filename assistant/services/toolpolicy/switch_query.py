@@ -51,7 +51,7 @@ def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
     """Return annotations, named as `COLUMNS`, with the switches of a tenant and of one of its assistants.
 
     Args:
-        assistant: The assistant's primary key, or an `OuterRef` to it.
+        assistant: the assistant's primary key, or an `OuterRef` to it.
     """
     rows = ToolSetting.objects.filter(Q(assistant=None) | Q(assistant=assistant), tenant_id=tenant_id).order_by()
     # `config` as text, because databases represent JSON within JSON differently.

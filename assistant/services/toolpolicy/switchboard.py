@@ -26,7 +26,7 @@ Stored = dict[tuple[int, int | None, str], ToolSetting]
 class Cell:
     """One tool's switch for a tenant, or for one of its assistants if `assistant_id` is given.
 
-    `stored` is the policy that is set, or "follow" if none is, and `setting_id` its row.
+    `stored` is the stored policy, or "follow" if there is none; `setting_id` is the primary key of its row.
     """
 
     tool_name: str
@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tool and its cells, in the order of the columns. Not the `Tool` itself: a template would call it."""
+    """A tool and its cells, in the order of the columns. It has no `Tool`, which a template would call."""
 
     name: str
     description: str

@@ -1,7 +1,7 @@
 """The queue of webhook deliveries: claims those that are due, records attempts and schedules retries.
 
-A delivery is claimed by postponing its next attempt: if the process dies it becomes due again, so that each message is
-sent at least once.
+To claim a delivery is to postpone its next attempt. If the process dies, the delivery becomes due again, so that each
+message is sent at least once.
 """
 
 from __future__ import annotations
@@ -94,7 +94,10 @@ _NEXT_TRY = PreparedQuery(_next_try)
 def claim_due(*, sending: Mapping[tuple[int, int], int], limit: int) -> list[ClaimedDelivery]:
     """Claim up to `limit` deliveries that are due, first those of the webhook that has waited longest.
 
-    `sending` counts what this process is sending, by (tenant, webhook). No delivery is claimed by two processes.
+    No delivery is claimed by two processes.
+
+    Args:
+        sending: the number of deliveries that this process is sending, by (tenant, webhook).
     """
     row = _NEXT_TRY.first()
     if row is None or row[0] > row[1]:
@@ -201,7 +204,7 @@ def _record_disabled(webhook: Webhook, attempt: Attempt) -> None:
 
 
 def resend(*, delivery: WebhookDelivery) -> None:
-    """Make a delivery due now, with the same message id and all attempts again."""
+    """Make a delivery due now, with the same message id. Its attempts are counted from 0 again."""
     WebhookDelivery.objects.filter(pk=delivery.pk, tenant_id=delivery.tenant_id).update(
         status=WebhookDelivery.Status.PENDING, attempts=0, next_try_at=DatabaseTime(), claim=""
     )

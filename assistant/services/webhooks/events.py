@@ -32,7 +32,7 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's prefix of secrets  
 SECRET_BYTES = 32
 # How long the previous secret also signs after a rotation, until the receiver uses the new one.
 SECRET_OVERLAP = timedelta(hours=24)
-# Webhooks of a tenant.
+# The most webhooks of a tenant.
 MAX_WEBHOOKS = 20
 TEST_EVENT = "webhook.test"
 
@@ -44,7 +44,7 @@ def record_event(*, tenant_id: int, event: str, data: Mapping[str, Any], event_k
 
     Args:
         data: JSON values; must hold nothing that users or models wrote.
-        event_key: Identifies the event among all of its kind. Recording it again sends nothing.
+        event_key: identifies the event among all of its kind. Recording the same event again sends nothing.
     """
     webhooks = _subscribed(tenant_id, event)
     return _create_deliveries(tenant_id, webhooks, event, data, event_key) if webhooks else 0
@@ -98,7 +98,10 @@ def _message_id(tenant_id: int, event: str, event_key: str) -> str:
 
 
 def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens: int, output_tokens: int) -> None:
-    """Record that a run ended: `run.finished`, or `approval.wanted` if it waits. In the transaction that ends it."""
+    """Record that a run ended: `run.finished`, or `approval.wanted` if it waits for approval.
+
+    Must be called in the transaction that ends the run.
+    """
     waits = status == "waiting"
     event = Webhook.Event.APPROVAL_WANTED if waits else Webhook.Event.RUN_FINISHED
     webhooks = _subscribed(key.tenant_id, event)

@@ -1,20 +1,20 @@
-/* <tenant-assistant>: puts a tenant's assistant into a page of any allowed site. See docs/widget.md. */
+/* The element <tenant-assistant>, which embeds a tenant's assistant in a page of an allowed origin. See docs/widget.md. */
 
-import { afterFlush } from "./js/moments.js";
+import { afterFlush } from "./js/shared.js";
 import { Conversation } from "./widget/conversation.js";
 import { icon, make } from "./widget/elements.js";
-import { Line } from "./widget/line.js";
+import { WidgetConnection } from "./widget/connection.js";
 import { Panel } from "./widget/panel.js";
 import { sheet } from "./widget/style.js";
 
 const HOME = new URL(import.meta.url).origin;
 
-/** Those that open from a button; their buttons stand side by side, and one is open at a time. */
+/** The widgets that open from a button. The buttons are side by side, and one widget is open at a time. */
 const floating = () => [...document.querySelectorAll("tenant-assistant:not([inline])")];
 
 class TenantAssistant extends HTMLElement {
   #panel = null;
-  #line = null;
+  #connection = null;
   #launcher = null;
   #conversation = null;
 
@@ -22,7 +22,7 @@ class TenantAssistant extends HTMLElement {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     root.adoptedStyleSheets = [sheet];
     this.#panel = new Panel({
-      send: (text) => this.#conversation?.say(text) ?? false,
+      send: (text) => this.#conversation?.sendText(text) ?? false,
       stop: () => this.#conversation?.stop(),
       fresh: () => this.#begin(null),
       close: () => this.close(),
@@ -44,8 +44,8 @@ class TenantAssistant extends HTMLElement {
   }
 
   disconnectedCallback() {
-    this.#line?.close();
-    this.#line = this.#conversation = null;
+    this.#connection?.close();
+    this.#connection = this.#conversation = null;
   }
 
   get isOpen() {
@@ -61,7 +61,7 @@ class TenantAssistant extends HTMLElement {
     if (this.isOpen) return;
     for (const other of floating()) other.close();
     this.#show(true);
-    if (!this.#line) this.#connect();
+    if (!this.#connection) this.#connect();
     this.#panel.follow(true);
     this.#panel.focus();
   }
@@ -83,7 +83,7 @@ class TenantAssistant extends HTMLElement {
     const tokenUrl = new URL(this.getAttribute("token-url") ?? "", location.href);
     tokenUrl.searchParams.set("assistant", this.getAttribute("assistant") ?? "");
     const panel = this.#panel;
-    this.#line = new Line({
+    this.#connection = new WidgetConnection({
       tokenUrl,
       server: this.getAttribute("server") || HOME,
       listener: {
@@ -94,13 +94,13 @@ class TenantAssistant extends HTMLElement {
         },
         received: (event) => this.#conversation?.received(event),
         changed: (state) => {
-          panel.line(state);
+          panel.showState(state);
           this.#conversation?.changed();
         },
       },
     });
     this.#begin(this.#stored());
-    this.#line.connect();
+    this.#connection.connect();
   }
 
   #begin(id) {
@@ -108,7 +108,7 @@ class TenantAssistant extends HTMLElement {
     this.#panel.showWelcome();
     this.#store(id);
     this.#conversation = new Conversation({
-      line: this.#line,
+      connection: this.#connection,
       panel: this.#panel,
       id,
       remember: (thread) => (thread ? this.#store(thread) : this.#begin(null)),
@@ -116,7 +116,7 @@ class TenantAssistant extends HTMLElement {
     this.#conversation.changed();
   }
 
-  // Which conversation goes on at the site's next page; what was said stays on the server.
+  // The stored id lets a conversation continue on the site's next page. Its messages are stored on the server only.
 
   get #key() {
     const whose = ["server", "token-url", "assistant"].map((name) => this.getAttribute(name) ?? "");
@@ -127,7 +127,7 @@ class TenantAssistant extends HTMLElement {
     try {
       return sessionStorage.getItem(this.#key);
     } catch {
-      return null; // without storage a conversation lives as long as its page
+      return null; // without storage the next page starts a new conversation
     }
   }
 
@@ -135,7 +135,7 @@ class TenantAssistant extends HTMLElement {
     try {
       sessionStorage.setItem(this.#key, id ?? "");
     } catch {
-      /* as above */
+      /* no storage, as above */
     }
   }
 

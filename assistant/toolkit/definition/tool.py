@@ -45,6 +45,8 @@ class ToolOptions(TypedDict, total=False):
     title: str
     destructive: bool | None
     open_world: bool | None
+    untrusted: bool
+    destinations: Sequence[str]
     enabled_by_default: bool
     examples: Sequence[Example]
     max_calls: int | None
@@ -80,6 +82,10 @@ class Tool:
         title: a name for people.
         destructive: whether it can delete or overwrite data. open_world: whether it accesses external systems. None:
             unknown.
+        untrusted: whether its results contain text that outsiders wrote, such as e-mails or web pages. In a run that
+            has read such text, tools that are not `read_only` follow the tenant's rule: by default a person is asked.
+        destinations: parameters that decide where something goes: addresses, accounts, URLs. In such a run only a call
+            with a destination that no trusted message contains follows the rule.
         max_calls: how often one run may call it.
         retries: how often it is retried after an exception in `retry_on`, first after about `retry_delay` seconds, then
             after twice that, and so on.
@@ -109,6 +115,8 @@ class Tool:
     title: str = ""
     destructive: bool | None = None
     open_world: bool | None = None
+    untrusted: bool = False
+    destinations: Sequence[str] = ()
     enabled_by_default: bool = False
     examples: Sequence[Example] = ()
     max_calls: int | None = None
@@ -279,8 +287,11 @@ def _check_definition(tool: Tool) -> None:
         "must have a pydantic model as its config": tool.config is not None
         and not (isinstance(tool.config, type) and issubclass(tool.config, BaseModel)),
         "is async, and only a sync function can be atomic": tool.atomic and tool.is_async,
-        "has secrets or needs_context that are no sequences of names": isinstance(tool.secrets, str)
-        or isinstance(tool.needs_context, str),
+        "has secrets, needs_context or destinations that are no sequences of names": isinstance(tool.secrets, str)
+        or isinstance(tool.needs_context, str)
+        or isinstance(tool.destinations, str),
+        "names destinations that are none of its parameters": not isinstance(tool.destinations, str)
+        and not set(tool.destinations) <= set(tool.parameters.get("properties", ())),
     }
     for mistake, is_made in mistakes.items():
         if is_made:

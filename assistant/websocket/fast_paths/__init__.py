@@ -1,5 +1,5 @@
-"""Sending an event from where it is written instead of from a task that must first be woken.
+"""Sends an event directly from its writer instead of waking a task to send it.
 
 Waking a task takes a turn of the event loop, which costs more than sending a short frame. The code here relies on how
-coroutines hand over the futures they wait for; without the fast path the whole coroutine is left to a task.
+coroutines yield the futures they wait for. Without the fast path, a task runs the whole coroutine.
 """

@@ -1,4 +1,4 @@
-"""Starts a coroutine within the caller's step of the event loop, and returns the rest of it if it has to wait."""
+"""Starts a coroutine at once, in the caller's task, and returns the rest of it if it has to wait."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from typing import Any
 
-# The name of this fast path.
+# The name of this fast path for `is_used`.
 EAGER_STEP = "eager step"
 
 
 class Rest:
-    """The rest of a coroutine that has started and waits. Await it once, in a task of its own, or `close` it."""
+    """The rest of a coroutine that has started and waits. Await it once, in a task, or `close` it."""
 
     def __init__(self, begun: Coroutine[Any, Any, object], waits_for: Any) -> None:
         self._begun = begun
@@ -22,7 +22,7 @@ class Rest:
         self._begun.close()
 
     def __await__(self) -> Generator[Any, Any, None]:
-        # As `yield from` does, the coroutine gets the value or the exception that ends its wait.
+        # As with `yield from`, the coroutine gets the value or the exception that ends its wait.
         waits_for = self._waits_for
         while True:
             step: Callable[[], Any]
@@ -44,8 +44,7 @@ class Rest:
 def begin(coroutine: Coroutine[Any, Any, object]) -> Rest | None:
     """Run a coroutine until it first waits, and return the rest of it, or None if it has finished.
 
-    Raises what the coroutine raises until then. It must not depend on its task, as `asyncio.timeout` does. A task would
-    start one turn of the event loop later, and such a turn costs more than sending a short frame.
+    Raises what the coroutine raises until then. The coroutine must not use the current task, as `asyncio.timeout` does.
     """
     try:
         waits_for = coroutine.send(None)

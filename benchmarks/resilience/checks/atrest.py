@@ -32,18 +32,18 @@ TESTS: Mapping[str, Sequence[str]] = {
         f"{_ENCRYPTION}::test_a_dump_holds_no_secret",
     ),
     UNREAD: (
-        f"{_ENCRYPTION}::test_all_is_read_after_a_rotation_and_the_old_key_reads_nothing",
-        f"{_ENCRYPTION}::test_a_rotation_that_was_stopped_goes_on",
-        f"{_ENCRYPTION}::test_the_command_fails_while_a_value_is_read_by_no_key",
+        f"{_ENCRYPTION}::test_after_a_rotation_all_secrets_are_readable_and_the_old_key_reads_none",
+        f"{_ENCRYPTION}::test_an_interrupted_rotation_continues",
+        f"{_ENCRYPTION}::test_the_command_fails_if_no_key_reads_a_value",
     ),
     SHOWN: (
         f"{_ADMIN}::test_a_providers_key_is_stored_encrypted_and_never_shown",
         f"{_ADMIN}::test_a_tools_secrets_are_never_shown",
         f"{_ADMIN}::test_a_key_is_shown_once_and_works",
         f"{_UNSEEN}::test_no_page_shows_a_stored_secret",
-        f"{_UNSEEN}::test_a_form_that_is_shown_again_shows_no_secret",
-        f"{_UNSEEN}::test_what_is_saved_leaves_no_secret_behind",
-        f"{_UNSEEN}::test_no_export_holds_a_secret",
+        f"{_UNSEEN}::test_a_form_shown_again_contains_no_secret",
+        f"{_UNSEEN}::test_saving_leaves_no_secret_in_history_or_session",
+        f"{_UNSEEN}::test_no_export_contains_a_secret",
     ),
 }
 

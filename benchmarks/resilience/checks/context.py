@@ -24,7 +24,7 @@ _SAID = r"^context: (\d+) tries, (\d+) moved; (.*)$"
 def measure(testbed: Testbed) -> Sequence[Line]:
     wanted = testbed.scaled(TRIES, 120)
     planted = {"CONTEXT_INTERCEPTORS": "tests.isolation.careless.believe"} if testbed.has_fault(BELIEVING) else {}
-    test = "tests/isolation/test_context.py::test_nothing_that_is_written_moves_the_context"
+    test = "tests/isolation/test_context.py::test_no_input_changes_the_tool_context"
     said = printed(_SAID, test, {"CONTEXT_TRIES": str(wanted), **planted})
     made, moved, beside = (int(said[0][1]), int(said[0][2]), said[0][3]) if said else (0, 0, "")
     # A test that did not finish neither holds the goal nor catches a fault.

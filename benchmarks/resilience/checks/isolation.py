@@ -48,7 +48,7 @@ FAULTS = (
 )
 # A leak ends the tries. Models that few addresses show need many tries until one leaks.
 PLANTED_TRIES = 3_000
-TEST = "tests/isolation/test_tries.py::test_tries_at_random_show_and_change_nothing"
+TEST = "tests/isolation/test_tries.py::test_random_tries_show_and_change_nothing"
 _SAID = r"^isolation: (\d+) tries, (\d+) leaks, (\d+) failed; (.*)$"
 
 

@@ -17,7 +17,7 @@ HOW = (
 )
 BREACHES = "canaries found where they must not be"
 FAULTS = tuple(Fault(what, BREACHES) for what in ("echoes the context", "logs the prompt", "traces the prompt"))
-TEST = "tests/isolation/test_recorded.py::test_a_whole_session_tells_nobody_what_they_may_not_know"
+TEST = "tests/isolation/test_recorded.py::test_a_recorded_session_holds_no_secret_where_it_must_not_be"
 _SAID = r"^recorded: (\d+) bytes in (\d+) parts, (\d+) breaches, (.*)$"
 
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of callers and of outside MCP servers that are made to hold a process up."""
+"""JSON Schemas of callers and outside MCP servers that are made to block a process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.processes import started
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import connected, run_input
-from benchmarks.resilience.hostile.schemas import OF_EACH, Schema, made
+from benchmarks.resilience.hostile.schemas import OF_EACH, Schema, hostile_schemas
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from benchmarks.targets import QUIET, free_port
 from tests.fake_provider import FakeProvider
@@ -33,8 +33,8 @@ TOKEN = "of-the-check-of-schemas"
 _RUNS = "/api/v1/tenants/bench/assistants/support/runs/"
 
 
-def check_nothing_before() -> None:
-    """Schemas reach the engine whatever they cost."""
+def check_no_bounds() -> None:
+    """Schemas are compiled whatever they cost."""
     from assistant.services.runs import run_input
     from assistant.toolkit.schema import check
     from assistant.toolkit.schema.bounds import Cost
@@ -43,8 +43,8 @@ def check_nothing_before() -> None:
     check.check_size = run_input.check_size = lambda schema: None  # type: ignore[attr-defined]
 
 
-def take_every_schema() -> None:
-    """No schema is told to be beyond the bounds."""
+def accept_every_schema() -> None:
+    """No schema is refused for exceeding the bounds."""
     from assistant.core.llm import typed_output
     from assistant.toolkit.definition import tool
 
@@ -52,8 +52,8 @@ def take_every_schema() -> None:
 
 
 FAULTS = (
-    Fault("schemas have no bounds", HELD, check_nothing_before),
-    Fault("schemas beyond the bounds are taken", TAKEN, take_every_schema),
+    Fault("schemas have no bounds", HELD, check_no_bounds),
+    Fault("schemas beyond the bounds are taken", TAKEN, accept_every_schema),
 )
 
 
@@ -72,7 +72,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
 
 
 async def _measure(testbed: Testbed, site: Site, process: Server, origin: str) -> Sequence[Line]:
-    schemas = [one for seed in range(testbed.scaled(OF_EACH)) for one in made(seed).items()]
+    schemas = [one for seed in range(testbed.scaled(OF_EACH)) for one in hostile_schemas(seed).items()]
     plain: list[tuple[str, Schema]] = [("plain", {"type": "object", "properties": {"a": {"type": "string"}}})]
     plain *= len(schemas)
     ways: dict[str, Callable[[Sequence[tuple[str, Schema]]], Awaitable[int]]] = {
@@ -99,7 +99,7 @@ async def _measure(testbed: Testbed, site: Site, process: Server, origin: str) -
 
 
 def _longest(process: Server) -> float:
-    """Seconds that the loop was held at the longest since this was last asked, as the process itself measured."""
+    """Return the longest time in seconds that the loop was held since the last request, as the process measured it."""
     time.sleep(0.3)
     request = Request(f"{process.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     with urlopen(request, timeout=60) as answer:
@@ -108,7 +108,7 @@ def _longest(process: Server) -> float:
 
 
 async def _by_websocket(site: Site, process: Server, schemas: Sequence[tuple[str, Schema]]) -> int:
-    """How many were taken: as the schema of the answer, and as a tool's parameters."""
+    """Return how many schemas were accepted, as the answer's schema and as a tool's parameters."""
     taken = 0
     for number, (_, schema) in enumerate(schemas):
         async with connected(process.port, site.keys[number % len(site.keys)]) as client:
@@ -153,7 +153,7 @@ async def _posted(site: Site, process: Server, path: str, bodies: Sequence[dict[
 
 
 async def _by_listing(site: Site, process: Server, origin: str, schemas: Sequence[Schema]) -> int:
-    """How many tools were stored of a server that lists nothing but these, at an operator's press of its button."""
+    """Test the connection to a server that lists tools with these schemas; return how many tools were stored."""
     state = json.dumps({"schemas": list(schemas)}).encode()
     await asyncio.to_thread(lambda: urlopen(Request(f"{origin}/control", state, method="POST"), timeout=60).close())
     [(tenant,)] = site.database.rows("SELECT id FROM assistant_tenant WHERE slug = %s", "bench")

@@ -29,7 +29,7 @@ PLACES = (
     f"{_VECTORS}::test_streamed_answers_and_the_same_after_a_reload",
     f"{_VECTORS}::test_titles_and_names",
     f"{_VECTORS}::test_every_page_of_the_admin",
-    "tests/browser/test_widget.py::test_hostile_answers_run_nothing_and_ask_nobody",
+    "tests/browser/test_widget.py::test_hostile_answers_run_nothing_and_request_nothing",
 )
 CONTROL = f"{_VECTORS}::test_the_control_page_shows_what_the_vectors_can_do"
 TRUSTED = f"{_VECTORS}::test_a_site_that_trusts_is_caught_and_the_policy_alone_holds[False]"

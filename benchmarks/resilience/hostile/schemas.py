@@ -1,4 +1,4 @@
-"""JSON Schemas that are made to cost: to compile, to follow, or to check a value by."""
+"""JSON Schemas that are expensive to compile, to resolve, or to check values against."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import random
 from typing import Any
 
 Schema = dict[str, Any]
-# How many schemas of each kind, which differ in their numbers.
+# How many schemas of each kind; they differ in their numbers.
 OF_EACH = 4
 
 
-def made(seed: int) -> dict[str, Schema]:
-    """One schema of each kind, all of them to be refused; others for another seed."""
+def hostile_schemas(seed: int) -> dict[str, Schema]:
+    """Return one schema of each kind, by its name, generated from `seed`. All of them must be refused."""
     chance = random.Random(seed)
     times, many = chance.randint(200, 400), chance.randint(2_500, 3_500)
     return {

@@ -118,7 +118,7 @@ async def _race(testbed: Testbed, site: Site, clients: Sequence[Client], case: C
     seen.tries += count
     # A running run reserves more than it uses, so fewer are admitted at once. The rest go one after the other.
     if case.is_held:
-        # Repeated refusals are answered from memory for a second (`services/refusals.py`).
+        # Repeated refusals are answered from memory for a second.
         await asyncio.sleep(REMEMBERED_SECONDS)
         while len(ends) < count + 2 * LIMIT and _admitted(ends[-1:]) + _admitted(ends[:-1]) <= LIMIT:
             ends.append(await clients[0].ask(text))

@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from assistant.client import ChatClient
-from assistant.core.conversation.summary import HEADING, summarise
+from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import ModelError
 from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.history_window import CLEARED, clear_results, estimate
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
+from assistant.core.values.untrusted import HEADING
 from assistant.toolkit import tool
 from tests.core.scripted_turns import check_history, run_script
 
@@ -77,7 +78,8 @@ async def test_a_client_goes_on_from_a_compacted_history() -> None:
     client = ChatClient(model=model, system="Be kind.")
     history = await client.compact(LONG[1:], tokens=100)
     await client.call(history=history)
-    assert [m.role for m in model.requests[1].messages] == ["system", "system", "user"]
+    assert [m.role for m in model.requests[1].messages] == ["system", "user"]
+    assert "Bob, 42." in model.requests[1].messages[1].content
 
 
 def test_old_results_are_cleared_before_anything_is_dropped() -> None:

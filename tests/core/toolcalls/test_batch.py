@@ -14,6 +14,7 @@ from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError
 from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import USER, MemoryJournal, check_history, plan_for, run_script, streamed_arguments
 
@@ -51,7 +52,7 @@ class Switched(FixedToolset):
         super().__init__(tools)
         self.policies = policies
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         return [
             Admission(a.tool, self.policies.get(c.name, "on"), "Because.", callable_names=("other",))
             for c, a in zip(calls, await super().admit(calls), strict=True)

@@ -69,7 +69,7 @@ async def test_a_tool_that_is_named_as_the_search_is_stays_itself(threshold: int
 
 async def test_search_opens_no_door() -> None:
     class Locked(FixedToolset):
-        async def admit(self, calls):  # type: ignore[no-untyped-def]
+        async def admit(self, calls, read=()):  # type: ignore[no-untyped-def]
             return [a.__class__(a.tool, "off", "Locked.") for a in await super().admit(calls)]
 
     turn = await run_script([ToolCall("", "set_alarm", "{}"), "No."], toolset=SearchingToolset(Locked(CATALOGUE)))

@@ -1,1 +1,1 @@
-"""An app with a tool that is told secrets."""
+"""An app with a tool that gets secrets in its context."""

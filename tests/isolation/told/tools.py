@@ -1,4 +1,4 @@
-"""Tools that are told what the program knows, and say nothing of it."""
+"""A tool that uses its context and returns nothing of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assistant.toolkit import ToolContext, ToolError, tool
 
 
 class Settings(BaseModel):
-    """What a tenant sets."""
+    """The settings of a tenant."""
 
     note: str = ""
 

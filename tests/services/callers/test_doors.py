@@ -1,6 +1,6 @@
-"""Every door that takes API keys or sessions, tried with every kind of bad one: a checklist for a new door.
+"""Every door that accepts API keys or sessions refuses invalid ones: a checklist for a new door.
 
-The admin signs people in by itself (tests/admin/test_scope.py); end users' tokens are in tests/widget.
+The admin has its own sign-in (tests/admin/test_scope.py); end users' tokens are tested in tests/widget.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Door:
 
     @property
     def names_tenant(self) -> bool:
-        """Whether the address names a tenant; elsewhere the key alone decides."""
+        """Whether the address names a tenant; if not, the key decides."""
         return "acme" in self.path
 
 
@@ -73,8 +73,8 @@ OF_SESSIONS = (
 SIGN_IN_BY_THEMSELVES = {"admin", "webhooks"}
 
 
-async def knock(server: Server, door: Door, *, key: str | None = None, cookie: str = "") -> tuple[int, str]:
-    """The status and the body of a door's answer; 101 of a websocket that is opened."""
+async def send_request(server: Server, door: Door, *, key: str | None = None, cookie: str = "") -> tuple[int, str]:
+    """Return the status and body of a door's response; 101 for a websocket that was opened."""
     if door.door == WEBSOCKET:
         subprotocols = ("agui.v1", f"bearer.{key}") if key and door.method == "subprotocol" else ()
         sent = {"Cookie": cookie} if cookie else {}
@@ -111,7 +111,7 @@ def suspend(cast: Cast) -> None:
     Tenant.objects.filter(pk=cast.acme.pk).update(is_active=False)
 
 
-def dismiss(cast: Cast) -> None:
+def remove_member(cast: Cast) -> None:
     Membership.objects.filter(tenant=cast.acme, user=cast.alice).delete()
 
 
@@ -128,56 +128,58 @@ def test_every_door_is_on_the_list() -> None:
 async def test_a_key_with_one_of_the_scopes_is_admitted(door: Door, uvicorn_server: Server, cast: Cast) -> None:
     for scope in door.scopes:
         key = await sync_to_async(key_of)(cast, (scope,))
-        status, _ = await knock(uvicorn_server, door, key=key)
+        status, _ = await send_request(uvicorn_server, door, key=key)
         assert status == door.admitted
 
 
 async def test_a_key_without_any_of_the_scopes_is_refused(uvicorn_server: Server, cast: Cast) -> None:
     for door in OF_KEYS:
         others = tuple(scope for scope in SCOPES if scope not in door.scopes)
-        status, body = await knock(uvicorn_server, door, key=await sync_to_async(key_of)(cast, others))
+        status, body = await send_request(uvicorn_server, door, key=await sync_to_async(key_of)(cast, others))
         assert status == 403 and (door.door == WEBSOCKET or f"{' or '.join(door.scopes)} scope" in body), door
 
 
 @pytest.mark.parametrize("key", [None, "x", "ta_unknown", "eu_unknown"])
 async def test_no_key_and_an_unknown_one_are_refused(key: str | None, uvicorn_server: Server, cast: Cast) -> None:
     for door in OF_KEYS:
-        assert (await knock(uvicorn_server, door, key=key))[0] == (403 if door.door == WEBSOCKET else 401), door
+        assert (await send_request(uvicorn_server, door, key=key))[0] == (403 if door.door == WEBSOCKET else 401), door
 
 
-@pytest.mark.parametrize("end", [revoke, expire, suspend, dismiss, deactivate])
-async def test_a_key_ends_with_all_that_it_rests_on(
+@pytest.mark.parametrize("end", [revoke, expire, suspend, remove_member, deactivate])
+async def test_a_key_ends_when_it_its_member_or_its_tenant_ends(
     end: Callable[[Cast], None], uvicorn_server: Server, cast: Cast
 ) -> None:
     key = await sync_to_async(key_of)(cast)
     await sync_to_async(end)(cast)
     for door in OF_KEYS:
-        assert (await knock(uvicorn_server, door, key=key))[0] == (403 if door.door == WEBSOCKET else 401), door
+        assert (await send_request(uvicorn_server, door, key=key))[0] == (403 if door.door == WEBSOCKET else 401), door
 
 
-async def test_a_key_of_another_tenant_finds_nothing_at_this_one(uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_key_of_another_tenant_is_not_found(uvicorn_server: Server, cast: Cast) -> None:
     row, key = await sync_to_async(create_api_key)(tenant=cast.globex, user=cast.mallory, name="test", scopes=SCOPES)
     assert row.tenant_id != cast.acme.pk
     for door in OF_KEYS:
         if door.names_tenant:
-            assert (await knock(uvicorn_server, door, key=key))[0] == (403 if door.door == WEBSOCKET else 404), door
+            assert (await send_request(uvicorn_server, door, key=key))[0] == (403 if door.door == WEBSOCKET else 404), (
+                door
+            )
 
 
 async def test_a_members_session_is_admitted(uvicorn_server: Server, cast: Cast) -> None:
     cookie = await sync_to_async(session_cookie)(cast.alice)
     for door in OF_SESSIONS:
-        assert (await knock(uvicorn_server, door, cookie=cookie))[0] == door.admitted, door
+        assert (await send_request(uvicorn_server, door, cookie=cookie))[0] == door.admitted, door
 
 
-async def test_a_session_is_no_key(uvicorn_server: Server, cast: Cast) -> None:
+async def test_doors_for_keys_do_not_accept_sessions(uvicorn_server: Server, cast: Cast) -> None:
     cookie = await sync_to_async(session_cookie)(cast.alice)
     for door in OF_KEYS:
         if door.door in {"/v1", MCP}:
-            assert (await knock(uvicorn_server, door, cookie=cookie))[0] == 401, door
+            assert (await send_request(uvicorn_server, door, cookie=cookie))[0] == 401, door
 
 
-@pytest.mark.parametrize("end", [suspend, dismiss, deactivate])
-async def test_a_session_ends_with_all_that_it_rests_on(
+@pytest.mark.parametrize("end", [suspend, remove_member, deactivate])
+async def test_a_session_ends_when_its_member_or_tenant_ends(
     end: Callable[[Cast], None], uvicorn_server: Server, cast: Cast
 ) -> None:
     cookie = await sync_to_async(session_cookie)(cast.alice)
@@ -185,11 +187,13 @@ async def test_a_session_ends_with_all_that_it_rests_on(
     signed_out = end is deactivate
     refused = {"pages": 302 if signed_out else 404, "REST": 401 if signed_out else 404, WEBSOCKET: 403}
     for door in OF_SESSIONS:
-        assert (await knock(uvicorn_server, door, cookie=cookie))[0] == refused[door.door], door
+        assert (await send_request(uvicorn_server, door, cookie=cookie))[0] == refused[door.door], door
 
 
 @pytest.mark.parametrize("who", ["mallory", "oscar"])
-async def test_a_session_of_somebody_else_finds_nothing(who: str, uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_session_of_another_tenant_is_not_found(who: str, uvicorn_server: Server, cast: Cast) -> None:
     cookie = await sync_to_async(session_cookie)(getattr(cast, who))
     for door in OF_SESSIONS:
-        assert (await knock(uvicorn_server, door, cookie=cookie))[0] == (403 if door.door == WEBSOCKET else 404), door
+        assert (await send_request(uvicorn_server, door, cookie=cookie))[0] == (
+            403 if door.door == WEBSOCKET else 404
+        ), door

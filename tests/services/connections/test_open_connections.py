@@ -1,4 +1,4 @@
-"""Who is still welcome: all connections by one right stay or go together, and looking at them costs next to nothing."""
+"""Checks of open connections: those of one session are closed together, and a check costs a few queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.base import Cast
 
 
 def connections(user: AbstractBaseUser, tenant: str, count: int) -> list[OpenConnection]:
-    """So many connections of one browser in which somebody is signed in."""
+    """Connections of one browser session."""
     client = Client()
     client.force_login(user)
     key, session_hash = client.session.session_key or "", client.session[HASH_SESSION_KEY]
@@ -39,7 +39,7 @@ def open_tabs(cast: Cast) -> dict[str, list[OpenConnection]]:
     }
 
 
-def test_who_has_lost_a_right_goes_and_no_others(cast: Cast, open_tabs: dict[str, list[OpenConnection]]) -> None:
+def test_only_connections_that_lost_access_are_closed(cast: Cast, open_tabs: dict[str, list[OpenConnection]]) -> None:
     alice, elsewhere, mallory = (tabs[0] for tabs in open_tabs.values())
     present = [alice, elsewhere, mallory]
     assert without_access(present) == []
@@ -52,7 +52,7 @@ def test_who_has_lost_a_right_goes_and_no_others(cast: Cast, open_tabs: dict[str
     assert without_access(present) == present
 
 
-def test_a_hash_of_another_password_is_not_welcome_beside_a_good_one(
+def test_a_session_of_an_old_password_is_closed_and_a_valid_one_stays(
     open_tabs: dict[str, list[OpenConnection]],
 ) -> None:
     good = open_tabs["alice"][0]
@@ -60,7 +60,7 @@ def test_a_hash_of_another_password_is_not_welcome_beside_a_good_one(
     assert without_access([good, stale]) == [stale]
 
 
-def test_more_connections_cost_no_queries(open_tabs: dict[str, list[OpenConnection]]) -> None:
+def test_the_number_of_queries_does_not_grow_with_connections(open_tabs: dict[str, list[OpenConnection]]) -> None:
     def cost(present: list[OpenConnection]) -> int:
         with CaptureQueriesContext(connection) as queries:
             assert without_access(present) == []
@@ -69,7 +69,7 @@ def test_more_connections_cost_no_queries(open_tabs: dict[str, list[OpenConnecti
     assert cost(open_tabs["alice"][:1]) == cost([tabs[0] for tabs in open_tabs.values()])
 
 
-async def test_all_of_a_session_are_looked_at_once_and_go_together(
+async def test_connections_of_one_session_are_checked_once_and_closed_together(
     open_tabs: dict[str, list[OpenConnection]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[OpenConnection]] = []
@@ -98,7 +98,7 @@ async def test_all_of_a_session_are_looked_at_once_and_go_together(
     assert open_connections.count_open() == before - 7
 
 
-async def test_a_look_that_fails_is_not_the_last(
+async def test_checks_continue_after_one_failed(
     open_tabs: dict[str, list[OpenConnection]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[object] = []
@@ -118,7 +118,7 @@ async def test_a_look_that_fails_is_not_the_last(
     open_connections.unregister(alice)
 
 
-def test_a_user_model_may_make_hashes_of_anything(
+def test_a_custom_user_model_may_compute_the_session_hash(
     cast: Cast, open_tabs: dict[str, list[OpenConnection]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(cast.alice), "get_session_auth_hash", lambda user: f"{user.username}'s own")

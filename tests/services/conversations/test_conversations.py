@@ -67,26 +67,26 @@ def test_refuses_an_empty_title(alice_member: Member, talk: Conversation) -> Non
         rename_conversation(member=alice_member, conversation_id=talk.pk, title=" \n")
 
 
-def test_deletes_with_all_that_was_said(alice_member: Member, talk: Conversation) -> None:
+def test_deletes_a_conversation_with_its_messages(alice_member: Member, talk: Conversation) -> None:
     make_message(talk, run=make_run(talk))
     assert delete_conversation(member=alice_member, conversation_id=talk.pk)
     assert not Conversation.objects.filter(pk=talk.pk).exists()
     assert not delete_conversation(member=alice_member, conversation_id=talk.pk)
 
 
-def test_does_not_delete_what_is_being_answered(alice_member: Member, talk: Conversation) -> None:
+def test_does_not_delete_a_conversation_with_a_running_run(alice_member: Member, talk: Conversation) -> None:
     make_run(talk, status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=1))
     with pytest.raises(ConversationBusy):
         delete_conversation(member=alice_member, conversation_id=talk.pk)
 
 
-def test_deletes_what_a_dead_process_was_answering(alice_member: Member, talk: Conversation) -> None:
+def test_deletes_a_conversation_whose_run_is_dead(alice_member: Member, talk: Conversation) -> None:
     make_run(talk, status=Run.Status.RUNNING, lease_until=timezone.now() - timedelta(minutes=1))
     assert delete_conversation(member=alice_member, conversation_id=talk.pk)
 
 
 @pytest.mark.parametrize("who", ["mallory", "amy"])
-def test_somebody_elses_conversation_does_not_exist(cast: Cast, talk: Conversation, who: str) -> None:
+def test_another_members_conversation_does_not_exist(cast: Cast, talk: Conversation, who: str) -> None:
     make_run(talk, status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=1))
     other = member_of(getattr(cast, who), "globex" if who == "mallory" else "acme")
     assert find_conversation(member=other, conversation_id=talk.pk) is None

@@ -1,4 +1,4 @@
-"""What of a long conversation is read for a model."""
+"""The messages of a conversation that are read for a model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from assistant.services.conversations.stored_messages import (
 from tests.base import Cast
 from tests.factories import make_conversation, make_message
 
-# Calls of functions, and resumptions of generators, that each message read may cost.
+# The most function calls, and resumptions of generators, for each message that is read.
 CALLS_PER_MESSAGE = 2.05
 
 
 def conversation_of(cast: Cast, places: range, count: int) -> Conversation:
-    """A conversation that says to be so long, and has the messages at these places alone."""
+    """A conversation with this message count that has messages only at these positions."""
     talk = make_conversation(cast.alice, cast.support, message_count=count)
     MessageRow.objects.bulk_create(
         MessageRow(conversation=talk, position=place, message_id=f"m{place}", role="user", content=f"Word {place}")
@@ -36,26 +36,26 @@ def conversation_of(cast: Cast, places: range, count: int) -> Conversation:
     return talk
 
 
-def test_the_newest_are_read_oldest_first(cast: Cast) -> None:
+def test_the_newest_messages_are_read_oldest_first(cast: Cast) -> None:
     talk = conversation_of(cast, range(MAX_RECENT_MESSAGES + 50), MAX_RECENT_MESSAGES + 50)
     messages = recent_messages(conversation=talk)
     assert [message.id for message in messages] == [f"m{place}" for place in range(50, MAX_RECENT_MESSAGES + 50)]
 
 
-def test_they_are_found_by_their_places_and_not_as_the_last_of_all(cast: Cast) -> None:
-    """What a database would have to sort the whole conversation for is not asked for."""
+def test_messages_are_found_by_position_without_sorting_the_conversation(cast: Cast) -> None:
+    """The database must not have to sort the whole conversation."""
     talk = conversation_of(cast, range(100), MAX_RECENT_MESSAGES + 50)
     assert [message.id for message in recent_messages(conversation=talk)] == [f"m{place}" for place in range(50, 100)]
 
 
-def test_what_a_summary_holds_is_not_read(cast: Cast) -> None:
+def test_summarised_messages_are_not_read(cast: Cast) -> None:
     talk = conversation_of(cast, range(20), 20)
     talk.summarised_to = 15
     for read in (recent_messages, unsummarised_messages):
         assert [message.id for message in read(conversation=talk)] == [f"m{place}" for place in range(15, 20)]
 
 
-def test_calls_are_read_as_they_were_made(cast: Cast) -> None:
+def test_tool_calls_are_read_as_they_were_stored(cast: Cast) -> None:
     talk = make_conversation(cast.alice, cast.support, message_count=1)
     calls = [{"id": "c1", "name": "add", "arguments": '{"a": "é\\u0041"}'}]
     make_message(talk, "assistant", "", tool_calls=calls)
@@ -64,7 +64,7 @@ def test_calls_are_read_as_they_were_made(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("is_partial", [True, False])
-def test_they_are_whole_and_frozen_and_only_their_reasoning_is_left_out(cast: Cast, is_partial: bool) -> None:
+def test_messages_are_complete_except_for_their_reasoning(cast: Cast, is_partial: bool) -> None:
     talk = make_conversation(cast.alice, cast.support, message_count=2)
     calls = [{"id": "c1", "name": "add", "arguments": "{}"}]
     rows = [
@@ -80,8 +80,8 @@ def test_they_are_whole_and_frozen_and_only_their_reasoning_is_left_out(cast: Ca
             found[0].content = "Another"  # type: ignore[misc]
 
 
-def test_each_costs_little_to_read(cast: Cast) -> None:
-    """A count of operations, since times are noisy: hundreds of them are read at every turn."""
+def test_the_cost_of_reading_a_message_is_bounded(cast: Cast) -> None:
+    """Operations are counted, because times are noisy. Hundreds of messages are read for every run."""
     talk = conversation_of(cast, range(MAX_RECENT_MESSAGES), MAX_RECENT_MESSAGES)
     recent_messages(conversation=talk)
 
@@ -93,7 +93,7 @@ def test_each_costs_little_to_read(cast: Cast) -> None:
             calls += event in ("call", "c_call")
 
         talk.summarised_to = position
-        gc.disable()  # what listens to its passes, as Hypothesis does, would be counted
+        gc.disable()  # callbacks of the collector, such as those of Hypothesis, would be counted
         sys.setprofile(count)
         try:
             assert len(recent_messages(conversation=talk)) == MAX_RECENT_MESSAGES - position

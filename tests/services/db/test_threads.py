@@ -28,16 +28,16 @@ def open_files(server: Server) -> int:
 async def test_threads_of_synchronous_views_leave_no_connection_behind(uvicorn_server: Server, cast: Cast) -> None:
     headers = {"Cookie": await in_db(session_cookie)(cast.root)}
 
-    async def look(times: int) -> None:
+    async def request_pages(times: int) -> None:
         async with httpx2.AsyncClient(base_url=uvicorn_server.url, headers=headers) as client:
             for _ in range(times):
                 answers = await asyncio.gather(*(client.get("/admin/assistant/tenant/") for _ in range(AT_ONCE)))
                 assert {answer.status_code for answer in answers} == {200}
 
-    await look(1)
+    await request_pages(1)
     before = open_files(uvicorn_server)
-    await look(4)
-    for _ in range(50):  # until the server has seen that its client is gone
+    await request_pages(4)
+    for _ in range(50):  # until the server has noticed that its client has disconnected
         if (left := open_files(uvicorn_server)) <= before:
             break
         await asyncio.sleep(0.1)
@@ -45,10 +45,10 @@ async def test_threads_of_synchronous_views_leave_no_connection_behind(uvicorn_s
 
 
 async def test_database_threads_keep_their_connections() -> None:
-    def at_hand() -> object:
+    def raw_connection() -> object:
         connection.ensure_connection()
         return connection.connection
 
-    # SQLite has one thread, PostgreSQL four: somebody comes a second time.
-    seen = [await in_database(at_hand) for _ in range(9)]
+    # SQLite has one thread, PostgreSQL four: at least one call uses a thread again.
+    seen = [await in_database(raw_connection) for _ in range(9)]
     assert len({id(one) for one in seen}) <= 4

@@ -1,4 +1,4 @@
-"""The event log in memory, with files, and on Redis: the same promises over all."""
+"""The event log in memory, with files, and on Redis: the same guarantees for all."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_events_are_read_in_order_from_any_position(log: EventLog, thread:
     assert view.read(Position(1, 5)) == []
 
 
-async def test_a_reader_goes_on_into_the_next_run(log: EventLog, thread: str) -> None:
+async def test_a_reader_continues_into_the_next_run(log: EventLog, thread: str) -> None:
     await write(log, thread, entries(1, 1, 2))
     await write(log, thread, entries(2, 1, 2))
     view = await log.open(thread)
@@ -85,8 +85,8 @@ async def test_a_watcher_is_woken_by_a_write(log: EventLog, thread: str) -> None
     assert view.read(Position(0, 0)) == entries(1, 1, 1)
 
 
-async def test_the_garbage_collector_has_no_more_to_look_at_for_what_is_kept(log: EventLog, thread: str) -> None:
-    # Else its full passes hold up all streams of the process, for longer the more has been said.
+async def test_kept_events_are_not_tracked_by_the_garbage_collector(log: EventLog, thread: str) -> None:
+    # Otherwise each full collection would pause all streams of the process, for longer the more events are kept.
     await write(log, thread, entries(1, 1, 10))
     before = len(gc.get_objects())
     await write(log, thread, entries(1, 11, 2010))
@@ -113,7 +113,9 @@ async def test_nothing_is_lost_under_many_small_writes(log: EventLog, thread: st
     assert (await log.open(thread)).read(Position(1, 0)) == entries(1, 1, 2000)
 
 
-def test_a_log_that_is_full_drops_its_oldest_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_log_drops_its_oldest_events_and_no_longer_holds_their_positions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(eventlog, "MAX_BYTES", 100)
     view = ThreadLog()
     view.append(entries(1, 1, 50))
@@ -121,7 +123,7 @@ def test_a_log_that_is_full_drops_its_oldest_and_says_so(monkeypatch: pytest.Mon
     assert view.holds(Position(1, 49))
 
 
-async def test_a_silent_run_keeps_its_log_while_idle_threads_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_running_run_keeps_its_log_while_idle_threads_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     log = MemoryLog()
     writer = log.writer("busy", lambda: None)
     busy, idle = log.thread("busy"), log.thread("idle")
@@ -133,7 +135,7 @@ async def test_a_silent_run_keeps_its_log_while_idle_threads_are_forgotten(monke
     assert busy.last == Position(1, 1)
 
 
-def test_the_longest_idle_threads_go_first_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_idle_threads_are_dropped_first_if_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     log = MemoryLog()
     for thread in ("first", "second", "third"):
         log.thread(thread).append(entries(1, 1, 10))
@@ -142,7 +144,7 @@ def test_the_longest_idle_threads_go_first_where_memory_is_short(monkeypatch: py
     assert log.sweep() == ["first"]
 
 
-def test_a_gap_makes_what_is_older_useless() -> None:
+def test_events_before_a_gap_are_dropped() -> None:
     view = ThreadLog()
     view.append(entries(1, 1, 3))
     view.append(entries(1, 5, 6))
@@ -150,7 +152,7 @@ def test_a_gap_makes_what_is_older_useless() -> None:
     assert view.holds(Position(1, 4))
 
 
-async def test_what_a_process_wrote_before_it_died_is_found_by_another(tmp_path: Path) -> None:
+async def test_another_process_finds_what_a_dead_process_wrote(tmp_path: Path) -> None:
     dead, heir = FileLog(tmp_path), FileLog(tmp_path)
     await dead.start_run("thread", 3)
     await write(dead, "thread", entries(3, 1, 5))
@@ -161,7 +163,7 @@ async def test_what_a_process_wrote_before_it_died_is_found_by_another(tmp_path:
 
 
 @pytest.mark.parametrize("cut", [b"", b"3}\n", b'{"s'], ids=["the end", "a part with it", "what is before the end"])
-async def test_a_line_that_was_cut_off_ends_what_is_found(tmp_path: Path, cut: bytes) -> None:
+async def test_reading_a_file_stops_at_an_incomplete_line(tmp_path: Path, cut: bytes) -> None:
     await write(FileLog(tmp_path), "thread", entries(1, 1, 3))
     (path,) = tmp_path.iterdir()
     before, end, after = path.read_bytes().partition(b'{"seq":3}\n')
@@ -171,7 +173,7 @@ async def test_a_line_that_was_cut_off_ends_what_is_found(tmp_path: Path, cut: b
     assert (await FileLog(tmp_path).open_for_recovery("thread", 1)).read(Position(1, 0)) == entries(1, 1, 2)
 
 
-async def test_files_hold_whatever_is_said_and_however_much(tmp_path: Path) -> None:
+async def test_files_hold_text_of_any_kind_and_length(tmp_path: Path) -> None:
     texts = [
         "½ 🙂",
         "x" * WINDOW_BYTES,
@@ -186,18 +188,18 @@ async def test_files_hold_whatever_is_said_and_however_much(tmp_path: Path) -> N
         assert (await FileLog(tmp_path).open_for_recovery(thread, 1)).read(Position(1, 0)) == said[:length]
 
 
-async def test_who_takes_a_run_over_keeps_what_was_said_and_does_not_harm_who_lost_it(tmp_path: Path) -> None:
+async def test_taking_a_run_over_keeps_its_events_and_does_not_crash_the_former_writer(tmp_path: Path) -> None:
     loser = FileLog(tmp_path).writer("thread", lambda: None)
     for entry in entries(1, 1, 3):
         loser.write(entry)
     await write(FileLog(tmp_path), "thread", entries(1, 4, 5))
-    # If its file had become shorter, this would be a bus error, and the end of this process.
+    # If its file had been truncated, this would be a bus error, which kills the process.
     for entry in entries(1, 4, 2_000):
         loser.write(entry)
     assert (await FileLog(tmp_path).open_for_recovery("thread", 1)).read(Position(1, 0)) == entries(1, 1, 5)
 
 
-async def test_without_room_on_the_disk_events_are_still_shown(
+async def test_readers_get_events_if_the_disk_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = FileLog(tmp_path)
@@ -212,7 +214,7 @@ async def test_without_room_on_the_disk_events_are_still_shown(
     assert caplog.text.count("cannot be kept") == 1
 
 
-async def test_files_of_an_earlier_run_say_nothing_of_the_next(tmp_path: Path) -> None:
+async def test_the_file_of_an_earlier_run_is_not_read_for_the_next(tmp_path: Path) -> None:
     log = FileLog(tmp_path)
     await write(log, "thread", entries(1, 1, 3))
     assert (await FileLog(tmp_path).open_for_recovery("thread", 2)).last is None
@@ -220,13 +222,13 @@ async def test_files_of_an_earlier_run_say_nothing_of_the_next(tmp_path: Path) -
     assert not list(tmp_path.iterdir())
 
 
-async def test_a_folder_that_cannot_be_written_loses_no_event_here(tmp_path: Path) -> None:
+async def test_readers_get_events_if_the_folder_cannot_be_written(tmp_path: Path) -> None:
     log = FileLog(tmp_path / "gone")
     await write(log, "thread", entries(1, 1, 3))
     assert (await log.open("thread")).read(Position(1, 0)) == entries(1, 1, 3)
 
 
-async def test_what_is_forgotten_is_there_for_nobody(log: EventLog, thread: str) -> None:
+async def test_a_forgotten_thread_is_empty_for_every_reader(log: EventLog, thread: str) -> None:
     await write(log, thread, entries(1, 1, 3))
     await asyncio.to_thread(log.forget, [thread])
     assert (await log.open_for_recovery(thread, 1)).last is None
@@ -239,15 +241,15 @@ async def until_true(ask: Callable[[], Awaitable[object]]) -> None:
 
 
 async def _writes_and_finds_no_reader(log: RedisLog, client: Redis, thread: str) -> bool:
-    """Whether Redis has noticed that a reader is gone, which it does at a write to it."""
+    """Write an event; return whether Redis has noticed that a reader is gone, which it does at a write."""
     last = (await log.open(thread)).last
     assert last is not None
     await write(log, thread, entries(1, last.seq + 1, last.seq + 1))
     return await client.scard(READERS + thread) <= 1
 
 
-async def over_a_line() -> tuple[Line, RedisLog, RedisLog]:
-    """A line to Redis, a log that goes past it and one that goes over it; neither log is started."""
+async def direct_and_relayed_logs() -> tuple[Line, RedisLog, RedisLog]:
+    """Return a `Line` to Redis, a log that does not use it, and one that does; neither log is started."""
     parts = urlsplit(REDIS_URL)
     line = Line(parts.port or 6379)
     await line.start()
@@ -275,7 +277,7 @@ if REDIS_URL:
         await until(lambda: view.last == Position(1, 300))
         assert view.read(Position(0, 0)) == entries(1, 1, 300)
 
-    async def test_a_reader_that_opens_a_thread_twice_and_gives_up_once_still_hears(
+    async def test_a_reader_gets_events_after_another_opening_of_its_thread_was_cancelled(
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:
         here, there = two_processes
@@ -286,7 +288,7 @@ if REDIS_URL:
         await write(here, thread, entries(1, 1, 3))
         await until(lambda: view[0].last == Position(1, 3))
 
-    async def test_a_thread_that_nobody_reads_any_more_is_unfollow_and_can_be_read_again(
+    async def test_a_dropped_thread_is_unfollowed_and_can_be_read_again(
         two_processes: tuple[RedisLog, RedisLog], thread: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         here, there = two_processes
@@ -307,7 +309,7 @@ if REDIS_URL:
         here, _ = two_processes
 
         async def left(*written: Entry) -> int:
-            """Seconds until the thread expires, when these events are written to one that has 100 of them left."""
+            """Write events to a thread that expires in 100 seconds; return the seconds until it expires then."""
             await client.expire(STREAM + thread, 100)
             await write(here, thread, list(written))
             return int(await client.ttl(STREAM + thread))
@@ -323,9 +325,9 @@ if REDIS_URL:
             # Redis could not be reached, and may have been restarted.
             here._on_message({"type": "subscribe", "channel": b"mailbox"})
             assert await left(Entry(2, 4, "{}"), Entry(2, 5, "{}")) > redis.KEEP_SECONDS - 10
-            assert await left(Entry(2, 6, "{}")) > redis.KEEP_SECONDS - 10  # the time is up
+            assert await left(Entry(2, 6, "{}")) > redis.KEEP_SECONDS - 10  # the interval has passed
 
-    async def test_a_process_says_again_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_process_renews_its_entries_in_the_sets_of_readers(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(redis, "RENEW_SECONDS", 0.05)
         monkeypatch.setattr(redis, "KEYS_AT_ONCE", 2)
         log = RedisLog(REDIS_URL, lambda message: None)
@@ -353,8 +355,8 @@ if REDIS_URL:
         await until(lambda: view.last == Position(1, 4))
         assert view.read(Position(0, 0)) == entries(1, 1, 4)
 
-    async def test_a_process_that_could_not_be_told_is_told_again_once_it_listens(thread: str) -> None:
-        line, here, there = await over_a_line()
+    async def test_a_process_that_was_removed_from_the_readers_is_added_again(thread: str) -> None:
+        line, here, there = await direct_and_relayed_logs()
         await there.start()
         view = await there.open(thread)
         line.cut()
@@ -372,7 +374,7 @@ if REDIS_URL:
         await here.close()
         await line.stop()
 
-    async def test_runs_that_write_at_the_same_time_write_together(
+    async def test_runs_that_write_at_the_same_time_share_a_round(
         two_processes: tuple[RedisLog, RedisLog], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         here, there = two_processes
@@ -396,7 +398,7 @@ if REDIS_URL:
         assert all(view.read(Position(0, 0)) == entries(1, 1, 50) for view in views)
         assert len(rounds) <= 51 and max(rounds) == 20
 
-    async def test_one_run_that_is_fenced_off_takes_no_other_with_it(
+    async def test_a_fenced_run_does_not_affect_others_in_its_round(
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:
         stale, taker = two_processes
@@ -416,7 +418,7 @@ if REDIS_URL:
         for name in others:
             assert (await taker.open(name)).read(Position(0, 0)) == [Entry(1, 1, '{"other":1}')]
 
-    async def test_a_process_is_not_told_what_it_wrote_itself(
+    async def test_a_process_does_not_receive_its_own_events(
         two_processes: tuple[RedisLog, RedisLog], thread: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         here, there = two_processes
@@ -430,10 +432,10 @@ if REDIS_URL:
         told = [data for data in heard if isinstance(data, bytes)]
         assert len(told) == 1 and b'\\"seq\\":4' in told[0]
 
-    async def test_a_reader_catches_up_however_long_redis_was_away(
+    async def test_a_reader_catches_up_after_a_long_outage_of_redis(
         thread: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        line, here, there = await over_a_line()
+        line, here, there = await direct_and_relayed_logs()
         await there.start()
         view = await there.open(thread)
         await write(here, thread, entries(1, 1, 3))
@@ -441,15 +443,15 @@ if REDIS_URL:
         monkeypatch.setattr(redis, "MAX_RETRY_SECONDS", 0.1)
         line.cut()
         await write(here, thread, entries(1, 4, 6))
-        await asyncio.sleep(1.0)  # ten times as long as a command is patient
+        await asyncio.sleep(1.0)  # ten times as long as a command is retried
         line.mend()
         await until(lambda: view.last == Position(1, 6))
         await there.close()
         await here.close()
         await line.stop()
 
-    async def test_a_process_that_starts_while_redis_is_away_listens_once_it_is_back(thread: str) -> None:
-        line, here, there = await over_a_line()
+    async def test_a_process_that_starts_without_redis_subscribes_once_it_is_back(thread: str) -> None:
+        line, here, there = await direct_and_relayed_logs()
         line.cut()
         await there.start()
         line.mend()
@@ -460,9 +462,7 @@ if REDIS_URL:
         await here.close()
         await line.stop()
 
-    async def test_a_writer_that_lost_its_run_is_fenced_off(
-        two_processes: tuple[RedisLog, RedisLog], thread: str
-    ) -> None:
+    async def test_a_writer_that_lost_its_run_is_fenced(two_processes: tuple[RedisLog, RedisLog], thread: str) -> None:
         stale, taker = two_processes
         await write(stale, thread, entries(1, 1, 3))
         await write(taker, thread, entries(1, 4, 4))
@@ -475,7 +475,7 @@ if REDIS_URL:
         assert lost == [True]
         assert (await taker.open(thread)).read(Position(1, 3)) == entries(1, 4, 4)
 
-    async def test_a_write_whose_answer_was_lost_is_not_doubled(
+    async def test_a_write_whose_reply_was_lost_is_not_repeated(
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:
         here, _ = two_processes
@@ -483,7 +483,7 @@ if REDIS_URL:
         assert await here.append([(thread, entries(1, 1, 3))]) == [None]
         assert (await here.open(thread)).read(Position(0, 0)) == entries(1, 1, 3)
 
-    async def test_word_of_a_summary_reaches_readers_in_every_process(
+    async def test_a_summary_change_reaches_readers_in_every_process(
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:
         here, there = two_processes

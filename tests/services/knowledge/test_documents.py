@@ -1,4 +1,4 @@
-"""Taking documents in: text, Markdown and PDF, cut into passages, or refused with a reason."""
+"""Adding documents: text, Markdown and PDF are split into passages, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_pdf_is_found_with_its_page(acme: Tenant, at_acme: ToolContext) -> Non
 
 
 @pytest.mark.parametrize(("name", "kind"), [("a.md", "markdown"), ("a.MARKDOWN", "markdown"), ("a.txt", "text")])
-def test_a_text_file_is_taken_by_its_name(acme: Tenant, name: str, kind: str) -> None:
+def test_the_kind_of_a_text_file_follows_its_name(acme: Tenant, name: str, kind: str) -> None:
     document = upload(acme, name, b"\xef\xbb\xbf# T\xc3\xb6ne\r\n\r\nLaut.\x00")
     assert (document.kind, document.text) == (kind, "# Töne\n\nLaut.")
 
@@ -57,7 +57,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
     assert not Document.objects.exists()
 
 
-def test_a_title_is_the_tenants_once(cast: Cast) -> None:
+def test_a_title_is_unique_in_a_tenant(cast: Cast) -> None:
     first = add_document(tenant=cast.acme, title="Rules", text="Old.")
     add_document(tenant=cast.globex, title="Rules", text="Theirs.")
     with pytest.raises(DocumentError, match="There is a document titled “Rules” already"):
@@ -72,14 +72,14 @@ def test_a_document_needs_a_title(acme: Tenant, title: str) -> None:
         add_document(tenant=acme, title=title, text="Text.")
 
 
-def test_a_document_stored_again_has_its_passages_once(acme: Tenant) -> None:
+def test_storing_a_document_again_replaces_its_passages(acme: Tenant) -> None:
     document = add_document(tenant=acme, title="Rules", text="# One\n\nFirst.\n\n# Two\n\nSecond.")
     store_document(document=document)
     rows = Passage.objects.filter(document=document).values_list("tenant_id", "position", "heading", "text")
     assert list(rows) == [(acme.pk, 1, "One", "First."), (acme.pk, 2, "Two", "Second.")]
 
 
-def test_markdown_is_cut_at_headings_but_not_in_code() -> None:
+def test_markdown_is_split_at_headings_but_not_in_code() -> None:
     text = "Before.\n\n# Guide\n\n## A ##\n\nOne.\n\n```\n# no heading\n```\n\n### B\n\nTwo.\n\n## C\n\nThree."
     pieces = [(piece.heading, piece.text) for piece in split(text, kind="markdown", title="guide")]
     assert pieces == [
@@ -90,7 +90,7 @@ def test_markdown_is_cut_at_headings_but_not_in_code() -> None:
     ]
 
 
-def test_long_text_is_cut_at_sentences() -> None:
+def test_long_text_is_split_at_sentences() -> None:
     sentences = [f"This is sentence number {number} of a long paragraph." for number in range(60)]
     pieces = split(" ".join(sentences), kind="text")
     assert len(pieces) > 3
@@ -98,7 +98,7 @@ def test_long_text_is_cut_at_sentences() -> None:
     assert " ".join(piece.text for piece in pieces) == " ".join(sentences)
 
 
-def test_a_text_without_any_break_is_cut_all_the_same() -> None:
+def test_a_text_without_any_break_is_split_too() -> None:
     pieces = split("x" * 5000, kind="text")
     assert "".join(piece.text for piece in pieces) == "x" * 5000
     assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE_CHARACTERS

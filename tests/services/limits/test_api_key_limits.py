@@ -1,4 +1,4 @@
-"""Limits of API keys: the first request above one is refused at every door, in the door's own shape, with its end."""
+"""Limits of API keys: every door refuses requests above one in its own format, with the time when it ends."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def limited(cast: Cast, **limits: int) -> str:
     return create_api_key(tenant=cast.acme, user=cast.alice, name="limited", **limits)[1]  # type: ignore[arg-type]
 
 
-def used_up(cast: Cast) -> str:
-    """A key that may send nothing more today."""
+def exhausted_key(cast: Cast) -> str:
+    """A key that has used up its requests of today."""
     key = limited(cast, requests_per_day=3)
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     row = ApiKey.objects.get(name="limited")
@@ -45,8 +45,8 @@ def used_up(cast: Cast) -> str:
     return key
 
 
-def spending(key: str) -> str:
-    """How a request with the key fares: "ok", or the window that refused it."""
+def use_key(key: str) -> str:
+    """Count a request with the key; return "ok", or the window whose limit refused it."""
     member = member_by_key(key=key)
     assert member is not None
     try:
@@ -56,41 +56,41 @@ def spending(key: str) -> str:
     return "ok"
 
 
-def test_the_first_above_the_minutes_is_refused_till_the_next(cast: Cast) -> None:
+def test_requests_above_the_minutes_limit_are_refused_until_the_next_minute(cast: Cast) -> None:
     key = limited(cast, requests_per_minute=2)
     row, outcome = ApiKey.objects.get(), ""
     minute = timezone.now() - timedelta(days=1)
-    # Anew if the minute ends meanwhile.
+    # Repeated if the minute ends meanwhile.
     while not outcome or timezone.now() >= minute + timedelta(minutes=1):
         minute = timezone.now().replace(second=0, microsecond=0)
         full = {"minute_at": minute, "minute_count": 2, "day_at": minute.replace(hour=0, minute=0), "day_count": 2}
         ApiKeyUse.objects.update_or_create(key=row, defaults=full)
-        outcome = spending(key)
+        outcome = use_key(key)
     assert outcome == "minute"
     ApiKeyUse.objects.update(minute_at=minute - timedelta(minutes=1))
-    assert spending(key) == "ok"
+    assert use_key(key) == "ok"
     assert ApiKeyUse.objects.get().minute_count == 1
 
 
-def test_the_first_above_the_days_is_refused_till_midnight(cast: Cast) -> None:
-    key = used_up(cast)
-    assert spending(key) == "day"
+def test_requests_above_the_days_limit_are_refused_until_midnight(cast: Cast) -> None:
+    key = exhausted_key(cast)
+    assert use_key(key) == "day"
     ApiKeyUse.objects.update(day_at=timezone.now() - timedelta(days=2))
-    assert spending(key) == "ok"
+    assert use_key(key) == "ok"
     assert ApiKeyUse.objects.get().day_count == 1
 
 
 def test_a_key_without_limits_is_not_counted(cast: Cast) -> None:
-    assert {spending(limited(cast)) for _ in range(3)} == {"ok"}
+    assert {use_key(limited(cast)) for _ in range(3)} == {"ok"}
     assert not ApiKeyUse.objects.exists()
 
 
-def test_of_many_at_once_exactly_so_many_are_let_in(cast: Cast) -> None:
+def test_exactly_the_limit_of_simultaneous_requests_is_admitted(cast: Cast) -> None:
     key = limited(cast, requests_per_day=20)
 
     def attempt(_: int) -> str:
         try:
-            return spending(key)
+            return use_key(key)
         finally:
             connection.close()
 
@@ -99,10 +99,10 @@ def test_of_many_at_once_exactly_so_many_are_let_in(cast: Cast) -> None:
     assert outcomes.count("ok") == 20
 
 
-def test_a_quota_that_is_reached_is_told_once(cast: Cast) -> None:
+def test_a_reached_limit_is_recorded_for_webhooks_once(cast: Cast) -> None:
     hook(cast.acme, "https://hooks.example.com/")
-    key = used_up(cast)
-    assert [spending(key), spending(key)] == ["day", "day"]
+    key = exhausted_key(cast)
+    assert [use_key(key), use_key(key)] == ["day", "day"]
     data = json.loads(WebhookDelivery.objects.get().body)["data"]
     assert (data["quota"], data["limit"], data["api_key"]) == ("requests_per_day", 3, key[:10])
     assert parse_datetime(data["resets_at"]) > timezone.now()
@@ -128,8 +128,8 @@ DOORS: dict[str, Ask] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_every_door_says_so_in_its_shape(door: str, uvicorn_server: Server, cast: Cast) -> None:
-    answer = DOORS[door](uvicorn_server.url, used_up(cast))
+def test_every_door_refuses_in_its_own_format(door: str, uvicorn_server: Server, cast: Cast) -> None:
+    answer = DOORS[door](uvicorn_server.url, exhausted_key(cast))
     assert answer.status_code == 429
     body = answer.json()
     error = body["error"] if door == "/v1" else body
@@ -145,7 +145,7 @@ def test_every_door_says_so_in_its_shape(door: str, uvicorn_server: Server, cast
 
 def used_again(cast: Cast) -> str:
     ApiKey.objects.all().delete()
-    return used_up(cast)
+    return exhausted_key(cast)
 
 
 async def test_a_run_over_the_websocket_is_refused_with_a_typed_error(
@@ -154,7 +154,7 @@ async def test_a_run_over_the_websocket_is_refused_with_a_typed_error(
     key = await in_db(limited)(cast)
     async with open_socket(uvicorn_server.url, key=key) as socket:
         assert (await socket.ask("Hello"))[-1]["type"] == "RUN_FINISHED"
-        # A limit that is set now holds for connections that are open.
+        # A limit applies to connections that were opened before it was set.
         await in_db(ApiKey.objects.update)(requests_per_day=1)
         assert (await socket.ask("Hello"))[-1]["type"] == "RUN_FINISHED"
         await socket.send(given := run_input("Hello"))

@@ -1,4 +1,4 @@
-"""Quotas of tenants and members: the last below is let in, the first above is refused with the moment it ends."""
+"""Quotas of tenants and members: runs above a quota are refused, with the time when it resets."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def refused(who: int) -> QuotaReached:
     return caught.value
 
 
-def later(**columns: timedelta) -> None:
-    """Let a window have begun so much earlier."""
+def move_windows_back(**columns: timedelta) -> None:
+    """Let the current windows have begun earlier by this time."""
     for name, by in columns.items():
         for use in QuotaUse.objects.all():
             setattr(use, name, getattr(use, name) - by)
@@ -89,11 +89,11 @@ def test_messages_are_counted(cast: Cast, scope: str, window: str, long: timedel
     assert f"{reached.resets_at:%Y-%m-%dT%H:%M:%SZ}" in str(reached)
     if scope == "member":
         begin(cast.amy.pk)
-    later(**{f"{window}_at": long})
+    move_windows_back(**{f"{window}_at": long})
     begin(other)
 
 
-def test_what_is_refused_leaves_nothing_behind(cast: Cast) -> None:
+def test_a_refused_run_is_not_stored_or_counted(cast: Cast) -> None:
     limit(cast, member_messages_per_day=1, tenant_messages_per_day=5)
     begin(cast.alice.pk)
     for _ in range(3):
@@ -116,7 +116,7 @@ def test_tokens_are_counted_when_a_run_has_ended(cast: Cast, scope: str, window:
 
 @pytest.mark.parametrize("window", ["day", "month"])
 @pytest.mark.parametrize("scope", ["tenant", "member"])
-def test_cost_is_counted_in_money(cast: Cast, scope: str, window: str) -> None:
+def test_cost_is_counted(cast: Cast, scope: str, window: str) -> None:
     limit(cast, **{f"{scope}_cost_per_{window}": Decimal("0.50")})
     end(begin(cast.alice.pk), tokens=1, cost=499_999)
     end(begin(cast.alice.pk), tokens=1, cost=1)
@@ -125,7 +125,7 @@ def test_cost_is_counted_in_money(cast: Cast, scope: str, window: str) -> None:
     assert "0.50 of cost" in str(reached)
 
 
-def test_a_running_run_holds_what_it_is_expected_to_take(cast: Cast) -> None:
+def test_a_running_run_reserves_its_expected_use(cast: Cast) -> None:
     limit(cast, tenant_tokens_per_day=1_500)
     first, second = begin(cast.alice.pk), begin(cast.alice.pk)
     assert refused(cast.alice.pk).quota == "tokens_per_day"
@@ -135,7 +135,7 @@ def test_a_running_run_holds_what_it_is_expected_to_take(cast: Cast) -> None:
     begin(cast.alice.pk)
 
 
-def test_a_run_is_told_what_is_left_to_it(cast: Cast) -> None:
+def test_a_run_gets_the_rest_of_a_quota_as_its_allowance(cast: Cast) -> None:
     limit(cast, tenant_tokens_per_day=1_500)
     end(begin(cast.alice.pk), tokens=1_000)
     setup = begin(cast.alice.pk).setup
@@ -143,7 +143,7 @@ def test_a_run_is_told_what_is_left_to_it(cast: Cast) -> None:
     assert [(one.tokens, one.cost) for one in setup.allowances] == [(500, 0)]
 
 
-def test_summaries_count(cast: Cast) -> None:
+def test_summaries_count_towards_quotas(cast: Cast) -> None:
     limit(cast, tenant_tokens_per_day=10_000)
     opened = begin(cast.alice.pk)
     end(opened, tokens=10)
@@ -151,7 +151,7 @@ def test_summaries_count(cast: Cast) -> None:
     assert QuotaUse.objects.get().day_tokens == 15
 
 
-def test_limits_that_are_set_later_know_what_was_used(cast: Cast) -> None:
+def test_limits_set_later_count_earlier_use(cast: Cast) -> None:
     end(begin(cast.alice.pk), tokens=700)
     end(begin(cast.alice.pk), tokens=300)
     limit(cast, tenant_tokens_per_month=1_000)
@@ -185,7 +185,7 @@ def test_tool_calls_above_the_quota_are_not_run(cast: Cast, scope: str) -> None:
     assert json.loads(WebhookDelivery.objects.get().body)["data"]["quota"] == "tool_calls_per_day"
 
 
-def test_tool_calls_of_a_new_month_begin_with_nothing(cast: Cast) -> None:
+def test_tool_calls_are_counted_from_zero_in_a_new_month(cast: Cast) -> None:
     limit(cast, tenant_tool_calls_per_day=3, tenant_tokens_per_month=10_000)
     opened, quotas = begin(cast.alice.pk), quotas_of(cast.acme)
     end(opened, tokens=9_000)
@@ -194,7 +194,7 @@ def test_tool_calls_of_a_new_month_begin_with_nothing(cast: Cast) -> None:
     assert QuotaUse.objects.get().month_tokens == 0
 
 
-def test_the_deployments_limits_hold_where_a_tenant_has_none(cast: Cast, settings: object) -> None:
+def test_the_deployments_limits_apply_to_tenants_without_their_own(cast: Cast, settings: object) -> None:
     settings.MEMBER_LIMITS = {"messages_per_day": 1, "cost_per_day": 0.25}  # type: ignore[attr-defined]
     begin(cast.alice.pk)
     assert refused(cast.alice.pk).limit == 1
@@ -203,7 +203,7 @@ def test_the_deployments_limits_hold_where_a_tenant_has_none(cast: Cast, setting
     begin(cast.alice.pk)
 
 
-def test_webhooks_are_told_once_in_a_window(cast: Cast) -> None:
+def test_webhooks_get_one_event_in_a_window(cast: Cast) -> None:
     hook(cast.acme, "https://hooks.example.com/")
     limit(cast, member_messages_per_day=1)
     begin(cast.alice.pk)
@@ -241,7 +241,7 @@ def test_only_limits_cost_queries(cast: Cast, limited: bool, queries: int) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_exactly_so_many_are_let_in(cast: Cast) -> None:
+def test_exactly_the_quota_of_simultaneous_runs_is_admitted(cast: Cast) -> None:
     limit(cast, tenant_messages_per_day=7, member_messages_per_day=20)
 
     def attempt(number: int) -> bool:
@@ -271,13 +271,13 @@ def test_a_price_is_found_by_the_beginning_of_a_models_name(cast: Cast) -> None:
     spent = setup.provider.prices.priced(Usage(1_000, 100, cached_input_tokens=200), "gpt-4.1-2025-04-14")
     assert spent.cost == 800 * 2 + 100 + 100 * 8
     assert setup.provider.prices.priced(Usage(1_000), "another").cost == 0
-    # The provider's own name for it counts first, and if nobody has heard of that, the name that was asked for.
+    # The name that the provider returned is looked up first, then the name in the request.
     assert setup.provider.prices.priced(Usage(1_000), "another", "gpt-4.1").cost == 2_000
     assert setup.provider.prices.priced(Usage(1_000), "gpt-3", "gpt-4.1").cost == 1_000
     assert not UsageEntry.objects.exists()
 
 
-def test_who_waited_over_midnight_does_not_bring_yesterday_back() -> None:
+def test_a_run_that_waited_over_midnight_does_not_restore_yesterdays_window() -> None:
     midnight = datetime(2026, 11, 24, tzinfo=UTC)
     windows = Windows.at(midnight)
     use = QuotaUse(day_messages=3, minute_at=windows.minute, day_at=windows.day, month_at=windows.month)

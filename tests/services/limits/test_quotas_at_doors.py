@@ -1,4 +1,4 @@
-"""Quotas at every door: in the door's own shape, with the moment that they end; and sockets and bodies too many."""
+"""Quotas at every door: refusals in its own format, with the time when they end; too many sockets, large bodies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bearer(key: str) -> dict[str, str]:
 
 
 def rest(url: str, key: str) -> httpx2.Response:
-    """Say something in a new conversation."""
+    """Send a message in a new conversation."""
     base = f"{url}/api/v1/tenants/acme/conversations/"
     made = httpx2.post(base, headers=bearer(key), json={"assistant": "support"}).json()
     return httpx2.post(f"{base}{made['id']}/runs/", headers=bearer(key), json={"message": "Hello"}, timeout=30)
@@ -63,11 +63,11 @@ DOORS: dict[str, Ask] = {"REST": rest, "SSE": sse, "/v1": completion}
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_every_door_says_so_in_its_shape(
+def test_every_door_refuses_in_its_own_format(
     door: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     limit(cast, member_messages_per_day=1)
-    key, ask, resets_at = key_of_alice(cast), DOORS[door], _tomorrow()
+    key, ask, resets_at = key_of_alice(cast), DOORS[door], _next_midnight()
     assert ask(uvicorn_server.url, key).status_code in {200, 201}
     answer = ask(uvicorn_server.url, key)
     assert resets_at in answer.text
@@ -90,7 +90,7 @@ def test_every_door_says_so_in_its_shape(
     assert len(fake_provider.requests) == 1
 
 
-def _tomorrow() -> str:
+def _next_midnight() -> str:
     return f"{Windows.at(timezone.now()).end('day'):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -100,7 +100,7 @@ async def test_a_message_above_the_quota_is_refused_over_the_websocket(
     key = await in_db(key_of_alice)(cast)
     await in_db(hook)(cast.acme, "https://hooks.example.com/")
     async with open_socket(uvicorn_server.url, key=key) as socket:
-        # Limits that are set now hold for connections that are open.
+        # Limits apply to connections that were opened before they were set.
         await in_db(limit)(cast, tenant_messages_per_day=1)
         first = run_input("Hello")
         await socket.send(first)
@@ -109,9 +109,9 @@ async def test_a_message_above_the_quota_is_refused_over_the_websocket(
             await socket.send(given := run_input("Hello"))
             refusal = (await socket.until_end(given["runId"]))[-1]
             assert (refusal["type"], refusal["code"]) == ("RUN_ERROR", "quota_exceeded")
-            assert refusal["metadata"]["resetsAt"] == _tomorrow()
+            assert refusal["metadata"]["resetsAt"] == _next_midnight()
             assert refusal["message"].startswith("Your organisation has reached its limit of 1 message a day.")
-        # What was let in before can still be asked for.
+        # A run that was admitted before can still be followed.
         await socket.send({"type": "attach", "threadId": first["threadId"]})
         await socket.until_end(first["runId"])
     delivery = await WebhookDelivery.objects.filter(event="quota.reached").aget()
@@ -129,13 +129,13 @@ async def test_a_tool_call_above_the_quota_ends_the_run(
     async with open_socket(uvicorn_server.url, key=key) as socket:
         end = (await socket.ask("Add"))[-1]
     assert (end["type"], end["code"]) == ("RUN_ERROR", "quota_exceeded")
-    assert _tomorrow() in end["message"]
+    assert _next_midnight() in end["message"]
     statuses = ToolCall.objects.values_list("status", flat=True)
     assert sorted([status async for status in statuses]) == ["ok", "ok", "refused"]
 
 
 @pytest.mark.parametrize("model", ["", "test-model", "fake"], ids=["every model", "as asked for", "as answered"])
-async def test_a_run_ends_with_what_is_left_of_the_tenants_money(
+async def test_a_run_ends_when_the_tenants_cost_quota_is_used_up(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, model: str
 ) -> None:
     await in_db(switch_tool)(cast.acme, "current_time")
@@ -172,11 +172,11 @@ def test_a_tool_call_above_the_quota_is_an_error_over_mcp(uvicorn_server: Server
     called = [client.post("tools/call", {"name": "current_time", "arguments": {}}).json()["result"] for _ in range(2)]
     assert not called[0].get("isError")
     assert called[1]["isError"]
-    assert _tomorrow() in called[1]["content"][0]["text"]
+    assert _next_midnight() in called[1]["content"][0]["text"]
 
 
 @pytest.mark.parametrize("scope", ["tenant", "member"])
-async def test_a_connection_too_many_is_told_why(scope: str, uvicorn_server: Server, cast: Cast) -> None:
+async def test_a_connection_above_the_limit_gets_the_reason(scope: str, uvicorn_server: Server, cast: Cast) -> None:
     await in_db(limit)(cast, **{f"{scope}_connections": 2})
     key = await in_db(key_of_alice)(cast)
     async with open_socket(uvicorn_server.url, key=key), open_socket(uvicorn_server.url, key=key) as second:
@@ -192,7 +192,9 @@ async def test_a_connection_too_many_is_told_why(scope: str, uvicorn_server: Ser
 
 @pytest.mark.parametrize("is_announced", [True, False])
 @pytest.mark.parametrize("path", ["/api/v1/tenants/acme/conversations/", "/v1/chat/completions"])
-def test_a_body_far_too_large_is_not_read(path: str, is_announced: bool, uvicorn_server: Server, cast: Cast) -> None:
+def test_a_body_that_is_far_too_large_is_not_read(
+    path: str, is_announced: bool, uvicorn_server: Server, cast: Cast
+) -> None:
     body = b"x" * (MAX_BUFFERED_BYTES + 1)
     given = body if is_announced else iter([body])
     answer = httpx2.post(uvicorn_server.url + path, content=given, headers=bearer(key_of_alice(cast)), timeout=30)

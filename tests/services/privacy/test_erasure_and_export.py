@@ -1,4 +1,4 @@
-"""Leaving: a tenant or a user is exported whole and deleted whole, found again in no table, file or event log."""
+"""Export and erasure of tenants and users: complete, and no table, file or event log has a trace afterwards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
 
-# Emptied, not deleted: what these rows hold is no word of the person's.
+# Not searched: these rows hold no text of the person.
 MENTIONS = {
     "assistant.ToolCall.decided_by",
     "assistant.UsageEntry.user",
@@ -46,7 +46,7 @@ MENTIONS = {
 
 
 def found_in(text: str) -> list[str]:
-    """Every table of the database, those of indexes included, with a row that holds a text."""
+    """Every table of the database, also those of indexes, with a row that contains the text."""
     tables = []
     with connection.cursor() as cursor:
         for name in connection.introspection.table_names(cursor):
@@ -68,7 +68,7 @@ def run(*arguments: str, **options: Any) -> str:
 
 @pytest.fixture
 def planted(cast: Cast) -> Cast:
-    """Acme full of canaries, with an operator's clicks on its rows, and sessions of its people."""
+    """Acme with canaries in every row, entries of the admin log about its rows, and sessions of its members."""
     rows = plant(cast)
     for row in rows.values():
         kind = ContentType.objects.get_for_model(row)
@@ -96,7 +96,7 @@ def test_a_deleted_tenant_leaves_nothing(planted: Cast) -> None:
     assert (entry.actor, entry.tenant, entry.details["rows"]) == (planted.root, None, counts)
 
 
-def test_a_dry_run_counts_what_would_go_and_deletes_nothing(planted: Cast) -> None:
+def test_a_dry_run_counts_the_rows_and_deletes_nothing(planted: Cast) -> None:
     before = rows_of(planted.acme)
     told = run("delete_tenant", "acme", "--by", "root", "--dry-run")
     assert rows_of(planted.acme) == before
@@ -105,7 +105,7 @@ def test_a_dry_run_counts_what_would_go_and_deletes_nothing(planted: Cast) -> No
     assert {name: str(number) for name, number in counts.items()} == expected
 
 
-def test_who_belongs_to_another_tenant_too_stays(cast: Cast) -> None:
+def test_a_user_of_another_tenant_too_is_kept(cast: Cast) -> None:
     cast.globex.memberships.create(user=cast.alice)
     erase_tenant(tenant=cast.acme, actor=cast.root)
     assert set(User.objects.values_list("username", flat=True)) == {"alice", "mallory", "greta", "oscar", "root"}
@@ -131,7 +131,7 @@ def test_a_deleted_user_leaves_nothing(planted: Cast, client: Client) -> None:
     assert (entry.target, entry.actor) == (f"user {alice.pk or entry.target.split()[1]}", planted.root)
 
 
-def test_names_go_from_the_audit_but_words_with_them_within_stay(cast: Cast) -> None:
+def test_names_are_replaced_in_the_audit_but_not_within_words(cast: Cast) -> None:
     al = make_member(cast.acme, "ali")
     audit_trail.record(actor=cast.root, action="membership.add", target="ali in Acme, no alibi", tenant=cast.acme)
     pk = al.pk
@@ -139,7 +139,7 @@ def test_names_go_from_the_audit_but_words_with_them_within_stay(cast: Cast) -> 
     assert AuditEntry.objects.get(action="membership.add").target == f"user {pk} in Acme, no alibi"
 
 
-def test_names_in_any_script_go_from_the_audit(cast: Cast) -> None:
+def test_names_in_any_script_are_replaced_in_the_audit(cast: Cast) -> None:
     person = make_member(cast.acme, "jürgen")
     changes = [{"added": {"name": "membership", "object": "JÜRGEN"}}]
     audit_trail.record(
@@ -156,14 +156,14 @@ def test_names_in_any_script_go_from_the_audit(cast: Cast) -> None:
     assert json.loads(LogEntry.objects.get(object_repr="Acme").change_message)[0]["added"]["object"] == f"user {pk}"
 
 
-def test_an_end_user_is_found_by_the_tenant_s_id_of_them(cast: Cast) -> None:
+def test_an_end_user_is_found_by_the_tenants_own_id(cast: Cast) -> None:
     save_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
     run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
     assert not EndUser.objects.exists()
     assert found_in("anary") == []
 
 
-def test_every_key_to_a_user_deletes_or_is_known_to_be_a_mention() -> None:
+def test_every_foreign_key_to_a_user_cascades_or_is_listed_here() -> None:
     emptied = {
         f"{model._meta.label}.{field.name}"
         for model in apps.get_models()
@@ -189,7 +189,7 @@ def test_every_table_of_ours_belongs_to_a_tenant() -> None:
 
 
 @pytest.mark.services
-def test_event_logs_go_with_their_conversations(cast: Cast) -> None:
+def test_event_logs_are_deleted_with_their_conversations(cast: Cast) -> None:
     thread = make_conversation(cast.alice, cast.support)
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         client.xadd(STREAM + str(thread.pk), {"f": CANARY})
@@ -197,7 +197,7 @@ def test_event_logs_go_with_their_conversations(cast: Cast) -> None:
         assert not client.exists(STREAM + str(thread.pk))
 
 
-def test_event_logs_on_the_disk_go_too(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_event_logs_on_the_disk_are_deleted(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "REDIS_URL", "")
     monkeypatch.setattr(configured, "events_folder", lambda: tmp_path)
     mine, hers = make_conversation(cast.alice, cast.support), make_conversation(cast.amy, cast.support)
@@ -214,7 +214,7 @@ def archive_of(export: Any, **who: Any) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def test_an_exported_tenant_is_whole_without_its_secrets(planted: Cast) -> None:
+def test_an_export_of_a_tenant_is_complete_without_secrets(planted: Cast) -> None:
     found = archive_of(export_tenant, tenant=planted.acme, actor=planted.root)
     for model in owned_models(Tenant):
         rows = model._base_manager.count() if model._meta.label != "assistant.Assistant_delegates" else 0
@@ -230,7 +230,7 @@ def test_an_exported_tenant_is_whole_without_its_secrets(planted: Cast) -> None:
     assert AuditEntry.objects.get(action="tenant.export").actor == planted.root
 
 
-def test_an_exported_user_is_whole_and_alone(cast: Cast) -> None:
+def test_an_export_of_a_user_has_all_their_rows_and_no_others(cast: Cast) -> None:
     mine, hers = (make_conversation(user, cast.support, title=f"of {user}") for user in (cast.alice, cast.amy))
     for thread in (mine, hers):
         make_message(thread, content=f"said by {thread.user}", run=make_run(thread))
@@ -240,7 +240,7 @@ def test_an_exported_user_is_whole_and_alone(cast: Cast) -> None:
     assert "amy" not in "".join(found.values())
 
 
-def test_the_commands_name_what_is_wrong_and_ask_first(
+def test_the_commands_name_errors_and_ask_for_confirmation(
     cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words, named in (
@@ -262,13 +262,13 @@ def test_the_commands_name_what_is_wrong_and_ask_first(
     assert not Tenant.objects.filter(slug="globex").exists()
 
 
-def test_an_export_is_for_its_maker_s_eyes(cast: Cast, tmp_path: Path) -> None:
+def test_only_its_owner_can_read_an_export(cast: Cast, tmp_path: Path) -> None:
     file = tmp_path / "alice.zip"
     assert "assistant.Membership" in run("export_user", "alice", "--by", "root", "--file", str(file))
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_an_interrupted_deletion_goes_on(planted: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_deletion_continues(planted: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""Secrets at rest: none in a dump of the database, all readable after a rotation, and the old key is then of no use."""
+"""Stored secrets: none is readable in a dump, and after a rotation only the new key reads them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Rows = dict[tuple[type[models.Model], str], models.Model]
 
 
 def plant_secrets(cast: Cast) -> Rows:
-    """A row of each model that keeps secrets, with a secret of its own in each field."""
+    """Create a row of each model with encrypted fields, and a different secret in each field."""
     planter = Planter(cast.acme, cast.alice, cast.acme.memberships.get(user=cast.alice), cast.support)
     planted: Rows = {}
     for model, name in encrypted_fields():
@@ -37,8 +37,8 @@ def plant_secrets(cast: Cast) -> Rows:
     return planted
 
 
-def unread(planted: Rows) -> list[str]:
-    """Fields whose secret is not read from the database as it was stored."""
+def unreadable_fields(planted: Rows) -> list[str]:
+    """Return the fields whose secret cannot be read back."""
     return [
         f"{model.__name__}.{name}"
         for (model, name), row in planted.items()
@@ -47,7 +47,7 @@ def unread(planted: Rows) -> list[str]:
 
 
 def dump() -> str:
-    """Everything the database holds, as its own tools write it."""
+    """Return a dump of the database, made by its own tool."""
     if connection.vendor == "sqlite":
         with closing(sqlite3.connect(f"file:{connection.settings_dict['NAME']}?mode=ro", uri=True)) as other:
             return "\n".join(other.iterdump())
@@ -63,15 +63,15 @@ def dump() -> str:
     return done.stdout
 
 
-def written() -> bytes:
-    """The bytes of SQLite's files as they lie there, what its write-ahead log holds beside them too."""
+def database_files() -> bytes:
+    """Return the bytes of SQLite's files, the write-ahead log included."""
     path = Path(connection.settings_dict["NAME"])
     files = [path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")]
     return b"".join(file.read_bytes() for file in files if file.exists())
 
 
 def test_every_field_named_as_a_secret_is_encrypted() -> None:
-    """So that a new field for a secret cannot be forgotten; what is only hashed is none."""
+    """A new field for a secret must not be forgotten. Hashes are not secrets."""
     from django.apps import apps
 
     named = {
@@ -92,21 +92,21 @@ def test_a_dump_holds_no_secret(cast: Cast) -> None:
     whole = dump()
     assert cast.acme.slug in whole and SECRET not in whole
     if connection.vendor == "sqlite":
-        assert cast.acme.slug.encode() in written() and SECRET.encode() not in written()
+        assert cast.acme.slug.encode() in database_files() and SECRET.encode() not in database_files()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_secret_in_the_clear_would_be_seen_in_a_dump(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_in_plain_text_is_found_in_a_dump(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EncryptedTextField, "get_prep_value", models.TextField.get_prep_value)
     monkeypatch.setattr(EncryptedTextField, "from_db_value", lambda self, value, *_: value)
     plant_secrets(cast)
     assert SECRET in dump()
     if connection.vendor == "sqlite":
-        assert SECRET.encode() in written()
+        assert SECRET.encode() in database_files()
 
 
 @pytest.mark.django_db
-def test_all_is_read_after_a_rotation_and_the_old_key_reads_nothing(cast: Cast) -> None:
+def test_after_a_rotation_all_secrets_are_readable_and_the_old_key_reads_none(cast: Cast) -> None:
     with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
         planted = plant_secrets(cast)
     with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
@@ -114,13 +114,13 @@ def test_all_is_read_after_a_rotation_and_the_old_key_reads_nothing(cast: Cast) 
             f"{model._meta.label}.{name}": 1 for model, name in planted
         }
     with override_settings(FIELD_ENCRYPTION_KEYS=[NEW]):
-        assert unread(planted) == []
+        assert unreadable_fields(planted) == []
     with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]), pytest.raises(ImproperlyConfigured):
-        unread(planted)
+        unreadable_fields(planted)
 
 
 @pytest.mark.django_db
-def test_a_rotation_that_was_stopped_goes_on(cast: Cast) -> None:
+def test_an_interrupted_rotation_continues(cast: Cast) -> None:
     with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
         planted = plant_secrets(cast)
     with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
@@ -133,7 +133,7 @@ def test_a_rotation_that_was_stopped_goes_on(cast: Cast) -> None:
 
 
 @pytest.mark.django_db
-def test_the_command_fails_while_a_value_is_read_by_no_key(cast: Cast, capsys: Any) -> None:
+def test_the_command_fails_if_no_key_reads_a_value(cast: Cast, capsys: Any) -> None:
     with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
         planted = plant_secrets(cast)
     with override_settings(FIELD_ENCRYPTION_KEYS=[NEW]), pytest.raises(CommandError, match=f"{len(planted)} values"):

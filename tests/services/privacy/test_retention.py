@@ -1,4 +1,4 @@
-"""Retention: what is older than a tenant wants to keep goes, and nothing else does."""
+"""Retention: only rows older than the tenant's periods are deleted."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def aged(cast: Cast) -> Cast:
     return cast
 
 
-def test_what_nobody_limits_is_kept_for_ever(aged: Cast) -> None:
+def test_rows_without_a_retention_period_are_kept(aged: Cast) -> None:
     assert run() == ""
     assert numbers(aged.acme) == [2, 2, 2, 2, 2]
 
 
-def test_old_rows_of_the_tenant_that_says_so_go(aged: Cast) -> None:
+def test_only_old_rows_of_the_tenant_with_a_period_are_deleted(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, conversations=30, files=30, deliveries=30, audit=30)
     told = run()
     assert sorted(told.splitlines()) == [
@@ -94,7 +94,7 @@ def test_old_rows_of_the_tenant_that_says_so_go(aged: Cast) -> None:
     assert run() == ""
 
 
-def test_old_calls_are_emptied_and_stay_in_the_audit(aged: Cast) -> None:
+def test_old_calls_are_emptied_and_kept_in_the_audit(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, tool_calls=30)
     assert run() == "acme: 1 tool calls emptied\n"
     old, new = ToolCall.objects.filter(tenant=aged.acme).order_by("started_at")
@@ -110,7 +110,7 @@ def test_a_dry_run_counts_and_changes_nothing(aged: Cast) -> None:
     assert numbers(aged.acme) == [2, 2, 2, 2, 2]
 
 
-def test_a_dry_run_counts_as_it_would_delete(aged: Cast) -> None:
+def test_a_dry_run_counts_what_a_real_run_deletes(aged: Cast) -> None:
     kept = make_conversation(aged.alice, aged.support)
     call = ToolCall.objects.create(tenant=aged.acme, run=make_run(kept), call_id="d", name="clock", arguments="x")
     over_mcp = ToolCall.objects.create(tenant=aged.acme, user=aged.alice, call_id="e", name="clock", arguments="x")
@@ -124,20 +124,20 @@ def test_a_dry_run_counts_as_it_would_delete(aged: Cast) -> None:
     assert run() == told
 
 
-def test_a_conversation_that_is_going_on_stays(aged: Cast) -> None:
+def test_a_conversation_with_a_running_run_is_kept(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, conversations=30)
     Run.objects.filter(conversation__title="40 days").update(status=Run.Status.RUNNING)
     run()
     assert numbers(aged.acme)[0] == 2
 
 
-def test_a_call_that_waits_for_somebody_keeps_its_arguments(aged: Cast) -> None:
+def test_a_call_that_waits_for_approval_keeps_its_arguments(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, tool_calls=30)
     ToolCall.objects.update(status=ToolCall.Status.AWAITING_APPROVAL)
     assert run() == ""
 
 
-def test_it_goes_on_batch_by_batch(aged: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_deleted_in_batches(aged: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 1)
     Conversation.objects.update(updated_at=timezone.now() - timedelta(days=40))
     Retention.objects.create(tenant=aged.acme, conversations=30)
@@ -156,7 +156,7 @@ def test_the_deployment_has_a_default_and_a_maximum(
     assert effective(Retention(files=own), "files") == days
 
 
-def test_a_tenant_cannot_ask_for_more_than_the_maximum(settings: object, cast: Cast) -> None:
+def test_a_tenants_period_cannot_exceed_the_maximum(settings: object, cast: Cast) -> None:
     settings.RETENTION_MAX_DAYS = 60  # type: ignore[attr-defined]
     with pytest.raises(ValidationError, match="60 days"):
         Retention(tenant=cast.acme, files=61).full_clean()

@@ -1,4 +1,4 @@
-"""Runs of those who may not be here any more do not go on, and nobody is deleted while their runs write."""
+"""Runs are cancelled if their member loses access, and a deletion waits until running runs have ended."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def switch_off(cast: Cast) -> None:
 ENDS = (suspend, disable, remove, switch_off)
 
 
-async def going_on(socket: Socket, fake_provider: FakeProvider) -> Frame:
-    """The input of a run that answers for half a minute, and has begun to."""
+async def long_run_input(socket: Socket, fake_provider: FakeProvider) -> Frame:
+    """The input of a run that has begun an answer of half a minute."""
     fake_provider.reply(chunks=["secret "] * 3_000, delay=0.01)
     started = await socket.start("Go on and on")
     await socket.until_type("TEXT_MESSAGE_CONTENT")
@@ -65,7 +65,7 @@ def running(cast: Cast, **fields: Any) -> Run:
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_run_is_cancelled_when_a_right_ends_and_no_other_is(cast: Cast, end: Callable[[Cast], None]) -> None:
+def test_losing_access_cancels_that_run_and_no_other(cast: Cast, end: Callable[[Cast], None]) -> None:
     mine, elsewhere = running(cast), running(cast, lease_owner="another")
     rivals = make_run(make_conversation(cast.mallory, cast.rival_support), status=Run.Status.RUNNING, lease_owner="me")
     runs = [mine.pk, elsewhere.pk, rivals.pk]
@@ -77,7 +77,7 @@ def test_a_run_is_cancelled_when_a_right_ends_and_no_other_is(cast: Cast, end: C
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_an_answer_does_not_go_on_for_who_is_gone(
+async def test_the_answer_to_a_member_who_lost_access_is_cancelled(
     uvicorn_server: Server,
     cast: Cast,
     provider: Provider,
@@ -85,7 +85,7 @@ async def test_an_answer_does_not_go_on_for_who_is_gone(
     end: Callable[[Cast], None],
 ) -> None:
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        started = await going_on(socket, fake_provider)
+        started = await long_run_input(socket, fake_provider)
     began = time.monotonic()
     await in_db(end)(cast)
     run = await in_db(Run.objects.get)(run_id=started["runId"])
@@ -95,7 +95,7 @@ async def test_an_answer_does_not_go_on_for_who_is_gone(
     assert run.status == Run.Status.CANCELLED
 
 
-def test_who_is_deleted_is_waited_for(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_waits_for_running_runs(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     run = running(cast)
 
     def end(_: float) -> None:
@@ -107,20 +107,18 @@ def test_who_is_deleted_is_waited_for(cast: Cast, monkeypatch: pytest.MonkeyPatc
     assert Run.objects.get().status == Run.Status.CANCELLED
 
 
-def test_who_is_deleted_is_not_waited_for_where_the_process_is_dead(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_does_not_wait_for_runs_of_a_dead_process(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     run = running(cast, lease_until=timezone.now() - timedelta(seconds=1))
     monkeypatch.setattr(cancelling.time, "sleep", lambda _: pytest.fail("waited for nobody"))
     cancel_runs_and_wait(tenant_id=run.tenant_id)
 
 
 @pytest.mark.services
-async def test_a_tenant_that_is_deleted_while_it_answers_leaves_nothing_in_redis(
+async def test_deleting_a_tenant_during_a_run_leaves_nothing_in_redis(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        await going_on(socket, fake_provider)
+        await long_run_input(socket, fake_provider)
         thread = await in_db(Conversation.objects.get)()
         await in_db(erase_tenant)(tenant=cast.acme, actor=None)
     with redis.Redis.from_url(settings.REDIS_URL) as client:
@@ -128,11 +126,11 @@ async def test_a_tenant_that_is_deleted_while_it_answers_leaves_nothing_in_redis
 
 
 @pytest.mark.services
-async def test_events_that_come_after_a_deletion_do_not_stay_for_ever(
+async def test_events_written_after_a_deletion_expire(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        started = await going_on(socket, fake_provider)
+        started = await long_run_input(socket, fake_provider)
         key = STREAM + started["threadId"]
         with redis.Redis.from_url(settings.REDIS_URL) as client:
             client.delete(key)

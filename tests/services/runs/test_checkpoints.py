@@ -1,4 +1,4 @@
-"""Answers so far, stored together: one crossing for all, and what befalls one run befalls no other."""
+"""Checkpoints of many runs are stored together, and a failure affects only its own run."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def keys(cast: Cast) -> list[RunKey]:
 
 
 @pytest.fixture
-def crossings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many checkpoints went with each crossing into the database."""
+def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of checkpoints in each call into a database thread."""
     seen: list[int] = []
 
     async def counted(function: Callable[..., Any], batch: list[Checkpoint]) -> Any:
@@ -58,9 +58,9 @@ def crossings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-async def keep_all(keys: list[RunKey]) -> list[Any]:
-    together = CheckpointWriter()
-    kept = [together.store(Checkpoint(key, {"said": key.run_id}, 7)) for key in keys]
+async def store_together(keys: list[RunKey]) -> list[Any]:
+    writer = CheckpointWriter()
+    kept = [writer.store(Checkpoint(key, {"said": key.run_id}, 7)) for key in keys]
     return await asyncio.gather(*kept, return_exceptions=True)
 
 
@@ -68,39 +68,39 @@ async def stored() -> dict[str, Any]:
     return {run.run_id: (run.partial, run.checkpoint_seq) async for run in Run.objects.order_by("pk")}
 
 
-async def test_all_that_are_due_go_together(keys: list[RunKey], crossings: list[int]) -> None:
-    assert await keep_all(keys) == [False] * 5
-    assert crossings == [5]
+async def test_checkpoints_that_are_due_are_stored_together(keys: list[RunKey], batch_sizes: list[int]) -> None:
+    assert await store_together(keys) == [False] * 5
+    assert batch_sizes == [5]
     assert await stored() == {key.run_id: ({"said": key.run_id}, 7) for key in keys}
 
 
-async def test_those_of_one_tenant_need_no_statement_of_their_own(
-    keys: list[RunKey], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_checkpoints_of_one_tenant_share_a_statement(keys: list[RunKey], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "_stored_alone", lambda _: DatabaseError("alone"))
-    assert await keep_all(keys[:4]) == [False] * 4
+    assert await store_together(keys[:4]) == [False] * 4
     assert (await stored())[keys[3].run_id] == ({"said": keys[3].run_id}, 7)
 
 
-async def test_each_is_told_what_became_of_its_own(keys: list[RunKey]) -> None:
+async def test_each_caller_gets_the_result_of_its_own_checkpoint(keys: list[RunKey]) -> None:
     await Run.objects.filter(pk=keys[0].pk).aupdate(cancel_requested_at=timezone.now())
     await Run.objects.filter(pk=keys[1].pk).aupdate(lease_owner="heir")
-    cancelled, lost, *others = await keep_all(keys)
+    cancelled, lost, *others = await store_together(keys)
     assert (cancelled, others) == (True, [False] * 3)
     assert isinstance(lost, LostRun)
     assert (await stored())[keys[1].run_id][1] == 0
 
 
-async def test_one_that_cannot_be_stored_keeps_no_other_from_it(keys: list[RunKey]) -> None:
-    together = CheckpointWriter()
-    kept = [together.store(Checkpoint(key, {"n": float("nan") if key == keys[2] else 1.5}, 7)) for key in keys]
+async def test_a_checkpoint_that_fails_does_not_prevent_others(keys: list[RunKey]) -> None:
+    writer = CheckpointWriter()
+    kept = [writer.store(Checkpoint(key, {"n": float("nan") if key == keys[2] else 1.5}, 7)) for key in keys]
     outcomes = await asyncio.gather(*kept, return_exceptions=True)
     assert isinstance(outcomes.pop(2), DatabaseError)
     assert outcomes == [False] * 4
     assert [seq for _, seq in (await stored()).values()] == [7, 7, 0, 7, 7]
 
 
-async def test_each_is_written_in_sight_of_its_own_tenant(keys: list[RunKey], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_checkpoint_is_stored_in_the_scope_of_its_tenant(
+    keys: list[RunKey], monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: dict[int, str] = {}
 
     def note(key: RunKey, **_: Any) -> bool:
@@ -112,12 +112,12 @@ async def test_each_is_written_in_sight_of_its_own_tenant(keys: list[RunKey], mo
 
     monkeypatch.setattr(checkpoints, "checkpoint_run", note)
     monkeypatch.setattr(checkpoints, "checkpoint_runs", note_all)
-    await keep_all(keys)
+    await store_together(keys)
     assert seen == {key.pk: str(key.tenant_id) for key in keys}
 
 
-async def test_whoever_holds_a_run_and_wants_another_gets_it(keys: list[RunKey]) -> None:
-    """A deadlock is looked for once, a second after somebody begins to wait: by him who waits for what we hold."""
+async def test_a_batch_gives_up_before_it_causes_a_deadlock(keys: list[RunKey]) -> None:
+    """PostgreSQL looks for a deadlock once a transaction has waited for a second; the other one must not fail."""
     first, last = keys[0], keys[3]
     is_held = threading.Event()
 
@@ -131,26 +131,26 @@ async def test_whoever_holds_a_run_and_wants_another_gets_it(keys: list[RunKey])
 
     holding = asyncio.create_task(asyncio.to_thread(hold))
     await asyncio.to_thread(is_held.wait)
-    assert await keep_all(keys) == [False] * 5
+    assert await store_together(keys) == [False] * 5
     await holding
     assert [seq for _, seq in (await stored()).values()] == [7] * 5
     assert [run.error_message async for run in Run.objects.filter(pk__in=[first.pk, last.pk])] == ["held", "held"]
 
 
-async def test_who_has_ended_meanwhile_is_left_out(keys: list[RunKey], crossings: list[int]) -> None:
-    together = CheckpointWriter()
-    kept = [asyncio.create_task(together.store(Checkpoint(key, {}, 7))) for key in keys]
+async def test_a_run_that_ended_meanwhile_is_left_out(keys: list[RunKey], batch_sizes: list[int]) -> None:
+    writer = CheckpointWriter()
+    kept = [asyncio.create_task(writer.store(Checkpoint(key, {}, 7))) for key in keys]
     await asyncio.sleep(0)
     kept[0].cancel()
     outcomes = await asyncio.gather(*kept, return_exceptions=True)
     assert isinstance(outcomes[0], asyncio.CancelledError)
-    assert crossings == [4]
+    assert batch_sizes == [4]
 
 
 @pytest.mark.parametrize(
     ("characters", "seconds"), [(0, CHECKPOINT_SECONDS), (3_000, CHECKPOINT_SECONDS + 1), (1_000_000, 4.0)]
 )
-def test_the_longer_an_answer_the_rarer_it_is_stored(characters: int, seconds: float) -> None:
+def test_longer_answers_are_stored_less_often(characters: int, seconds: float) -> None:
     assert checkpoint_pause(characters) == seconds
 
 

@@ -1,4 +1,4 @@
-"""What an assistant's configuration can do beyond one model and its tools: ask others, wait for people, shorten."""
+"""Assistants that call others, calls that wait for approval, and long conversations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.ws import Socket, open_socket, run_input, session_cookie
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def test_an_assistant_asks_another_and_both_are_told_apart(
+async def test_an_assistant_calls_another_and_events_tell_which_one_speaks(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
@@ -58,7 +58,7 @@ async def test_an_assistant_asks_another_and_both_are_told_apart(
     assert sum(entry["outputTokens"] for entry in usage) > 0
 
 
-async def test_a_client_narrows_a_run_and_those_it_asks_to_some_tools(
+async def test_allowed_tools_apply_to_called_assistants_too(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
@@ -83,7 +83,7 @@ async def test_a_client_narrows_a_run_and_those_it_asks_to_some_tools(
     assert (refused[-1]["code"], "allowedTools" in refused[-1]["message"]) == ("invalid_input", True)
 
 
-async def test_the_assistant_of_a_run_is_not_asked_from_within_it(
+async def test_a_called_assistant_cannot_call_its_caller(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
@@ -100,10 +100,10 @@ async def test_the_assistant_of_a_run_is_not_asked_from_within_it(
     assert len(fake_provider.requests) == 4
 
 
-async def test_what_an_asked_assistant_said_is_in_every_picture(
+async def test_messages_of_a_called_assistant_are_in_every_snapshot(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    """While it speaks, after the end, and in the audit."""
+    """During the run, after its end, and in the audit."""
     expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
     await cast.support.delegates.aadd(expert)
     await in_db(switch_tool)(cast.acme, "current_time")
@@ -148,7 +148,7 @@ async def _snapshot(socket: Socket, thread: str) -> list[dict[str, Any]]:
     return messages
 
 
-async def test_a_run_that_is_stopped_twice_has_recorded_all_that_was_stopped_when_it_ends(
+async def test_a_run_that_is_cancelled_twice_records_its_cancelled_calls(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     expert = await in_db(make_assistant)(cast.acme, "expert", prompt="You know everything.")
@@ -166,7 +166,7 @@ async def test_a_run_that_is_stopped_twice_has_recorded_all_that_was_stopped_whe
     assert "Let me see" in str(call.asked)
 
 
-async def test_another_tenants_assistant_is_never_asked(
+async def test_another_tenants_assistant_is_never_called(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await cast.support.delegates.aadd(cast.rival_support)
@@ -200,7 +200,7 @@ async def post_action(server: Server, user: Any, action: str, pk: int) -> httpx2
         )
 
 
-async def test_an_operator_approves_and_the_members_run_goes_on(
+async def test_a_members_run_continues_after_an_operator_approves(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await waiting_call(uvicorn_server, cast, fake_provider)
@@ -237,7 +237,7 @@ async def two_waiting_calls(server: Server, cast: Cast, fake_provider: FakeProvi
     return [pk async for pk in Approval.objects.order_by("pk").values_list("pk", flat=True)]
 
 
-async def test_an_operator_edits_one_call_and_answers_in_place_of_another(
+async def test_an_operator_edits_one_call_and_answers_instead_of_another(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     one, two = await two_waiting_calls(uvicorn_server, cast, fake_provider)
@@ -259,7 +259,7 @@ async def test_an_operator_edits_one_call_and_answers_in_place_of_another(
     assert await Run.objects.acount() == 2
 
 
-async def test_an_operator_rejects_with_a_reason_and_rivals_find_nothing(
+async def test_an_operator_declines_with_a_reason_and_other_tenants_see_nothing(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     one, two = await two_waiting_calls(uvicorn_server, cast, fake_provider)
@@ -271,7 +271,7 @@ async def test_an_operator_rejects_with_a_reason_and_rivals_find_nothing(
     assert "Too dear" in str(fake_provider.requests[-1].messages)
 
 
-async def test_a_member_answers_in_the_tools_place(
+async def test_a_member_answers_instead_of_the_tool(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     started = await waiting_call(uvicorn_server, cast, fake_provider)
@@ -286,7 +286,7 @@ async def test_a_member_answers_in_the_tools_place(
     assert (call.status, call.rule) == ("ok", "A person answered in the tool's place.")
 
 
-async def test_a_switch_flipped_since_holds_for_an_approved_call_too(
+async def test_a_switch_changed_meanwhile_applies_to_an_approved_call(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     started = await waiting_call(uvicorn_server, cast, fake_provider)
@@ -299,7 +299,7 @@ async def test_a_switch_flipped_since_holds_for_an_approved_call_too(
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.REFUSED
 
 
-async def test_a_rivals_admin_cannot_answer(
+async def test_another_tenants_admin_cannot_answer(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await waiting_call(uvicorn_server, cast, fake_provider)
@@ -310,7 +310,7 @@ async def test_a_rivals_admin_cannot_answer(
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.AWAITING_APPROVAL
 
 
-async def test_an_approval_that_expired_is_not_acted_on(
+async def test_an_expired_approval_cannot_be_answered(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     started = await waiting_call(uvicorn_server, cast, fake_provider)
@@ -327,7 +327,7 @@ async def test_an_approval_that_expired_is_not_acted_on(
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.EXPIRED
 
 
-async def test_a_new_message_settles_what_waits_as_declined(
+async def test_a_new_message_declines_waiting_calls(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     started = await waiting_call(uvicorn_server, cast, fake_provider)
@@ -337,7 +337,7 @@ async def test_a_new_message_settles_what_waits_as_declined(
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.DECLINED
 
 
-async def test_a_tool_that_returns_a_rivals_row_is_stopped_and_written_down(
+async def test_a_result_with_another_tenants_row_is_withheld_and_recorded(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.call("leak_a_row", {"slug": "globex"})
@@ -362,7 +362,7 @@ def summarising(request: Recorded) -> Any:
     return reply("baa " * 60)(request)
 
 
-async def test_a_window_of_messages_bounds_what_the_model_is_sent(
+async def test_the_limit_of_messages_bounds_what_the_model_is_sent(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_messages=3)
@@ -404,7 +404,7 @@ async def test_a_new_summary_reaches_the_members_open_pages(
         assert (await page.until_custom("thread.summary"))["value"] == told["value"]
 
 
-async def test_a_long_conversation_is_summarised_and_goes_on_from_there(
+async def test_a_long_conversation_is_summarised_and_continues_from_the_summary(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_tokens=400)
@@ -417,8 +417,8 @@ async def test_a_long_conversation_is_summarised_and_goes_on_from_there(
         await socket.ask("And now?", thread=thread)
     # A summary that is being made again may have been asked for since.
     sent = next(one.messages for one in reversed(fake_provider.requests) if one.last_text == "And now?")
-    told = [message["content"] for message in sent if message["role"] == "system"]
-    assert "They talked about sheep." in told[1]
+    assert [message["role"] for message in sent].count("system") == 1
+    assert "They talked about sheep." in sent[1]["content"]
     assert len(sent) < 12
     assert conversation.summarised_to > 0
     entry = await UsageEntry.objects.filter(input_tokens=5000).select_related("run").afirst()

@@ -1,4 +1,4 @@
-"""A run that is stored has an end for every reader, also if its process was killed before it told of it."""
+"""Every reader gets the end of a stored run, even if its process was killed before it wrote the last event."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def key(cast: Cast) -> RunKey:
-    """A run that is stored; of its three events the log gets two."""
+    """A finished run with three events, of which the tests write two to the log."""
     run = make_run(make_conversation(cast.alice, cast.support), status=Run.Status.FINISHED)
     Run.objects.filter(pk=run.pk).update(
         ending={"type": "RUN_FINISHED", "threadId": str(run.conversation_id), "runId": run.run_id}, checkpoint_seq=3
@@ -57,15 +57,15 @@ def running_run(cast: Cast) -> Run:
     return make_run(make_conversation(cast.alice, cast.support), status=Run.Status.RUNNING)
 
 
-async def say_two(key: RunKey) -> None:
+async def write_two_events(key: RunKey) -> None:
     writer = get_runs().log.writer(key.thread, lambda: None)
     for seq in (1, 2):
         writer.write(Entry(key.number, seq, f'{{"seq":{seq}}}'))
     await writer.flush()
 
 
-async def test_who_reads_a_run_is_told_its_stored_end(key: RunKey) -> None:
-    await say_two(key)
+async def test_a_reader_of_a_run_gets_its_stored_end(key: RunKey) -> None:
+    await write_two_events(key)
     entries = [entry async for entry in run_entries(key=key, idle_seconds=0.01) if entry is not None]
     assert [entry.seq for entry in entries] == [1, 2, 3]
     assert entries[-1].is_end
@@ -75,19 +75,17 @@ def kinds(entries: list[Entry]) -> list[tuple[int, str]]:
     return [(entry.seq, json.loads(entry.frame)["type"]) for entry in entries]
 
 
-async def test_who_reads_a_run_whose_events_are_gone_gets_a_picture(key: RunKey, alice_member: Member) -> None:
-    picture = [(0, "RUN_STARTED"), (0, "MESSAGES_SNAPSHOT"), (3, "RUN_FINISHED")]
+async def test_a_reader_gets_a_snapshot_if_the_events_are_gone(key: RunKey, alice_member: Member) -> None:
+    expected = [(0, "RUN_STARTED"), (0, "MESSAGES_SNAPSHOT"), (3, "RUN_FINISHED")]
     for after in (0, 2):
         entries = [
             entry async for entry in run_entries(key=key, after=after, idle_seconds=0.01, member=alice_member) if entry
         ]
-        assert kinds(entries) == picture
+        assert kinds(entries) == expected
     assert [entry async for entry in run_entries(key=key, after=3, idle_seconds=0.01, member=alice_member)] == []
 
 
-async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_to_come(
-    cast: Cast, alice_member: Member
-) -> None:
+async def test_an_end_that_comes_while_a_snapshot_is_built_follows_it(cast: Cast, alice_member: Member) -> None:
     run = await sync_to_async(running_run)(cast)
     key = key_of(run, "")
     numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
@@ -104,12 +102,12 @@ async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_t
     await writer.flush()
     log = await get_runs().log.open(key.thread)
     stored = await sync_to_async(stored_thread)(member=alice_member, thread_id=run.conversation_id)
-    picture = build_snapshot(state=ThreadState(run, None), log=log, stored=stored)
-    assert picture.texts == [("m", "Done.")]
-    assert [entry.is_end for entry in log.read(picture.position)] == [True]
+    built = build_snapshot(state=ThreadState(run, None), log=log, stored=stored)
+    assert built.texts == [("m", "Done.")]
+    assert [entry.is_end for entry in log.read(built.position)] == [True]
 
 
-async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: RunKey, alice_member: Member) -> None:
+async def test_a_snapshot_of_an_earlier_run_has_no_later_messages(key: RunKey, alice_member: Member) -> None:
     talk = await Conversation.objects.aget(pk=key.thread)
     first = await Run.objects.aget(pk=key.pk)
     await sync_to_async(make_message)(talk, "user", "How long?", run=first)
@@ -124,9 +122,9 @@ async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: R
     assert [said["content"] for said in json.loads(entries[1].frame)["messages"]] == ["How long?"]
 
 
-async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_follower_of_a_thread_gets_its_stored_end(key: RunKey, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
-    await say_two(key)
+    await write_two_events(key)
     sent: list[str] = []
     ended = asyncio.Event()
 
@@ -163,27 +161,27 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
     assert '"RUN_FINISHED"' in sent[-1]
 
 
-async def test_an_end_that_was_told_is_not_told_again(key: RunKey) -> None:
-    await say_two(key)
+async def test_an_end_in_the_log_is_not_appended_again(key: RunKey) -> None:
+    await write_two_events(key)
     kept = get_runs().log
     assert await append_missing_end(key=key, log=kept) and await append_missing_end(key=key, log=kept)
     log = await kept.open(key.thread)
     assert [entry.seq for entry in log.read(Position(key.number, 0))] == [1, 2, 3]
 
 
-async def say_too_much(key: RunKey, count: int = 7) -> None:
-    """Show more events of the run than the two that the process that finished it knew."""
+async def write_unstored_events(key: RunKey, count: int = 7) -> None:
+    """Append events up to `count` to the log of this process; the stored run has only three."""
     log = await get_runs().log.open(key.thread)
     log.append([Entry(key.number, seq, f'{{"seq":{seq}}}') for seq in range(1, count + 1)])
 
 
 @pytest.mark.usefixtures("unrecorded")
 @pytest.mark.parametrize("seen", [3, 4, 7])
-async def test_who_saw_as_much_as_was_kept_or_more_is_shown_what_was_kept(
+async def test_a_follower_who_has_seen_lost_events_gets_a_snapshot(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, seen: int
 ) -> None:
     monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
-    await say_too_much(key, seen)
+    await write_unstored_events(key, seen)
     sent: list[str] = []
 
     async def send(frame: str) -> None:
@@ -206,37 +204,35 @@ async def test_who_saw_as_much_as_was_kept_or_more_is_shown_what_was_kept(
 
 @pytest.mark.usefixtures("unrecorded")
 @pytest.mark.parametrize("seen", [3, 4, 7])
-async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(
-    key: RunKey, alice_member: Member, seen: int
-) -> None:
-    await say_too_much(key, seen)
+async def test_a_reader_who_has_seen_lost_events_gets_a_snapshot(key: RunKey, alice_member: Member, seen: int) -> None:
+    await write_unstored_events(key, seen)
     reader = run_entries(key=key, after=2, idle_seconds=0.01, member=alice_member)
     entries = [entry async for entry in reader if entry]
     assert [kind for _, kind in kinds(entries[seen - 2 :])] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
-    await say_too_much(key)
+    await write_unstored_events(key)
     (end,) = [entry async for entry in run_entries(key=key, after=7, idle_seconds=0.01) if entry]
     assert end.is_end and end.seq == 3
 
 
 @pytest.mark.parametrize("away", [OperationalError, RedisConnectionError])
-async def test_who_waits_for_an_end_while_it_cannot_be_asked_for_is_told_later(
+async def test_a_follower_gets_the_stored_end_after_an_outage(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, away: type[Exception]
 ) -> None:
     monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
-    await say_two(key)
+    await write_two_events(key)
     sent: list[str] = []
     tries: list[RunKey] = []
 
     async def send(frame: str) -> None:
         sent.append(json.loads(frame).get("type"))
 
-    async def away_at_first(*, key: RunKey, log: EventLog) -> Entry | None:
+    async def unreachable_at_first(*, key: RunKey, log: EventLog) -> Entry | None:
         tries.append(key)
         if len(tries) < 3:
             raise away
         return await append_missing_end(key=key, log=log)
 
-    monkeypatch.setattr("assistant.websocket.followed_threads.append_missing_end", away_at_first)
+    monkeypatch.setattr("assistant.websocket.followed_threads.append_missing_end", unreachable_at_first)
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
     await threads.follow(uuid.UUID(key.thread), Position(key.number, 2), renders=False)
     async with asyncio.timeout(20):
@@ -248,7 +244,7 @@ async def test_who_waits_for_an_end_while_it_cannot_be_asked_for_is_told_later(
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_who_asks_for_what_comes_after_the_end_is_shown_nothing_but_that(
+async def test_a_follower_at_the_end_gets_only_later_events(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
@@ -261,7 +257,7 @@ async def test_who_asks_for_what_comes_after_the_end_is_shown_nothing_but_that(
 
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
     await threads.follow(uuid.UUID(key.thread), Position(key.number, 3), renders=False, is_at_end=True)
-    await asyncio.sleep(0.1)  # ten times as long as a silence that would be looked into
+    await asyncio.sleep(0.1)  # ten times as long as SILENCE_SECONDS
     log = await get_runs().log.open(key.thread)
     log.append([Entry(key.number + 1, 1, '{"type":"RUN_STARTED"}')])
     async with asyncio.timeout(20):
@@ -271,7 +267,7 @@ async def test_who_asks_for_what_comes_after_the_end_is_shown_nothing_but_that(
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_who_follows_a_run_whose_beginning_is_gone_gets_a_picture(key: RunKey, alice_member: Member) -> None:
+async def test_a_follower_gets_a_snapshot_if_the_first_events_are_gone(key: RunKey, alice_member: Member) -> None:
     log = await get_runs().log.open(key.thread)
     log.append([Entry(key.number, 2, '{"type":"TEXT_MESSAGE_END"}')])
     sent: list[str] = []
@@ -291,11 +287,11 @@ async def test_who_follows_a_run_whose_beginning_is_gone_gets_a_picture(key: Run
 
 
 @pytest.mark.usefixtures("unrecorded", "provider")
-async def test_the_end_of_a_run_is_told_before_the_next_one_begins(
+async def test_a_missing_end_is_appended_before_the_next_run(
     key: RunKey, alice_member: Member, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Next")
-    await say_two(key)
+    await write_two_events(key)
     await Conversation.objects.filter(pk=key.thread).aupdate(run_count=key.number)
     asked = given(uuid.UUID(key.thread), "next")
     opened = await get_runs().open(member=alice_member, assistant_slug="support", given=asked)
@@ -305,7 +301,7 @@ async def test_the_end_of_a_run_is_told_before_the_next_one_begins(
     assert [entry.is_end for entry in log.read(Position(key.number, 1))][:3] == [False, True, False]
 
 
-async def test_an_end_is_told_as_it_was_whatever_order_the_database_keeps(key: RunKey) -> None:
+async def test_a_stored_end_is_encoded_with_its_type_first(key: RunKey) -> None:
     error = RunError("The run was interrupted.", code="interrupted")
     stored = {"code": "interrupted", "type": "RUN_ERROR", "message": "The run was interrupted."}  # as in a jsonb
     await Run.objects.filter(pk=key.pk).aupdate(ending=stored)
@@ -314,27 +310,27 @@ async def test_an_end_is_told_as_it_was_whatever_order_the_database_keeps(key: R
     assert end.frame == FrameEncoder(run_id=key.run_id, thread=key.thread).frame(error, 3)
 
 
-def said_of(key: RunKey, count: int) -> list[Event]:
-    """The first events of a run that says "word2 word3 ..."."""
+def first_events(key: RunKey, count: int) -> list[Event]:
+    """The first events of a run whose answer is "word2 word3 ..."."""
     said: list[Event] = [RunStarted(key.thread, key.run_id), TextMessageStart("m", "assistant")]
     return said + [TextMessageContent("m", f"word{n} ") for n in range(2, count)]
 
 
-async def keep_checkpoint(key: RunKey, count: int) -> None:
+async def store_checkpoint(key: RunKey, count: int) -> None:
     kept = Transcript()
-    for event in said_of(key, count):
+    for event in first_events(key, count):
         kept.apply(event)
     await Run.objects.filter(pk=key.pk).aupdate(partial=kept.to_state(), checkpoint_seq=count)
 
 
-async def tell_one(key: RunKey, seq: int) -> None:
-    """What comes to a process that does not work on the run; of what came before it may have less."""
-    frame = FrameEncoder(run_id=key.run_id, thread=key.thread).frame(said_of(key, seq)[-1], seq)
+async def append_last(key: RunKey, seq: int) -> None:
+    """Append the last of these events, as to a process that does not work on the run and may lack earlier ones."""
+    frame = FrameEncoder(run_id=key.run_id, thread=key.thread).frame(first_events(key, seq)[-1], seq)
     (await get_runs().log.open(key.thread)).append([Entry(key.number, seq, frame)])
 
 
 def shown(frames: list[str]) -> str:
-    """The answer as a client shows it."""
+    """The answer that a client shows after these frames."""
     text = ""
     for frame in map(json.loads, frames):
         if frame["type"] == "MESSAGES_SNAPSHOT":
@@ -345,21 +341,21 @@ def shown(frames: list[str]) -> str:
 
 @pytest.mark.usefixtures("unrecorded")
 @pytest.mark.parametrize("seen", [0, 4])
-async def test_who_reads_a_run_of_which_events_were_lost_is_shown_them_at_the_next_checkpoint(
+async def test_a_reader_gets_lost_events_with_the_next_checkpoint(
     cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch, seen: int
 ) -> None:
     monkeypatch.setattr(follow_run, "SNAPSHOT_RETRY_SECONDS", 0.01)
     key = key_of(await sync_to_async(running_run)(cast), "")
-    await keep_checkpoint(key, 3)
-    await tell_one(key, 7)
+    await store_checkpoint(key, 3)
+    await append_last(key, 7)
     frames: list[str] = []
     reader = run_entries(key=key, after=seen, member=alice_member)
     async with asyncio.timeout(20):
         while entry := await anext(reader):
             frames.append(entry.frame)
         assert shown(frames) == ("" if seen else "word2 ")
-        await keep_checkpoint(key, 7)
-        await tell_one(key, 8)
+        await store_checkpoint(key, 7)
+        await append_last(key, 8)
         while "word7" not in shown(frames):
             entry = await anext(reader)
             frames += [entry.frame] if entry else []
@@ -368,13 +364,13 @@ async def test_who_reads_a_run_of_which_events_were_lost_is_shown_them_at_the_ne
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_who_follows_a_run_of_which_events_were_lost_misses_none(
+async def test_a_follower_gets_all_text_although_events_were_lost(
     cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "SNAPSHOT_RETRY_SECONDS", 0.01)
     key = key_of(await sync_to_async(running_run)(cast), "")
-    await keep_checkpoint(key, 3)
-    await tell_one(key, 7)
+    await store_checkpoint(key, 3)
+    await append_last(key, 7)
     frames: list[str] = []
 
     async def send(frame: str) -> None:
@@ -388,9 +384,9 @@ async def test_who_follows_a_run_of_which_events_were_lost_misses_none(
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: frames.append("failed"))
     await threads.follow(uuid.UUID(key.thread), None, renders=False)
     await until("word2")
-    await keep_checkpoint(key, 7)
+    await store_checkpoint(key, 7)
     await until("word6")
-    await tell_one(key, 8)
+    await append_last(key, 8)
     await until("word7")
     await threads.close()
     assert shown(frames) == "word2 word3 word4 word5 word6 word7 "
@@ -401,20 +397,20 @@ async def test_who_follows_a_run_of_which_events_were_lost_misses_none(
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_who_read_something_else_in_the_place_of_the_end_is_shown_what_was_kept(
+async def test_a_reader_who_saw_another_event_with_the_number_of_the_end_gets_a_snapshot(
     key: RunKey, alice_member: Member
 ) -> None:
-    await say_too_much(key, 3)
+    await write_unstored_events(key, 3)
     reader = run_entries(key=key, after=2, member=alice_member)
     read = await anext(reader)
     assert read and read.seq == 3 and not read.is_end
     log = await get_runs().log.open(key.thread)
-    log.append([Entry(key.number, 9, "{}")])  # what came in between is unknown here
+    log.append([Entry(key.number, 9, "{}")])  # the events in between are missing here
     entries = [entry async for entry in reader if entry]
     assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
 
 
-async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
+async def test_a_client_that_does_not_read_its_snapshot_is_dropped_with_one_log_line(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(following, "SNAPSHOT_TIMEOUT_SECONDS", 0.5)
@@ -438,7 +434,7 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
     assert offered.is_set()
 
 
-async def test_a_picture_that_cannot_be_made_in_time_is_a_failure_of_ours(
+async def test_a_snapshot_that_takes_too_long_is_logged_as_an_error(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "SNAPSHOT_TIMEOUT_SECONDS", 0.05)

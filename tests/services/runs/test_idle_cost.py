@@ -1,4 +1,4 @@
-"""What every process looks for every few seconds: that costs next to nothing where there is nothing."""
+"""The searches that every process makes every few seconds cost almost nothing if there is nothing to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.base import Cast
 from tests.factories import make_conversation, make_run
 
 
-def test_a_look_that_finds_nothing_is_one_query_and_takes_no_lock(cast: Cast) -> None:
+def test_finding_nothing_costs_one_query_and_no_lock(cast: Cast) -> None:
     in_time = timezone.now() + timedelta(seconds=5)
     make_run(make_conversation(cast.alice, cast.support), status=Run.Status.RUNNING, lease_until=in_time)
     hook = Webhook.objects.create(tenant=cast.acme, name="CRM", url="https://crm.example/in")
@@ -29,7 +29,7 @@ def test_a_look_that_finds_nothing_is_one_query_and_takes_no_lock(cast: Cast) ->
         assert [query["sql"].split()[0] for query in queries] == ["SELECT"]
 
 
-def test_neither_what_waits_nor_what_has_no_time_hides_what_is_due(cast: Cast) -> None:
+def test_rows_that_are_not_due_do_not_hide_one_that_is(cast: Cast) -> None:
     now = timezone.now()
     leases = {"none": None, "in time": now + timedelta(seconds=5), "dead": now - timedelta(seconds=1)}
     runs = {

@@ -1,4 +1,4 @@
-"""Opening and closing a run: what it costs, and that of many at once exactly one is begun."""
+"""Opening and closing a run: its cost, and that exactly one of many simultaneous requests opens it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.base import Cast
 from tests.factories import switch_tool
 
 QUERIES_OF_A_TURN = 8
-# Of Python functions, to open and to close a run.
+# The most calls of Python functions to open and to close a run.
 CALLS_OF_A_TURN = {"sqlite": 1_900, "postgresql": 2_650}
 SAVEPOINT = 32  # SQLITE_SAVEPOINT of SQLite's authorizer
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
@@ -44,7 +44,7 @@ def given(thread: uuid.UUID, run_id: str = "", message_id: str = "") -> RunInput
 
 
 def begin(alice_member: Member, thread: uuid.UUID, run_id: str = "") -> OpenedRun:
-    """As over a websocket."""
+    """Open a run as the websocket does."""
     return open_run(
         member=alice_member, assistant_slug="support", given=given(thread, run_id), owner="here", is_counted=True
     )
@@ -67,7 +67,7 @@ def take_turn(alice_member: Member, thread: uuid.UUID) -> None:
 
 
 def lengthen(thread: uuid.UUID, messages: int) -> None:
-    """Make a conversation of one turn so many messages longer."""
+    """Add `messages` to a conversation that has one run."""
     MessageRow.objects.bulk_create(
         MessageRow(
             conversation_id=thread,
@@ -82,7 +82,9 @@ def lengthen(thread: uuid.UUID, messages: int) -> None:
 
 
 @pytest.mark.parametrize(("before", "has_key"), [(0, False), (2, False), (500, False), (0, True), (500, True)])
-def test_a_turn_takes_the_same_few_queries_with_any_history(alice_member: Member, before: int, has_key: bool) -> None:
+def test_the_number_of_queries_of_a_run_does_not_depend_on_the_history(
+    alice_member: Member, before: int, has_key: bool
+) -> None:
     if has_key:
         key = ApiKey.objects.create(
             tenant_id=alice_member.tenant_id, user_id=alice_member.user_id, name="k", hashed="h"
@@ -104,7 +106,7 @@ def test_a_turn_takes_the_same_few_queries_with_any_history(alice_member: Member
     assert (conversation.run_count, conversation.message_count) == (2 if before else 1, before + 2)
 
 
-def test_a_turn_costs_a_bounded_number_of_calls(alice_member: Member) -> None:
+def test_a_run_costs_a_bounded_number_of_function_calls(alice_member: Member) -> None:
     thread, calls = uuid.uuid4(), 0
     for _ in range(2):  # SQL is written at first use
         take_turn(alice_member, thread)
@@ -122,8 +124,8 @@ def test_a_turn_costs_a_bounded_number_of_calls(alice_member: Member) -> None:
 
 
 @pytest.mark.once  # of SQLite
-def test_sqlite_plans_no_statement_of_a_turn_anew(alice_member: Member) -> None:
-    """It asks its authorizer while it plans, and only then."""
+def test_sqlite_reuses_the_plans_of_a_runs_statements(alice_member: Member) -> None:
+    """SQLite calls its authorizer only while it plans a statement."""
     thread, planned = uuid.uuid4(), []
     for _ in range(2):
         take_turn(alice_member, thread)
@@ -144,7 +146,7 @@ def test_sqlite_plans_no_statement_of_a_turn_anew(alice_member: Member) -> None:
     assert [action for action in planned if action[0] != SAVEPOINT] == []
 
 
-def test_a_run_that_another_process_ends_is_counted_all_the_same(alice_member: Member) -> None:
+def test_a_run_that_another_process_closes_is_counted(alice_member: Member) -> None:
     thread = uuid.uuid4()
     opened = begin(alice_member, thread)
     close_run(key=opened.key, messages=[Message("assistant", "Hi", id="a")], usage={}, ending=FINISHED, last_seq=3)
@@ -153,7 +155,7 @@ def test_a_run_that_another_process_ends_is_counted_all_the_same(alice_member: M
     assert Conversation.objects.get(pk=thread).message_count == 4
 
 
-def test_who_is_no_member_any_more_opens_nothing(alice_member: Member, cast: Cast) -> None:
+def test_a_former_member_cannot_open_a_run(alice_member: Member, cast: Cast) -> None:
     thread = uuid.uuid4()
     take_turn(alice_member, thread)
     cast.alice.memberships.all().delete()
@@ -163,7 +165,7 @@ def test_who_is_no_member_any_more_opens_nothing(alice_member: Member, cast: Cas
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_known", [True, False], ids=["a known thread", "a new thread"])
-def test_of_many_runs_at_once_one_is_begun(alice_member: Member, is_known: bool) -> None:
+def test_of_many_simultaneous_requests_one_opens_a_run(alice_member: Member, is_known: bool) -> None:
     thread = uuid.uuid4()
     if is_known:
         take_turn(alice_member, thread)

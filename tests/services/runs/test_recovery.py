@@ -1,4 +1,4 @@
-"""Runs survive everything: killed processes, second processes, restarts."""
+"""Runs survive killed processes, second processes and restarts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.ws import open_socket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# A dead process's lease lasts 15 s, and a look for such runs is taken every 5 s.
+# A dead process's lease lasts 15 s, and dead runs are looked for every few seconds.
 RECOVERY = 30.0
 
 
@@ -61,7 +61,7 @@ async def test_a_killed_process_loses_at_most_a_second(
     assert (await Message.objects.aget(is_partial=True)).content == "Once upon a time"
 
 
-async def test_what_was_seen_of_an_answer_is_kept_to_the_last_word(
+async def test_every_word_that_a_client_has_seen_is_kept(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -76,7 +76,7 @@ async def test_what_was_seen_of_an_answer_is_kept_to_the_last_word(
     assert (await Message.objects.aget(role="assistant")).content == "every word"
 
 
-async def test_a_process_killed_within_a_tool_leaves_valid_history(
+async def test_a_process_killed_during_a_tool_call_leaves_valid_history(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.call("wait_for_ever", {})
@@ -95,7 +95,7 @@ async def test_a_process_killed_within_a_tool_leaves_valid_history(
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.INTERRUPTED
 
 
-async def test_a_server_that_is_asked_to_end_lets_runs_finish(
+async def test_a_server_that_shuts_down_lets_runs_finish(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -153,7 +153,7 @@ async def test_a_run_is_cancelled_from_another_process(
 
 
 @pytest.mark.services
-async def test_what_a_client_saw_of_a_killed_process_is_stored(
+async def test_events_that_a_client_saw_before_the_kill_are_stored(
     two_servers: tuple[Server, Server], cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -186,7 +186,9 @@ async def test_many_chats_at_once_on_one_process(
     assert await in_db(Run.objects.filter(status=Run.Status.FINISHED).count)() == 50
 
 
-async def test_daphne_too_ends_its_runs_in_order(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
+async def test_daphne_finishes_its_runs_before_it_ends(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Hel", gate, "lo"])
     with serve("daphne") as server:

@@ -1,4 +1,4 @@
-"""A process looks for dead runs, and never takes one for dead that it works on itself."""
+"""The rounds in which a process looks for dead runs; it never recovers a run that it works on itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest_asyncio.fixture
 async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runs]:
-    """A process that looks every few milliseconds."""
+    """A process that looks for dead runs every few milliseconds."""
     monkeypatch.setattr(runs, "HOUSEKEEPING_SECONDS", 0.02)
     process = Runs()
     yield process
@@ -45,13 +45,13 @@ async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runs]:
 
 
 @dataclass
-class Looks:
-    """What each look for dead runs found; before it, all leases run out: so long ago, when `ago` is set."""
+class Rounds:
+    """What each round found. Before it, all leases are set to have expired, `ago` before now."""
 
     ago: timedelta | None = None
     found: list[list[DeadRun]] = field(default_factory=list)
 
-    @transaction.atomic  # lest a server of the test run comes first
+    @transaction.atomic  # otherwise a server of the test run might take it over first
     def take_over(self, **choice: Any) -> list[DeadRun]:
         if self.ago is not None:
             Run.objects.update(lease_until=timezone.now() - self.ago)
@@ -60,39 +60,39 @@ class Looks:
             Run.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
         return self.found[-1]
 
-    async def some_more(self) -> None:
+    async def more_rounds(self) -> None:
         before = len(self.found)
         await until(lambda: len(self.found) > before + 3)
 
-    async def find_lapsed(self, ago: timedelta) -> None:
-        """Let some looks find leases that ran out so long ago, which takes none that had begun before."""
-        await self.some_more()
+    async def find_expired(self, ago: timedelta) -> None:
+        """From now on let leases have expired for so long, and wait for some rounds that began since."""
+        await self.more_rounds()
         self.ago = ago
-        await self.some_more()
+        await self.more_rounds()
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
-    looks = Looks()
-    monkeypatch.setattr(recovery, "take_over_dead_runs", looks.take_over)
-    return looks
+def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
+    rounds = Rounds()
+    monkeypatch.setattr(recovery, "take_over_dead_runs", rounds.take_over)
+    return rounds
 
 
 async def begin(alice_member: Member, here: Runs) -> OpenedRun:
     return await here.open(member=alice_member, assistant_slug="support", given=given(uuid.uuid4()))
 
 
-async def test_a_run_is_not_taken_for_dead_by_the_process_that_works_on_it(
-    alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs, looks: Looks
+async def test_a_process_never_recovers_a_run_that_it_works_on(
+    alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs, rounds: Rounds
 ) -> None:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Once", gate, " more"])
     opened = await begin(alice_member, here)
-    await looks.find_lapsed(timedelta(minutes=1))
+    await rounds.find_expired(timedelta(minutes=1))
     gate.release()
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
     assert (run.pk, run.status) == (opened.key.pk, Run.Status.FINISHED)
-    assert not any(looks.found)
+    assert not any(rounds.found)
 
 
 async def test_dead_runs_are_looked_for_twice_while_leases_are_renewed_once(
@@ -100,13 +100,13 @@ async def test_dead_runs_are_looked_for_twice_while_leases_are_renewed_once(
     provider: Provider,
     fake_provider: FakeProvider,
     here: Runs,
-    looks: Looks,
+    rounds: Rounds,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked_before: list[int] = []
 
     def note(**_: Any) -> list[int]:
-        looked_before.append(len(looks.found))
+        looked_before.append(len(rounds.found))
         return []
 
     monkeypatch.setattr(runs, "renew_leases", note)
@@ -119,12 +119,12 @@ async def test_dead_runs_are_looked_for_twice_while_leases_are_renewed_once(
     assert looked_before[:4] == [first, first + 2, first + 4, first + 6]
 
 
-async def test_nor_one_that_it_is_about_to_begin(
+async def test_a_process_never_recovers_a_run_that_it_is_starting(
     alice_member: Member,
     provider: Provider,
     fake_provider: FakeProvider,
     here: Runs,
-    looks: Looks,
+    rounds: Rounds,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake_provider.reply("Hello")
@@ -138,26 +138,26 @@ async def test_nor_one_that_it_is_about_to_begin(
     monkeypatch.setattr(here.log, "start_run", start_later)
     opening = asyncio.create_task(begin(alice_member, here))
     await is_stored.wait()
-    await looks.find_lapsed(timedelta(minutes=1))
+    await rounds.find_expired(timedelta(minutes=1))
     can_begin.set()
     await opening
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
     assert run.status == Run.Status.FINISHED
-    assert not any(looks.found)
+    assert not any(rounds.found)
 
 
-async def test_nor_one_whose_lease_ran_out_after_the_look_began(cast: Cast, here: Runs, looks: Looks) -> None:
+async def test_a_lease_that_expires_during_a_round_is_left_to_the_next(cast: Cast, here: Runs, rounds: Rounds) -> None:
     await sync_to_async(make_running)(cast, "me")
     await here.start()
-    await looks.find_lapsed(timedelta(0))
-    assert not any(looks.found)
+    await rounds.find_expired(timedelta(0))
+    assert not any(rounds.found)
 
 
-async def test_a_run_that_cannot_be_begun_is_taken_over(
+async def test_a_run_that_cannot_be_started_is_recovered(
     alice_member: Member,
     provider: Provider,
     here: Runs,
-    looks: Looks,
+    rounds: Rounds,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def never(thread: str, number: int) -> None:
@@ -169,15 +169,15 @@ async def test_a_run_that_cannot_be_begun_is_taken_over(
         await begin(alice_member, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
     assert run.status == Run.Status.INTERRUPTED
-    assert any(looks.found)
+    assert any(rounds.found)
 
 
 @pytest.mark.parametrize(("alive", "taken"), [(True, 0), (False, 1)])
-def test_whose_runs_are_taken(cast: Cast, looks: Looks, alive: bool, taken: int) -> None:
+def test_runs_in_progress_here_are_not_taken_over(cast: Cast, rounds: Rounds, alive: bool, taken: int) -> None:
     run = make_running(cast, "another")
     ToolCall.objects.create(tenant_id=run.tenant_id, run=run, call_id="c", name="pay", status=ToolCall.Status.RUNNING)
-    looks.ago = timedelta(minutes=1)
-    assert len(looks.take_over(owner="me", alive=[run.pk] if alive else [])) == taken
+    rounds.ago = timedelta(minutes=1)
+    assert len(rounds.take_over(owner="me", alive=[run.pk] if alive else [])) == taken
     assert ToolCall.objects.get().status == (ToolCall.Status.INTERRUPTED if taken else ToolCall.Status.RUNNING)
 
 
@@ -188,7 +188,7 @@ def make_running(cast: Cast, owner: str) -> Run:
 
 
 class BreakingWriter(MemoryWriter):
-    """Takes so many events, and then fails."""
+    """Accepts a number of events, and then fails."""
 
     def __init__(self, log: ThreadLog, on_failure: Callable[[], object], failure: Exception, events: int) -> None:
         super().__init__(log)
@@ -218,14 +218,14 @@ class BreakingLog(MemoryLog):
         return BreakingWriter(self.thread(thread), on_failure, self._failure, events=3)
 
 
-async def test_a_run_whose_log_stays_away_goes_on_and_is_stored_whole(
+async def test_a_run_without_its_event_log_continues_and_is_stored_completely(
     alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs
 ) -> None:
     here.log = BreakingLog(RedisConnectionError("away"))
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Once", " upon", gate, " a time"])
     await begin(alice_member, here)
-    # Answers so far are stored also while the log is away.
+    # Checkpoints are stored although the log cannot be reached.
     await until(lambda: "upon" in str(Run.objects.get().partial))
     gate.release()
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
@@ -234,7 +234,7 @@ async def test_a_run_whose_log_stays_away_goes_on_and_is_stored_whole(
     assert (answer.content, answer.is_partial) == ("Once upon a time", False)
 
 
-async def test_a_run_that_another_process_writes_of_is_left_to_it(
+async def test_a_fenced_run_is_left_to_the_other_process(
     alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs
 ) -> None:
     here.log = BreakingLog(Fenced("thread"))
@@ -245,7 +245,7 @@ async def test_a_run_that_another_process_writes_of_is_left_to_it(
     assert not await Message.objects.filter(role="assistant").aexists()
 
 
-async def test_a_look_that_hangs_does_not_keep_leases_from_being_renewed(
+async def test_leases_are_renewed_while_a_recovery_hangs(
     alice_member: Member,
     provider: Provider,
     fake_provider: FakeProvider,
@@ -271,7 +271,7 @@ async def test_a_look_that_hangs_does_not_keep_leases_from_being_renewed(
     gate.release()
 
 
-async def test_events_that_nobody_reads_are_let_go_without_another_run(
+async def test_idle_threads_are_dropped_although_no_run_starts(
     here: Runs, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "SWEEP_INTERVAL_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""Typed answers in tenants' runs: a caller's schema, an assistant's own, and those of assistants that are asked."""
+"""Typed answers in tenants' runs: by the caller's schema, the assistant's own, and those of called assistants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCHEMA: dict[str, Any] = {
 ANSWER = '{"city": "Graz", "days": [10, 11, 12, 13, 14, 15, 16]}'
 
 
-async def test_a_caller_gets_an_answer_of_the_schema_it_sent_and_sees_it_grow(
+async def test_an_answer_follows_the_callers_schema_and_is_streamed_in_parts(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
@@ -51,7 +51,7 @@ async def test_a_caller_gets_an_answer_of_the_schema_it_sent_and_sees_it_grow(
     ],
     ids=["text", "array", "patterns", "address"],
 )
-async def test_what_is_no_schema_is_refused(
+async def test_an_invalid_schema_is_refused(
     uvicorn_server: Server, cast: Cast, provider: Provider, schema: Any
 ) -> None:
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
@@ -69,7 +69,7 @@ async def test_what_is_no_schema_is_refused(
     ],
     ids=["file", "one", "together"],
 )
-async def test_a_clients_tools_beyond_the_bounds_are_refused(
+async def test_client_side_tools_out_of_bounds_are_refused(
     uvicorn_server: Server, cast: Cast, provider: Provider, schemas: list[Any], reason: str
 ) -> None:
     tools = [{"name": f"t{n}", "description": "T.", "parameters": schema} for n, schema in enumerate(schemas)]
@@ -79,7 +79,7 @@ async def test_a_clients_tools_beyond_the_bounds_are_refused(
     assert reason in frames[-1]["message"]
 
 
-async def test_an_assistants_answers_fit_its_schema_and_are_mended_where_they_do_not(
+async def test_answers_that_do_not_fit_the_assistants_schema_are_repaired(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await Assistant.objects.filter(pk=cast.support.pk).aupdate(answer_schema=SCHEMA)
@@ -93,7 +93,7 @@ async def test_an_assistants_answers_fit_its_schema_and_are_mended_where_they_do
     assert [row.is_partial for row in rows] == [True, False]
 
 
-async def test_a_provider_that_refuses_structured_output_is_asked_for_a_tool_call_at_once_from_then_on(
+async def test_after_a_provider_refuses_structured_output_tool_calls_are_used(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await Assistant.objects.filter(pk=cast.support.pk).aupdate(answer_schema=SCHEMA)
@@ -107,7 +107,7 @@ async def test_a_provider_that_refuses_structured_output_is_asked_for_a_tool_cal
     assert ["response_format" in request.json for request in fake_provider.requests] == [True, False, False]
 
 
-async def test_an_assistant_that_is_asked_takes_and_gives_what_its_schemas_say(
+async def test_a_called_assistant_follows_its_task_and_answer_schemas(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     task = {"type": "object", "properties": {"nights": {"type": "integer"}}, "required": ["nights"]}
@@ -135,7 +135,7 @@ async def stop_in_mid_answer(socket: Socket, fake_provider: FakeProvider) -> Non
     await socket.until_end()
 
 
-async def test_tokens_of_a_stopped_answer_count_and_are_marked_as_estimated(
+async def test_tokens_of_a_cancelled_answer_are_estimated_and_counted(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
@@ -147,7 +147,7 @@ async def test_tokens_of_a_stopped_answer_count_and_are_marked_as_estimated(
 
 
 @pytest.mark.parametrize("ends", [False, True])
-async def test_a_tool_that_breaks_ends_the_run_where_the_tenant_wants_that(
+async def test_a_failing_tool_ends_the_run_if_the_tenant_says_so(
     cast: Cast, provider: Provider, fake_provider: FakeProvider, ends: bool
 ) -> None:
     await Tenant.objects.filter(pk=cast.acme.pk).aupdate(ends_runs_on_tool_failure=ends)

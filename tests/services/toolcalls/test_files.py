@@ -1,4 +1,4 @@
-"""Files that tools return in a tenant's run: shown to the member alone, still there after a reload."""
+"""Files that tools return: only the member can open them, also after a reload."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def fetch(server: Server, path: str, **headers: str) -> httpx2.Response:
         return await client.get(path, headers=headers)
 
 
-async def test_an_image_is_shown_to_the_member_alone(server: Server, cast: Cast, fake_provider: FakeProvider) -> None:
+async def test_only_the_member_can_open_an_image(server: Server, cast: Cast, fake_provider: FakeProvider) -> None:
     await Provider.objects.aupdate(sees_images=True)
     fake_provider.call("draw_a_chart", {})
     fake_provider.reply("Here it is.")

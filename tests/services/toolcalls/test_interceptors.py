@@ -28,7 +28,7 @@ ENVIRONMENT = {
 
 
 async def results(server: Server, user: User, provider: FakeProvider, *words: str) -> list[str]:
-    """What the model reads of one call about each of these, in one run."""
+    """What the model reads of one call with each of these arguments, in one run."""
     provider.calls([("count_calls", {"about": word}) for word in words])
     provider.reply("Counted.")
     tenant = "globex" if user.username == "mallory" else "acme"
@@ -37,7 +37,7 @@ async def results(server: Server, user: User, provider: FakeProvider, *words: st
     return [frame["content"] for frame in frames if frame["type"] == "TOOL_CALL_RESULT"]
 
 
-async def test_a_deployments_interceptors_stand_around_every_call(
+async def test_configured_interceptors_wrap_every_call(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     expert = await sync_to_async(make_assistant)(cast.acme, "expert")
@@ -46,7 +46,7 @@ async def test_a_deployments_interceptors_stand_around_every_call(
         assert await results(server, cast.alice, fake_provider, "cows") == ["outer(inner(cows: 1))"]
         for request in fake_provider.requests:
             assert [m["content"] for m in request.messages if m["role"] == "system"][1:] == ["First.", "Second."]
-        # The same call of the same member is answered from the cache, of another member, or another call, it is not.
+        # Only a repetition of the same call by the same member is answered from the cache.
         assert await results(server, cast.alice, fake_provider, "cows") == ["outer(inner(cows: 1))"]
         assert await results(server, cast.amy, fake_provider, "cows") == ["outer(inner(cows: 2))"]
         assert await results(server, cast.mallory, fake_provider, "cows") == ["outer(inner(cows: 3))"]
@@ -54,14 +54,14 @@ async def test_a_deployments_interceptors_stand_around_every_call(
             "outer(inner(sheep: 4))",
             "Nobody speaks of the weather here.",
         ]
-        await _asked_assistants_are_intercepted_too(server, cast, fake_provider)
-        await _calls_over_mcp_are_intercepted_too(server, cast)
+        await _check_called_assistants(server, cast, fake_provider)
+        await _check_calls_over_mcp(server, cast)
     statuses = [row async for row in ToolCall.objects.filter(name="count_calls").values_list("status", flat=True)]
     assert statuses.count("error") == 2 and statuses.count("ok") == len(statuses) - 2
     assert await ToolCall.objects.filter(result="outer(inner(sheep: 4))").acount() == 1
 
 
-async def _asked_assistants_are_intercepted_too(server: Server, cast: Cast, provider: FakeProvider) -> None:
+async def _check_called_assistants(server: Server, cast: Cast, provider: FakeProvider) -> None:
     before = len(provider.requests)
     provider.call("ask_expert", {"task": "Count the goats"})
     provider.call("count_calls", {"about": "hens"})
@@ -74,7 +74,7 @@ async def _asked_assistants_are_intercepted_too(server: Server, cast: Cast, prov
     assert all("Second." in str(request.messages[-1]) for request in provider.requests[before:])
 
 
-async def _calls_over_mcp_are_intercepted_too(server: Server, cast: Cast) -> None:
+async def _check_calls_over_mcp(server: Server, cast: Cast) -> None:
     def call(about: str) -> Any:
         _, key = create_api_key(tenant=cast.acme, user=cast.alice, name="MCP", scopes=["tools"])
         return Client(server.url, key).call("count_calls", {"about": about})
@@ -84,6 +84,6 @@ async def _calls_over_mcp_are_intercepted_too(server: Server, cast: Cast) -> Non
     assert refused["isError"] and text_of(refused) == "Nobody speaks of the weather here."
 
 
-def test_an_interceptor_that_is_not_there_stops_the_start(settings: Any) -> None:
+def test_an_interceptor_that_does_not_exist_stops_the_start(settings: Any) -> None:
     settings.TOOL_INTERCEPTORS = ["tests.slow_tool.interceptors.nobody"]
     assert [problem.id for problem in run_checks() if "TOOL_INTERCEPTORS" in problem.msg] == ["assistant.E002"]

@@ -1,4 +1,4 @@
-"""A call runs once: what the audit knows is replayed, in the same run, after an approval and after a crash."""
+"""A call runs once: its recorded outcome is replayed in the same run, after an approval and after a crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assistant.services.runs import recovery
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.recovery import UNKNOWN_EVENTS, recover_dead_runs
+from assistant.services.runs.recovery import SKIPPED_NUMBERS, recover_dead_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, tool
@@ -56,8 +56,8 @@ def run(cast: Cast) -> Run:
 
 
 @pytest.fixture(autouse=True)
-def _dies_when_looked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lease runs out in the transaction that takes it over, lest a server of the test run comes first."""
+def _expire_at_recovery(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the lease expire in the transaction that takes the run over, so that no server of the test run does it."""
 
     @transaction.atomic
     def expire_and_take_over(*, owner: str, **choice: Any) -> list[DeadRun]:
@@ -68,7 +68,7 @@ def _dies_when_looked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def execute(key: RunKey, paying: Any = pay, arguments: str = '{"amount": 5}') -> Any:
-    """Run the same call of the same run, as whoever works on the run does."""
+    """Run the same call of the same run, as any process does that works on the run."""
     environment = CallEnvironment(
         toolset=FixedToolset([paying]),
         journal=AuditJournal(key, "acme"),
@@ -91,7 +91,7 @@ async def test_a_repeated_execution_returns_the_stored_result(run: Run) -> None:
     assert await ToolCall.objects.acount() == 1
 
 
-async def test_the_replay_is_what_the_model_had_read_not_the_whole(run: Run) -> None:
+async def test_a_replay_returns_what_the_model_read_not_the_whole_result(run: Run) -> None:
     long = Tool.from_function(lambda amount: "x" * 60_000, name="pay", description="Pay.", parameters=pay.parameters)
     key = key_of(run, "me")
     first, second = await execute(key, long), await execute(key, long)
@@ -100,7 +100,7 @@ async def test_the_replay_is_what_the_model_had_read_not_the_whole(run: Run) -> 
     assert len((await ToolCall.objects.aget()).result) == 60_000
 
 
-async def test_what_no_database_holds_is_left_out_of_a_refusal(run: Run) -> None:
+async def test_characters_that_databases_cannot_store_are_removed_from_a_refusal(run: Run) -> None:
     outcome = await execute(key_of(run, "me"), arguments='{"amount": 5, "a\\u0000b": 1}')
     stored = await ToolCall.objects.aget()
     assert (done, stored.status) == ([], "error")
@@ -109,9 +109,7 @@ async def test_what_no_database_holds_is_left_out_of_a_refusal(run: Run) -> None
 
 
 @pytest.mark.parametrize(("idempotent", "runs"), [(False, 0), (True, 1)])
-async def test_a_call_that_was_cut_off_runs_again_only_if_that_changes_nothing_more(
-    run: Run, idempotent: bool, runs: int
-) -> None:
+async def test_an_interrupted_call_runs_again_only_if_it_is_idempotent(run: Run, idempotent: bool, runs: int) -> None:
     await ToolCall.objects.acreate(
         tenant_id=run.tenant_id, run=run, call_id="c1", name="pay", status=ToolCall.Status.INTERRUPTED
     )
@@ -126,7 +124,7 @@ async def recovered() -> list[tuple[str, str]]:
     return [(row.role, row.content) async for row in rows]
 
 
-async def test_a_crash_between_a_call_and_the_next_checkpoint_forgets_neither_call_nor_result(run: Run) -> None:
+async def test_a_crash_before_a_checkpoint_loses_neither_call_nor_result(run: Run) -> None:
     await execute(key_of(run, "dead"))
     await ToolCall.objects.acreate(tenant_id=run.tenant_id, run=run, call_id="c2", name="pay", arguments="{}")
     await ToolCall.objects.acreate(tenant_id=run.tenant_id, run=run, call_id="c3", name="inner", agent="ask_expert")
@@ -139,20 +137,20 @@ async def test_a_crash_between_a_call_and_the_next_checkpoint_forgets_neither_ca
     assert [call["id"] for call in calls] == ["c1", "c2"]
 
 
-async def test_a_run_that_told_nothing_before_the_crash_begins_and_ends(run: Run) -> None:
+async def test_a_recovered_run_without_events_gets_a_start_and_an_end(run: Run) -> None:
     log = MemoryLog()
     assert await recover_dead_runs(log=log, owner="heir") == 1
     entries = (await log.open(str(run.conversation_id))).read(Position(run.number, 0))
     assert [json.loads(entry.frame)["type"] for entry in entries] == ["RUN_STARTED", "RUN_ERROR"]
-    # For all that is known, something was told, and is lost.
-    assert [entry.seq for entry in entries] == [UNKNOWN_EVENTS + 1, UNKNOWN_EVENTS + 2]
+    # Events may have been seen and lost.
+    assert [entry.seq for entry in entries] == [SKIPPED_NUMBERS + 1, SKIPPED_NUMBERS + 2]
 
 
 @pytest.mark.usefixtures("unrecorded")
 @pytest.mark.parametrize(
     ("kept", "is_lost"), [([1, 2, 3], False), ([1, 2, 3, 4, 5], False), ([8, 9], True), ([], True)]
 )
-async def test_numbers_go_on_where_the_log_ends_if_it_has_all(run: Run, kept: list[int], *, is_lost: bool) -> None:
+async def test_a_recovery_continues_the_numbers_of_a_complete_log(run: Run, kept: list[int], *, is_lost: bool) -> None:
     transcript = Transcript()
     transcript.apply(TextMessageStart("m", "assistant"))
     await Run.objects.filter(pk=run.pk).aupdate(partial=transcript.to_state(), checkpoint_seq=3)
@@ -163,12 +161,12 @@ async def test_numbers_go_on_where_the_log_ends_if_it_has_all(run: Run, kept: li
     assert await recover_dead_runs(log=log, owner="heir") == 1
     text_end, end = thread_log.read(Position(key.number, max(kept, default=3)))
     assert end.is_end
-    assert end.seq == text_end.seq + 1 == (3 + UNKNOWN_EVENTS if is_lost else kept[-1]) + 2
+    assert end.seq == text_end.seq + 1 == (3 + SKIPPED_NUMBERS if is_lost else kept[-1]) + 2
 
 
 @pytest.mark.usefixtures("unrecorded")
 @pytest.mark.parametrize(("checkpoint", "seen"), [(3, 4), (3, 5), (3, 6), (0, 2)])
-async def test_numbers_of_what_was_seen_of_a_lost_log_are_not_given_again(
+async def test_a_recovery_skips_numbers_after_a_loss_of_events(
     run: Run, alice_member: Member, checkpoint: int, seen: int
 ) -> None:
     key = key_of(run, "dead")
@@ -192,7 +190,7 @@ async def test_numbers_of_what_was_seen_of_a_lost_log_are_not_given_again(
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_a_crash_while_an_approved_call_runs_does_not_say_that_it_was_declined(run: Run) -> None:
+async def test_an_approved_call_that_a_crash_interrupts_is_not_shown_as_declined(run: Run) -> None:
     asked = await in_db(make_run)(run.conversation, status=Run.Status.WAITING)
     for call_id, status in {"a": ToolCall.Status.RUNNING, "b": ToolCall.Status.APPROVED}.items():
         await ToolCall.objects.acreate(tenant_id=run.tenant_id, run=asked, call_id=call_id, name="pay", status=status)

@@ -13,7 +13,7 @@ from django.conf import settings
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
-# An SDK is set once for a process, so each test observes one of its own.
+# An SDK can be set once for a process, so each test has a process of its own.
 SCRIPT = """
 import asyncio, os, time, django
 django.setup()
@@ -142,7 +142,7 @@ def spans(script: str = SCRIPT, **environment: str) -> str:
     return done.stdout
 
 
-def test_runs_model_calls_and_tool_calls_have_spans_without_what_was_said() -> None:
+def test_spans_of_runs_model_calls_and_tool_calls_have_no_content() -> None:
     told = spans()
     for name in ("invoke_agent support", "chat scripted", "execute_tool greet"):
         assert f"{name} {{" in told
@@ -155,13 +155,13 @@ def test_runs_model_calls_and_tool_calls_have_spans_without_what_was_said() -> N
     assert "canary" not in told
 
 
-def test_what_was_said_is_recorded_when_asked_for() -> None:
+def test_content_is_recorded_if_configured() -> None:
     told = spans(TRACE_CONTENT="true")
     assert "canary-name" in told and "canary-answer" in told
     assert "canary-question" not in told
 
 
-def test_names_are_those_of_the_conventions_and_failures_say_what_kind() -> None:
+def test_names_follow_the_conventions_and_failures_have_a_type() -> None:
     told = spans()
     known = {value for value in vars(gen_ai_attributes).values() if isinstance(value, str)}
     known |= {value for value in vars(gen_ai_metrics).values() if isinstance(value, str)}
@@ -175,7 +175,7 @@ def test_names_are_those_of_the_conventions_and_failures_say_what_kind() -> None
         assert any(f"'{operation}'" in line and f"'error.type': '{kind}" in line for line in metrics), operation
 
 
-def test_answers_have_the_form_that_the_conventions_give_them() -> None:
+def test_recorded_answers_have_the_format_of_the_conventions() -> None:
     told = spans(TRACE_CONTENT="true")
     (first, *_) = re.findall(r"'gen_ai.output.messages': '(.*?)'[,}]", told)
     (message,) = json.loads(first.encode().decode("unicode_escape"))
@@ -195,13 +195,13 @@ def test_answers_have_the_form_that_the_conventions_give_them() -> None:
         ("execute_tool break_down", "RuntimeError"),
     ],
 )
-def test_whatever_fails_says_so_and_why_but_not_in_its_own_words(name: str, kind: str, told: str) -> None:
+def test_failures_have_an_error_type_without_the_exceptions_text(name: str, kind: str, told: str) -> None:
     (line,) = [line for line in told.splitlines() if line.startswith(f"{name} {{")]
     assert f"'error.type': '{kind}'" in line
     assert line.endswith("ERROR None ()")
 
 
-def test_what_ends_well_has_no_status(told: str) -> None:
+def test_successful_spans_have_no_status(told: str) -> None:
     assert all(line.endswith("UNSET None ()") for line in told.splitlines() if line.startswith("execute_tool greet"))
 
 
@@ -262,10 +262,10 @@ asyncio.run(main())
 """
 
 
-def test_a_client_has_spans_too_once_an_sdk_collects_them() -> None:
+def test_the_client_records_spans_if_an_sdk_is_set_up() -> None:
     told = spans(CLIENT_SCRIPT).splitlines()
     begun = [line.partition(" {")[0] for line in told]
-    # The tool and the asked assistant run side by side.
+    # The tool and the called assistant run concurrently.
     inner = [line for line in begun if line.startswith("execute_tool helper > ")]
     assert inner == [
         "execute_tool helper > chat scripted UNSET",

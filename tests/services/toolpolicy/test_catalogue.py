@@ -32,7 +32,7 @@ def test_a_family_is_on_if_any_of_its_tools_is(chosen: list[str], is_on: bool) -
         assert is_family_on("reminders") is is_on
 
 
-def test_a_name_that_the_library_lacks_stops_the_start() -> None:
+def test_an_unknown_name_stops_the_start() -> None:
     with override_settings(ASSISTANT_LIBRARY=["clock", "wether"]):
         (problem,) = library(None)
     assert "'wether'" in problem.msg

@@ -1,4 +1,4 @@
-"""The one policy function: every layer, alone and against the others."""
+"""The policy function: each layer alone and combined with the others."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from assistant.core.values.messages import ToolCall
 from assistant.models import Membership, ToolSetting
 from assistant.services.db.threads import in_database
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset, decide, effective_tools
+from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
 from assistant.services.toolpolicy.switch_query import Switch
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Registry, Tool, tool
 from tests.base import Cast, make_cast
 from tests.factories import switch_tool
 
 
 class Limits(BaseModel):
-    """What the billing tool is set to."""
+    """The settings of the billing tool."""
 
     ceiling: int
     currency: str = "EUR"
@@ -61,7 +62,7 @@ def billing() -> str:
 
 @pytest.fixture
 def tools() -> Iterator[None]:
-    """A catalogue of this file's tools in place of the deployment's."""
+    """Make this file's tools the catalogue."""
     with catalogue.using(Registry([plain, eager, guarded, careful, billing])):
         yield
 
@@ -121,7 +122,7 @@ def effective(cast: Cast, name: str, *, user: object = None) -> EffectiveTool:
     return next(entry for entry in found if entry.tool.name == name)
 
 
-def test_a_tenants_switch_leaves_its_rival_alone(cast: Cast, tools: None) -> None:
+def test_a_tenants_switch_does_not_affect_another_tenant(cast: Cast, tools: None) -> None:
     switch_tool(cast.globex, "plain", "on")
     assert effective(cast, "plain").policy == "off"
 
@@ -140,7 +141,7 @@ def test_an_assistant_of_another_tenant_gets_nothing(cast: Cast, tools: None) ->
     assert {entry.policy for entry in found} == {"off"}
 
 
-def test_a_permission_counts_whether_it_is_the_users_or_their_groups(cast: Cast, tools: None) -> None:
+def test_permissions_of_the_user_and_of_groups_count(cast: Cast, tools: None) -> None:
     switch_tool(cast.acme, "guarded", "on")
     assert effective(cast, "guarded").policy == "off"
     group = Group.objects.create(name="viewers")
@@ -157,7 +158,7 @@ def test_a_superuser_holds_every_permission(cast: Cast, tools: None) -> None:
 
 
 @pytest.mark.parametrize("gone", ["membership", "tenant", "user", "assistant"])
-def test_nothing_is_left_to_a_run_whose_ground_is_gone(cast: Cast, tools: None, gone: str) -> None:
+def test_all_tools_are_off_if_the_member_tenant_or_assistant_is_not_active(cast: Cast, tools: None, gone: str) -> None:
     switch_tool(cast.acme, "plain", "on")
     if gone == "membership":
         Membership.objects.filter(user=cast.alice).delete()
@@ -168,7 +169,7 @@ def test_nothing_is_left_to_a_run_whose_ground_is_gone(cast: Cast, tools: None, 
     assert effective(cast, "plain").policy == "off"
 
 
-def test_settings_and_secrets_of_the_assistant_go_over_the_tenants(cast: Cast, tools: None) -> None:
+def test_the_assistants_settings_and_secrets_override_the_tenants(cast: Cast, tools: None) -> None:
     ToolSetting.objects.create(
         tenant=cast.acme, tool="billing", config={"ceiling": 1, "currency": "USD"}, secrets='{"a": "1", "b": "2"}'
     )
@@ -195,7 +196,7 @@ def test_a_tool_that_is_off_gets_no_secrets(cast: Cast, tools: None) -> None:
     assert effective(cast, "plain").secrets == {}
 
 
-def test_settings_that_do_not_fit_are_named_without_their_values(cast: Cast, tools: None) -> None:
+def test_errors_in_settings_are_named_without_values(cast: Cast, tools: None) -> None:
     ToolSetting.objects.create(tenant=cast.acme, tool="billing", config={"ceiling": "canary-8831"})
     entry = effective(cast, "billing")
     assert entry.policy == "off"
@@ -213,7 +214,7 @@ def test_two_queries_decide_all_tools(cast: Cast, tools: None) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_switch_holds_for_the_next_call_of_a_running_run(tools: None) -> None:
+async def test_a_switch_applies_to_the_next_call_of_a_running_run(tools: None) -> None:
     cast = await in_database(make_cast)
     await in_database(switch_tool, cast.acme, "plain", "on")
     run = TenantToolset(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
@@ -224,14 +225,14 @@ async def test_a_switch_holds_for_the_next_call_of_a_running_run(tools: None) ->
     assert admission.callable_names == ("eager",)
 
 
-async def test_the_first_offer_is_the_one_that_opened_the_run() -> None:
+async def test_the_first_offer_needs_no_query() -> None:
     given = [EffectiveTool(plain, "on", ""), EffectiveTool(eager, "ask", ""), EffectiveTool(careful, "off", "")]
     run = TenantToolset(tenant_id=1, user_id=1, assistant_id=1, initial=given)
     assert [entry.name for entry in await run.offered()] == ["plain", "eager"]
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_tool_that_does_not_exist_is_answered_with_those_that_do(tools: None) -> None:
+async def test_a_call_of_an_unknown_tool_lists_the_known_tools(tools: None) -> None:
     cast = await in_database(make_cast)
     run = TenantToolset(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
     (admission,) = await run.admit([ToolCall("1", "made_up", "{}")])

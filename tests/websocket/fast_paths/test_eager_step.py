@@ -1,4 +1,4 @@
-"""Events that are sent from where they are written, while their reader has nothing else to do."""
+"""Events are sent directly by their writer while their reader has nothing else to do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def following(
     position: Position | None = START,
     **options: Any,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """A follower that has reached the end of the log; options are those of `follower_of`."""
+    """Start a follower that has reached the end of the log; for options see `follower_of`."""
     follower = follower_of(log, send, **options)
     task = asyncio.create_task(follower.follow(position))
     await asyncio.sleep(0.01)
@@ -76,7 +76,7 @@ async def test_the_end_of_a_run_and_the_next_run_follow_in_order() -> None:
         assert sent == ["a", "b", END, "c", "d", "e"]
 
 
-async def test_an_end_is_told_as_the_client_understands_it() -> None:
+async def test_an_outcome_respects_the_protocol_version() -> None:
     log, sent = ThreadLog(), []
 
     async def send(frame: str) -> None:
@@ -89,7 +89,7 @@ async def test_an_end_is_told_as_the_client_understands_it() -> None:
         assert sent == ["a", END]
 
 
-async def test_a_reader_that_does_not_take_it_holds_up_nobody_and_misses_nothing() -> None:
+async def test_a_slow_reader_blocks_nobody_and_misses_nothing() -> None:
     log, sent, room = ThreadLog(), [], asyncio.Event()
 
     async def send(frame: str) -> None:
@@ -127,7 +127,7 @@ async def test_a_connection_that_breaks_ends_its_reader_and_not_the_writer() -> 
             await task
 
 
-async def test_who_had_known_less_than_the_log_is_told_the_rest_in_order() -> None:
+async def test_a_reader_behind_the_log_gets_the_rest_in_order() -> None:
     log, sent = ThreadLog(), []
 
     async def send(frame: str) -> None:
@@ -143,7 +143,7 @@ async def test_who_had_known_less_than_the_log_is_told_the_rest_in_order() -> No
 
 
 def given(*snapshots: Snapshot) -> Refresh:
-    """What is painted one time after the other."""
+    """Return these snapshots, one per call."""
     left = iter(snapshots)
 
     async def refresh() -> Snapshot:
@@ -161,7 +161,7 @@ async def until(sent: list[str], frame: str) -> None:
 @pytest.mark.parametrize(
     ("position", "seen"), [(START, ["a", "b", "c", "d"]), (None, ["snapshot 1-3"])], ids=["seen", "new"]
 )
-async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
+async def test_lost_events_are_replaced_by_a_new_enough_snapshot(
     monkeypatch: pytest.MonkeyPatch, position: Position | None, seen: list[str]
 ) -> None:
     monkeypatch.setattr(readers, "SNAPSHOT_RETRY_SECONDS", 0.001)
@@ -180,7 +180,7 @@ async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
     assert sent == [*seen, "snapshot 1-7", "h"]
 
 
-async def test_nothing_that_is_left_of_a_run_is_told_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_event_of_a_run_is_sent_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "SNAPSHOT_RETRY_SECONDS", 0.001)
     log, sent = ThreadLog(), []
 
@@ -201,7 +201,7 @@ async def test_nothing_that_is_left_of_a_run_is_told_after_its_end(monkeypatch: 
     assert sent == ["a", "b", "c", "d", "snapshot 1-3", "snapshot 2-1", "j"]
 
 
-async def test_what_is_left_of_a_coroutine_goes_on_in_another_task() -> None:
+async def test_the_rest_of_a_coroutine_continues_in_another_task() -> None:
     told: list[str] = []
     door = asyncio.get_running_loop().create_future()
 
@@ -222,7 +222,7 @@ async def test_what_is_left_of_a_coroutine_goes_on_in_another_task() -> None:
     assert told == ["begun", "opened", "ended", "tidied"]
 
 
-async def test_what_comes_of_the_waiting_is_the_coroutines_own_to_handle() -> None:
+async def test_the_coroutine_gets_the_result_or_exception_of_its_wait() -> None:
     told: list[str] = []
     doors = [asyncio.get_running_loop().create_future() for _ in range(2)]
 
@@ -258,7 +258,7 @@ async def test_a_send_is_in_the_readers_context_and_not_the_writers() -> None:
         assert seen == ["reader", "reader"]
 
 
-async def test_a_coroutine_that_never_waits_has_no_rest_and_one_that_is_given_up_is_tidied() -> None:
+async def test_a_coroutine_without_a_wait_has_no_rest_and_closing_the_rest_cleans_up() -> None:
     told: list[str] = []
 
     async def short() -> None:

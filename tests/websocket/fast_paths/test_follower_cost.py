@@ -1,4 +1,4 @@
-"""What a token costs between the log and a connection, as a count of calls: times are noisy, counts are not."""
+"""The function calls of a token between the log and a connection. Times are noisy, counts are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries whose SQL is compiled once: Django takes ten times as long to compile one as the database to run it."""
+"""Queries whose SQL is compiled once, because Django compiles one ten times as long as the database runs it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       await navigator.clipboard.writeText(source.textContent.trim());
       button.textContent = button.dataset.done;
     } catch {
-      // No clipboard here (plain HTTP on another host): select it, so that one keystroke copies.
+      // Plain HTTP has no clipboard API: select the text, so that the user can copy it with the keyboard.
       getSelection().selectAllChildren(source);
     }
   });

@@ -1,8 +1,8 @@
-// Turns a switch without leaving the page: the form is sent in the background and the board replaced by the answer's.
+// Sets a switch without reloading the page: submits the form with fetch and replaces the board with the one in the response.
 const main = document.querySelector("#content-main");
 const status = () => document.querySelector("#board-status");
 
-async function turn(form, button) {
+async function setSwitch(form, button) {
   const body = new FormData(form);
   body.set(button.name, button.value);
   form.setAttribute("aria-busy", "true");
@@ -16,9 +16,9 @@ async function turn(form, button) {
   form.replaceWith(document.adoptNode(fresh));
   document.querySelector(".board-scroll").scrollLeft = left;
   document.getElementById(button.id)?.focus({ preventScroll: true });
-  const told = page.querySelector(".messagelist li");
-  status().textContent = told ? told.textContent : "";
-  status().className = told && told.classList.contains("error") ? "error" : "";
+  const message = page.querySelector(".messagelist li");
+  status().textContent = message ? message.textContent : "";
+  status().className = message && message.classList.contains("error") ? "error" : "";
 }
 
 main.addEventListener("submit", (event) => {
@@ -26,8 +26,8 @@ main.addEventListener("submit", (event) => {
   if (form.id !== "board" || !event.submitter) return;
   event.preventDefault();
   if (form.getAttribute("aria-busy") === "true") return;
-  // Whatever goes wrong here, the browser's own way of sending the form shows the right page.
-  turn(form, event.submitter).catch(() => {
+  // After any failure, submit the form normally: the browser then shows the server's page.
+  setSwitch(form, event.submitter).catch(() => {
     const input = document.createElement("input");
     input.type = "hidden";
     input.name = event.submitter.name;

@@ -1,8 +1,8 @@
-/* One answer as it streams: closed Markdown blocks as the server's HTML, and the open one as plain text. */
+/* A streamed answer: complete Markdown blocks as the server's HTML, and the last, open block as plain text. */
 
 import { piece, touch } from "./dom.js";
 
-// A node of the open text that has grown this long is left alone, so that only the end is laid out anew.
+// Text nodes longer than this get no more text at the next line break, so that the browser lays out only the end again.
 const NODE_LENGTH = 2000;
 
 export class Answer {
@@ -25,7 +25,7 @@ export class Answer {
     this.#open = this.element.querySelector(".open");
   }
 
-  /** The whole text so far, as Markdown. */
+  /** The text received so far, as Markdown. */
   get text() {
     if (this.#parts.length > 1) this.#parts = [this.#parts.join("")];
     return this.#parts[0] ?? "";
@@ -46,7 +46,7 @@ export class Answer {
     touch(this);
   }
 
-  /** Show exactly this text; what is closed already stays if it is its beginning. */
+  /** Replace the text. If it begins with the current text, only the rest is added. */
   reset(text) {
     const whole = text.replace(/\r\n?/g, "\n");
     if (whole.startsWith(this.text)) {
@@ -64,7 +64,7 @@ export class Answer {
     touch(this);
   }
 
-  /** Take a rendered block; one that is here already is not taken twice. */
+  /** Add a rendered block. Ignores repeated blocks. */
   close({ index, html, length }) {
     if (index !== this.#blockCount) return;
     this.#blockCount += 1;

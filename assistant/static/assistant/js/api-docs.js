@@ -1,7 +1,7 @@
-// The REST API's pages: Swagger UI on the site's own schema. A page of its own, so that the policy allows no inline script.
+// Starts Swagger UI with the site's own schema. A separate file, because the Content-Security-Policy forbids inline scripts.
 const place = document.getElementById("api-docs");
 
-// Swagger UI has a dark scheme, and leaves it to the page when to use it.
+// Swagger UI has a dark theme, which the page must switch on itself.
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);

@@ -1,4 +1,4 @@
-/* The chat page: puts the connection, the thread and what shows them together. */
+/* Starts the chat page: connects the websocket, the thread and the page's elements. */
 
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
@@ -9,13 +9,13 @@ import { Thread } from "./thread.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
 
-const SHOW_TROUBLE_AFTER = 700;
+const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption shows nothing
 
 const page = byId("chat");
 const { socket, base, assistant, tenant } = page.dataset;
 const isNew = !page.dataset.thread;
 
-const line = byId("connection");
+const notice = byId("connection");
 const connection = new Connection(socket);
 const follow = new Follow(byId("scroller"), byId("jump"));
 const transcript = new Transcript(byId("transcript"), assistant, {
@@ -35,7 +35,7 @@ const view = {
     byId("welcome")?.remove();
     transcript.clearFailures();
     if (message) transcript.addUser(message);
-    if (connection.isOpen) line.hidden = true;
+    if (connection.isOpen) notice.hidden = true;
     follow.toEnd();
   },
   change() {
@@ -78,19 +78,19 @@ const view = {
     this.change();
     transcript.resumeLast();
   },
-  ended(event, isNews) {
-    transcript.ended(event, isNews);
+  ended(event, isLive) {
+    transcript.ended(event, isLive);
     this.change();
-    if (isNews) sidebar.refresh();
+    if (isLive) sidebar.refresh();
   },
-  undecided(reason) {
-    transcript.undecided(reason);
+  decisionsRefused(reason) {
+    transcript.askAgain(reason);
     this.change();
   },
   refused({ message, code }, refused) {
     byId("skeleton")?.remove();
     transcript.working(false);
-    if (code === "thread_not_found" && !refused) transcript.ended({ type: "RUN_ERROR", message: "This conversation does not exist any more.", code }, false);
+    if (code === "thread_not_found" && !refused) transcript.ended({ type: "RUN_ERROR", message: "This conversation no longer exists.", code }, false);
     else transcript.ended({ type: "RUN_ERROR", message, code }, true);
     if (refused) transcript.note(refused.id, "Not sent", "refused");
     composer.isBusy = thread.isBusy;
@@ -100,8 +100,8 @@ const view = {
 const thread = new Thread({ id: page.dataset.thread || newId(), isNew, connection, view, unsent });
 
 function send(text) {
-  if (thread.say(text)) return true;
-  showTrouble("This message is too long to send. Shorten it, please.", false);
+  if (thread.sendText(text)) return true;
+  showProblem("This message is too long to send. Shorten it, please.", false);
   return false;
 }
 
@@ -121,28 +121,28 @@ byId("welcome")?.addEventListener("click", (event) => {
   if (starter && !thread.isBusy) send(starter.textContent);
 });
 
-let trouble = 0;
+let problemTimer = 0;
 
-function showTrouble(text, canRetry) {
+function showProblem(text, canRetry) {
   byId("connection-text").textContent = text;
   byId("reconnect").hidden = !canRetry;
-  if (line.hidden) announce(text);
-  line.hidden = false;
+  if (notice.hidden) announce(text);
+  notice.hidden = false;
 }
 
 connection.addEventListener("change", ({ detail: { state, reason } }) => {
-  clearTimeout(trouble);
+  clearTimeout(problemTimer);
   document.body.dataset.connection = state;
   view.change();
   if (state === "open") {
-    if (!line.hidden) announce("Connected again");
-    line.hidden = true;
+    if (!notice.hidden) announce("Connected again");
+    notice.hidden = true;
   } else if (state === "signed-out") {
-    showTrouble("You are signed out, or your access has ended. Reload the page to sign in again.", false);
+    showProblem("You are signed out, or your access has ended. Reload the page to sign in again.", false);
   } else if (reason) {
-    showTrouble(reason, true);
-  } else if (line.hidden) {
-    trouble = setTimeout(() => showTrouble("Connection lost. Trying to come back…", true), SHOW_TROUBLE_AFTER);
+    showProblem(reason, true);
+  } else if (notice.hidden) {
+    problemTimer = setTimeout(() => showProblem("Connection lost. Reconnecting…", true), SHOW_PROBLEM_AFTER);
   }
 });
 byId("reconnect").addEventListener("click", () => connection.retryNow());

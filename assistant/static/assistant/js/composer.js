@@ -1,4 +1,4 @@
-/* The message box: grows with its text, Enter sends, Escape stops, and the focus stays. */
+/* The message box: grows with its text, sends on Enter, stops the run on Escape, and keeps the focus. */
 
 import { byId } from "./dom.js";
 
@@ -11,7 +11,7 @@ export class Composer {
   #stop = byId("stop");
   #isBusy = false;
 
-  /** `actions`: send(text) (true if taken), stop(). */
+  /** `actions`: send(text), which returns whether the text was accepted, and stop(). */
   constructor(actions) {
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -20,7 +20,7 @@ export class Composer {
     this.#box.addEventListener("input", () => this.#fit());
     this.#box.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.altKey) return;
-      if (!hasKeyboard.matches && !event.ctrlKey && !event.metaKey) return; // on a phone, Enter is a new line
+      if (!hasKeyboard.matches && !event.ctrlKey && !event.metaKey) return; // on a phone, Enter starts a new line
       event.preventDefault();
       this.#submit(actions);
     });

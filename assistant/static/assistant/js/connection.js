@@ -1,5 +1,6 @@
-/* One websocket that comes back by itself: exponential backoff with jitter, and pings that notice a dead line. */
+/* A websocket that reconnects with exponential backoff and jitter, and detects a lost connection with pings. */
 
+// All times are in milliseconds.
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const PING_EVERY = 20_000;
@@ -8,7 +9,8 @@ const STEADY_AFTER = 5_000;
 const SIGNED_OUT = 4401;
 const TOO_MANY = 4429;
 
-/** Fires "open", "frame" (detail: the event), "change" (detail: {state, delay, reason}; `reason` is why the server turned us away). */
+/** Fires "open", "frame" (detail: the event) and "change" (detail: {state, delay, reason}). `reason` is the server's, if it
+ * closed the connection because of a limit. States: connecting, open, waiting, signed-out. */
 export class Connection extends EventTarget {
   #url;
   #socket = null;
@@ -43,7 +45,7 @@ export class Connection extends EventTarget {
     socket.onclose = (event) => this.#closed(socket, event.code, event.reason);
   }
 
-  /** Send a frame; false if the line is down. */
+  /** Send a frame. Returns false if there is no connection. */
   send(frame) {
     if (!this.isOpen || this.#socket.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
@@ -74,7 +76,7 @@ export class Connection extends EventTarget {
     if (!this.send({ type: "ping" }) || this.#timers.pong) return;
     this.#timers.pong = setTimeout(() => {
       if (socket !== this.#socket) return;
-      socket.close(); // its own close event may take a minute on a dead line
+      socket.close(); // its own close event may come a minute later
       this.#closed(socket, 1006);
     }, PONG_WITHIN);
   }
@@ -111,6 +113,6 @@ async function isSignedOut() {
     const answer = await fetch(location.href, { method: "HEAD", redirect: "manual" });
     return answer.type === "opaqueredirect" || answer.status === 404;
   } catch {
-    return false; // the server cannot be reached at all
+    return false; // the server cannot be reached
   }
 }

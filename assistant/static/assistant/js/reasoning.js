@@ -1,4 +1,4 @@
-/* What a model thinks before it answers: folded away, streaming as plain text. */
+/* A model's reasoning: collapsed, and streamed as plain text. */
 
 import { piece, touch } from "./dom.js";
 

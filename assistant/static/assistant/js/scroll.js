@@ -1,8 +1,8 @@
-/* Follows the end of the transcript, but only while the reader is there. */
+/* Keeps the transcript scrolled to its end while the reader is at the end. */
 
 import { afterFlush } from "./dom.js";
 
-const NEAR = 80;
+const NEAR = 80; // pixels from the end
 
 export class Follow {
   #scroller;
@@ -13,27 +13,27 @@ export class Follow {
   constructor(scroller, jump) {
     this.#scroller = scroller;
     this.#jump = jump;
-    scroller.addEventListener("scroll", () => this.#look(), { passive: true });
+    scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     jump.addEventListener("click", () => this.toEnd());
-    new ResizeObserver(() => this.#isAtEnd && this.#move()).observe(scroller.firstElementChild);
-    new ResizeObserver(() => this.#isAtEnd && this.#move()).observe(scroller);
-    afterFlush(() => this.#isAtEnd && this.#move());
+    new ResizeObserver(() => this.#isAtEnd && this.#scrollToEnd()).observe(scroller.firstElementChild);
+    new ResizeObserver(() => this.#isAtEnd && this.#scrollToEnd()).observe(scroller);
+    afterFlush(() => this.#isAtEnd && this.#scrollToEnd());
   }
 
   toEnd() {
     this.#isAtEnd = true;
     this.#jump.hidden = true;
-    this.#move();
+    this.#scrollToEnd();
   }
 
-  #move() {
+  #scrollToEnd() {
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
-  #look() {
+  #onScroll() {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR;
-    // Text that grows between a move and its event must not look as if the reader had gone up.
+    // Text added between our scrolling and its event also increases the distance: only scrolling up leaves the end.
     if (isNear) this.#isAtEnd = true;
     else if (scrollTop < this.#top) this.#isAtEnd = false;
     this.#top = scrollTop;

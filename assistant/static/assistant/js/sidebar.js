@@ -1,8 +1,8 @@
-/* The list of conversations: search, rename, delete; a drawer on narrow screens. */
+/* The list of conversations, with search, rename and delete. On narrow screens it is a drawer. */
 
 import { announce, byId } from "./dom.js";
 
-const SEARCH_AFTER = 200;
+const SEARCH_AFTER = 200; // milliseconds after the last keystroke
 
 export class Sidebar {
   #list = byId("conversations");
@@ -12,7 +12,7 @@ export class Sidebar {
   #onRename;
   #request = 0;
 
-  /** `onRename(title)` is told when the open conversation got another title. */
+  /** `onRename(title)` is called when the open conversation is renamed. */
   constructor({ base, current, onRename }) {
     this.#base = base;
     this.#current = current;
@@ -35,7 +35,7 @@ export class Sidebar {
     this.#current = id;
   }
 
-  /** Read the list again, with what is being searched for. */
+  /** Load the list again, with the current search. */
   async refresh() {
     const number = ++this.#request;
     const query = new URLSearchParams({ q: this.#search.value, current: this.#current });
@@ -45,7 +45,7 @@ export class Sidebar {
       this.#list.innerHTML = await answer.text();
       for (const time of this.#list.querySelectorAll("time")) localise(time);
     } catch {
-      /* offline: the old list stays, and the next run reads it again */
+      /* offline: keep the old list; it is loaded again with the next run */
     }
   }
 

@@ -1,4 +1,4 @@
-/* The chosen appearance, applied before the page is painted; without a choice the system's is used. */
+/* Applies the chosen light or dark theme before the page is painted. Without a choice the system's theme applies. */
 (() => {
   const root = document.documentElement;
   const read = () => {
@@ -28,7 +28,7 @@
     try {
       localStorage.setItem("theme", theme);
     } catch {
-      /* private windows keep nothing; the choice lasts for this page */
+      /* no storage in some private windows: the choice lasts until the page is left */
     }
   });
 })();

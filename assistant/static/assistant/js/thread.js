@@ -1,35 +1,36 @@
-/* One conversation's place in the event stream: sends, attaches, and lets every event through exactly once. */
+/* One conversation on a connection: starts runs, attaches after a reconnect, and passes on every event exactly once. */
 
-import { newId } from "./moments.js";
+import { newId } from "./shared.js";
 
 const VERSION = "1.0";
-const DELAYED = "The service is away for a moment. This is sent as soon as it is back.";
+const DELAYED = "The service is unavailable for a moment. This is sent as soon as it is back.";
 const MAX_FRAME = 256 * 1024;
-// While the server cannot reach its database: milliseconds between tries.
+// Milliseconds between attempts while the server cannot reach its database.
 const FIRST_OUTAGE_DELAY = 1000;
 const LONGEST_OUTAGE_DELAY = 15_000;
-// What a fresh picture repeats after its snapshot, with the snapshot's number.
-const PICTURE_KINDS = new Set([
+// The events that may follow a snapshot with the snapshot's own number.
+const SNAPSHOT_EVENTS = new Set([
   "TEXT_MESSAGE_START", "REASONING_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "SUBAGENT_STARTED",
   "RUN_FINISHED", "RUN_ERROR",
 ]);
 
-/** `view` is told: asked, started, event, snapshot, block, summary, ended, refused, delayed, change. */
+/** Calls the methods of `view`: asked, started, event, snapshot, block, summary, ended, refused, delayed, change, and
+ * decisionsRefused if it has one. */
 export class Thread {
   #connection;
   #view;
   #position = null;
-  #pictureSeq = 0;
+  #snapshotSeq = 0;
   #pending = null;
   #pendingIsSent = false;
   #cancelled = "";
   #lastRefused = null;
-  #awaitsPicture = false;
+  #awaitsSnapshot = false;
   #unsent;
   #outages = 0;
-  #comingBack = 0;
+  #retryTimer = 0;
 
-  /** `unsent` keeps what has not reached the server; without it that lives as long as the page. */
+  /** `unsent` stores input that has not reached the server. Without it, such input is lost when the page is left. */
   constructor({ id, isNew, connection, view, unsent = null }) {
     this.#unsent = unsent;
     this.id = id;
@@ -46,34 +47,34 @@ export class Thread {
     return Boolean(this.running || this.#pending);
   }
 
-  /** Why what is pending has not reached the server, as a sentence; empty if it is on its way. */
+  /** Why the pending input has not reached the server, as a sentence; empty if it was sent. */
   get waitsFor() {
     if (!this.#connection.isOpen) return "Waiting for the connection";
-    return this.#comingBack ? DELAYED : "";
+    return this.#retryTimer ? DELAYED : "";
   }
 
   get pendingMessage() {
     return this.#pending?.messages[0] ?? null;
   }
 
-  /** Start a run with the user's text. False if it is too long for one frame. */
-  say(text) {
+  /** Start a run with the user's text. Returns false if it is too long for one frame. */
+  sendText(text) {
     return this.#start({ messages: [{ id: newId(), role: "user", content: text }] });
   }
 
-  /** Answer what the last run waits for: entries of AG-UI's `resume`. */
+  /** Answer the last run's open interrupts with entries of AG-UI's `resume`. */
   resume(entries) {
     this.#start({ messages: [], resume: entries });
   }
 
-  /** Ask again for the answer that failed, or send again what was refused. */
+  /** Repeat the failed run, or send refused input again. */
   retry() {
     const refused = this.#lastRefused;
     this.#lastRefused = null;
     this.#start(refused ? { messages: refused.messages, resume: refused.resume } : { messages: [] });
   }
 
-  /** Stop the run. Returns the message if it had not been sent yet. */
+  /** Stop the run. Returns its message if that was not sent yet, else null. */
   stop() {
     if (this.#pending && !this.#pendingIsSent) {
       const [message] = this.#pending.messages;
@@ -115,17 +116,17 @@ export class Thread {
   }
 
   #catchUp() {
-    clearTimeout(this.#comingBack);
-    this.#comingBack = 0;
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = 0;
     if (this.#position) this.#attach({ ...this.#position });
     else if (!this.isNew) this.#attach();
-    this.#sendPending(); // with the same run id as before: the server starts it once
+    this.#sendPending(); // with the same run id as before, so that the server starts it only once
     this.#sendCancel();
   }
 
   #attach(after) {
     const frame = { type: "attach", threadId: this.id, render: "html", protocolVersion: VERSION };
-    this.#awaitsPicture = !after;
+    this.#awaitsSnapshot = !after;
     this.#connection.send(after ? { ...frame, after } : frame);
   }
 
@@ -146,7 +147,7 @@ export class Thread {
     else if (event.type === "RUN_ERROR" && run.seq === 1 && run.id !== this.#position?.runId) this.#refusal(event, run);
     else if (event.type === "MESSAGES_SNAPSHOT") this.#snapshot(event, run);
     else if (event.type === "RUN_STARTED") this.#started(run);
-    else if (this.#isNews(event, run)) this.#apply(event, run);
+    else if (this.#isNext(event, run)) this.#apply(event, run);
   }
 
   #started(run) {
@@ -154,13 +155,13 @@ export class Thread {
     const last = this.#position;
     const isOurs = this.#pending?.runId === run.id;
     if (last?.runId === run.id && run.seq <= last.seq) return;
-    if (run.seq > 1 || (this.#awaitsPicture && !isOurs)) return; // the head of a picture: its snapshot follows
+    if (run.seq > 1 || (this.#awaitsSnapshot && !isOurs)) return; // a snapshot follows
     this.#position = { runId: run.id, seq: run.seq };
-    this.#pictureSeq = 0;
+    this.#snapshotSeq = 0;
     this.isNew = false;
     this.running = run.id;
     if (isOurs) this.#setPending(null);
-    else this.#resync(); // another tab asked: its message is only in the picture
+    else this.#resync(); // started in another tab: only a snapshot has its message
     this.#sendCancel();
     this.#view.started(isOurs);
   }
@@ -168,66 +169,66 @@ export class Thread {
   #snapshot(event, run) {
     this.#outages = 0;
     this.#position = { runId: run.id, seq: run.seq };
-    this.#pictureSeq = run.seq;
-    this.#awaitsPicture = false;
+    this.#snapshotSeq = run.seq;
+    this.#awaitsSnapshot = false;
     this.isNew = false;
     this.running = run.id;
     if (this.#pending?.runId === run.id) this.#setPending(null);
     this.#view.snapshot(event.messages);
   }
 
-  #isNews(event, run) {
+  #isNext(event, run) {
     const last = this.#position;
     if (last?.runId !== run.id || run.seq > last.seq + 1) {
       if (this.#connection.isOpen && last) this.#resync();
       return false;
     }
     if (run.seq === last.seq + 1) return true;
-    return run.seq === last.seq && run.seq === this.#pictureSeq && PICTURE_KINDS.has(event.type);
+    return run.seq === last.seq && run.seq === this.#snapshotSeq && SNAPSHOT_EVENTS.has(event.type);
   }
 
   #apply(event, run) {
-    if (run.seq !== this.#pictureSeq) this.#pictureSeq = 0;
+    if (run.seq !== this.#snapshotSeq) this.#snapshotSeq = 0;
     this.#position.seq = run.seq;
     if (event.type !== "RUN_FINISHED" && event.type !== "RUN_ERROR") {
       this.#view.event(event);
       return;
     }
-    const wasWatched = this.#pictureSeq === 0;
+    const isLive = this.#snapshotSeq === 0;
     this.running = "";
     this.#cancelled = "";
     this.#lastRefused = null;
-    this.#view.ended(event, wasWatched);
+    this.#view.ended(event, isLive);
   }
 
   #refusal(event, run) {
     if (run.id && run.id !== this.#pending?.runId) return;
     if (event.code === "internal_error" && event.metadata.resetsAt) {
-      this.#comeBackLater();
+      this.#retryAfterOutage();
     } else if (!run.id) {
-      this.#awaitsPicture = false;
-      this.#view.refused(event, null); // an attach: the conversation is gone
+      this.#awaitsSnapshot = false;
+      this.#view.refused(event, null); // an attach was refused: there is no such conversation
     } else {
       this.#refuse(event.message, event.code);
     }
   }
 
-  #comeBackLater() {
+  #retryAfterOutage() {
     this.#pendingIsSent = false;
-    clearTimeout(this.#comingBack);
+    clearTimeout(this.#retryTimer);
     const wait = Math.min(LONGEST_OUTAGE_DELAY, FIRST_OUTAGE_DELAY * 2 ** this.#outages++);
-    this.#comingBack = setTimeout(() => this.#catchUp(), wait / 2 + (Math.random() * wait) / 2);
+    this.#retryTimer = setTimeout(() => this.#catchUp(), wait / 2 + (Math.random() * wait) / 2);
     if (this.#pending) this.#view.delayed();
   }
 
   #refuse(message, code) {
     const refused = this.#pending;
-    // To be answered otherwise, not to be sent again.
-    const isUndecided = Boolean(refused?.resume && this.#view.undecided) && code === "invalid_input";
-    this.#lastRefused = isUndecided ? null : refused;
+    // The user has to decide again: sending the same decisions again would fail again.
+    const areDecisionsRefused = Boolean(refused?.resume && this.#view.decisionsRefused) && code === "invalid_input";
+    this.#lastRefused = areDecisionsRefused ? null : refused;
     this.#setPending(null);
-    if (isUndecided) {
-      this.#view.undecided(message);
+    if (areDecisionsRefused) {
+      this.#view.decisionsRefused(message);
       return;
     }
     this.#view.refused({ message, code }, refused?.messages[0] ?? null);

@@ -1,4 +1,4 @@
-/* A tool call as a card: its name, arguments, state, progress, duration and result; and the question for approval. */
+/* A tool call as a card: name, arguments, state, progress, duration, result, and the form that asks for approval. */
 
 import { piece, touch } from "./dom.js";
 import { brief, mediaShown, parse, shown } from "./values.js";
@@ -18,7 +18,7 @@ const STATES = {
   expired: "Expired",
 };
 const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved"]);
-// A card opens only for calls that take long enough to be read.
+// The card opens if the call runs for longer than this, in milliseconds.
 const OPEN_AFTER = 500;
 
 function duration(ms) {
@@ -37,7 +37,7 @@ export class ToolCard {
   #areArgumentsStale = true;
   #isResultStale = false;
   #hasAgent = false;
-  #asked = [];
+  #askedArguments = [];
   #wasToggled = false;
   #timer = 0;
 
@@ -59,7 +59,7 @@ export class ToolCard {
     return parse(this.#arguments.join(""));
   }
 
-  /** A part of this card, not of the cards of what asked assistants do within it. */
+  /** Return a part of this card, never of a card nested in it. */
   #part(selector) {
     const places = ["", "> summary ", "> .tool-body > "].map((place) => `:scope ${place || "> "}${selector}`);
     return this.element.querySelector(places.join(", "));
@@ -146,7 +146,7 @@ export class ToolCard {
     this.#isResultStale = false;
     const value = this.#display ?? (this.#result === undefined ? undefined : parse(this.#result));
     if ((value === undefined || value === null) && !this.#media.length) return;
-    // The text of an assistant that was asked stands there already, in its own words.
+    // A delegate's answer is already shown in the card as it was streamed.
     this.#part(".tool-result").hidden = this.#hasAgent && this.#state === "ok" && typeof value === "string";
     const parts = value === undefined || value === null ? [] : [shown(value)];
     this.#part(".tool-result .value").replaceChildren(...this.#media.map(mediaShown), ...parts);
@@ -167,7 +167,7 @@ export class ToolCard {
     line.querySelector("span").textContent = message ?? (total ? `${done} of ${total}` : "");
   }
 
-  /** Show what the assistant `name`, whom this call asks, says and does; returns where its items go. */
+  /** Add the delegate `name`, which this call runs. Returns the element for its messages and tool calls. */
   addAgent(element, name) {
     this.#hasAgent = true;
     this.#part(".tool-name").textContent = name;
@@ -175,37 +175,37 @@ export class ToolCard {
     return element.querySelector(".items");
   }
 
-  /** Ask whether the call may run; `decide` is given the payload of a resume entry. */
+  /** Ask whether the call may run. `decide` is called with the payload of a `resume` entry. */
   ask(question, decide) {
     this.#set("awaiting_approval");
     if (this.#part(".approval")) return;
     this.element.open = true;
-    this.#asked = this.#arguments;
+    this.#askedArguments = this.#arguments;
     this.#part(".tool-body").append(approvalForm(question, () => this.argumentsValue, (payload) => {
       if (payload.approved && payload.editedArgs) this.setArguments(JSON.stringify(payload.editedArgs));
       decide(payload);
     }));
   }
 
-  /** The answer was not taken, for this reason: ask again. */
+  /** Show why the server refused the decision, and ask again. */
   askAgain(reason) {
     const form = this.#part(".approval");
     if (!form) return;
-    this.#arguments = this.#asked;
+    this.#arguments = this.#askedArguments;
     this.#areArgumentsStale = true;
     touch(this);
     for (const control of form.elements) control.disabled = false;
-    complain(form, reason);
+    showError(form, reason);
   }
 
-  /** Take the question away: it has been answered, here or elsewhere. */
+  /** Remove the approval form: the call was decided, here or elsewhere. */
   settle() {
     this.#part(".approval")?.remove();
     if (this.#state === "awaiting_approval") this.#set("running");
   }
 }
 
-// What the form's main button does: each way of answering, and the field that belongs to it.
+// The ways to decide: the main button's label, and the field to fill in.
 const WAYS = {
   approve: { label: "Approve", field: "" },
   edit: { label: "Approve with these", field: ".edit" },
@@ -213,7 +213,7 @@ const WAYS = {
   reject: { label: "Reject", field: ".reason" },
 };
 
-function complain(form, text) {
+function showError(form, text) {
   const problem = form.querySelector(".error");
   problem.textContent = text;
   problem.hidden = !text;
@@ -244,7 +244,7 @@ function approvalForm(question, currentArguments, decide) {
   };
   const choose = (chosen) => {
     way = chosen;
-    complain(form, "");
+    showError(form, "");
     for (const [name, { field }] of Object.entries(WAYS)) {
       if (field) form.querySelector(field).hidden = name !== way;
       if (name === "edit" || name === "respond") button(name).hidden = way !== "approve";
@@ -259,14 +259,14 @@ function approvalForm(question, currentArguments, decide) {
     event.preventDefault();
     const payload = payloads[way]();
     if (typeof payload === "string") {
-      complain(form, payload);
+      showError(form, payload);
       return;
     }
     for (const control of form.elements) control.disabled = true;
     decide(payload);
   });
-  form.addEventListener("input", () => complain(form, ""));
+  form.addEventListener("input", () => showError(form, ""));
   for (const name of ["edit", "respond"]) button(name).addEventListener("click", () => choose(name));
-  button("reject").addEventListener("click", () => choose(way === "approve" ? "reject" : "approve")); // pressed again, it leads back
+  button("reject").addEventListener("click", () => choose(way === "approve" ? "reject" : "approve")); // after the first press its label is Back
   return form;
 }

@@ -1,14 +1,14 @@
-/* The transcript: turns of the user and of the assistant, made from events and from snapshots. */
+/* Shows the turns of the user and the assistant, from events and snapshots. */
 
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
-import { inLocalTime } from "./moments.js";
+import { inLocalTime } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCard } from "./toolcard.js";
 
 const CUT = {
-  length: "The answer was cut off: it had reached the model's limit of length.",
-  invalid_form: "This answer did not have the form that was asked for; the assistant tries again.",
+  length: "The answer was cut off: it reached the model's length limit.",
+  invalid_form: "This answer did not have the required format; the assistant tries again.",
   content_filter: "The answer was cut off by the provider's content filter.",
 };
 const UNFINISHED = "This answer was cut off.";
@@ -16,10 +16,10 @@ const RETRYABLE = new Set([
   "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
   "limit_reached", "quota_exceeded", "protocol_error",
 ]);
-const SPOKEN = 400;
-// The answers of a turn, without those of assistants that were asked within it.
+const ANNOUNCED_CHARACTERS = 400;
+// The answers of a turn, without those of delegates.
 const OWN_ANSWERS = ":scope > .items > .answer";
-// Turns lie in groups, and a group out of sight costs no layout: a long history must not slow a new answer.
+// Turns are in groups, and the browser skips the layout of groups out of view: a long history must not slow a new answer.
 const GROUP_SIZE = 20;
 
 export class Transcript {
@@ -42,7 +42,7 @@ export class Transcript {
     root.addEventListener("click", (event) => this.#clicked(event));
   }
 
-  /** Add a message of the user; one that is here already (it is sent again) stays where it is. */
+  /** Add a message of the user, unless it is shown already. */
   addUser(message) {
     const known = this.#userTurn(message.id);
     if (known) return;
@@ -72,7 +72,7 @@ export class Transcript {
     return this.#root.querySelector(`.turn.user[data-id="${CSS.escape(messageId)}"]`);
   }
 
-  /** Mark a message as waiting for the connection, as refused with a reason, or (empty note) as sent. */
+  /** Set the note below a message, such as why it was not sent. Empty: the message was sent. */
   note(messageId, note, kind = "") {
     const article = this.#userTurn(messageId);
     if (!article) return;
@@ -148,7 +148,7 @@ export class Transcript {
     else (HANDLERS[event.type] ?? ignore).call(this, event);
   }
 
-  /** What another assistant says and does stands within the card of the call that asked it. */
+  /** Show a delegate's event in the card of the call that runs it. */
   #subagentEvent(event) {
     const id = event.subagentRunId;
     if (event.type === "SUBAGENT_STARTED") {
@@ -167,7 +167,7 @@ export class Transcript {
     this.#agentItems = null;
   }
 
-  /** Another assistant's place within the card of the call that asked it, made where there is none. */
+  /** Return the delegate `id` in the card of its call, added if needed; undefined if there is no such card. */
   #agent(id, callId, name) {
     const card = this.#cards.get(callId);
     const known = this.#agents.get(id);
@@ -195,7 +195,7 @@ export class Transcript {
     return {
       TEXT_MESSAGE_START({ messageId }) {
         this.#answer(messageId).isStreaming = true;
-        this.#unremark(this.#openTurn(), messageId);
+        this.#removeNotice(this.#openTurn(), messageId);
       },
       TEXT_MESSAGE_CONTENT({ messageId, delta }) {
         this.#answer(messageId).append(delta);
@@ -231,13 +231,13 @@ export class Transcript {
           card?.settle();
           card?.finish(value);
         } else if (name === "message.cut") {
-          this.#remark(CUT[value.reason] ?? CUT.length);
+          this.#addNotice(CUT[value.reason] ?? CUT.length);
         }
       },
     };
   }
 
-  #remark(text, about = "") {
+  #addNotice(text, about = "") {
     const line = document.createElement("p");
     line.className = "stopped";
     line.textContent = text;
@@ -245,24 +245,24 @@ export class Transcript {
     (this.#agentItems ?? this.#openTurn().querySelector(":scope > .items")).append(line);
   }
 
-  #unremark(turn, about) {
+  #removeNotice(turn, about) {
     for (const line of turn.querySelectorAll(".stopped")) if (line.dataset.about === about) line.remove();
   }
 
-  /** How the run ended; `isNews` is false for an ending that was there before the page came. */
-  ended(event, isNews) {
+  /** Show how the run ended. `isLive`: the end was received as it happened, not with a snapshot. */
+  ended(event, isLive) {
     const outcome = event.outcome?.type;
-    for (const element of this.#openTurn().querySelectorAll(".answer")) this.#unremark(this.#turn, element.dataset.id);
+    for (const element of this.#openTurn().querySelectorAll(".answer")) this.#removeNotice(this.#turn, element.dataset.id);
     if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code);
-    else if (outcome === "cancelled") this.#remark("Stopped.");
+    else if (outcome === "cancelled") this.#addNotice("Stopped.");
     else if (outcome === "interrupt") this.#askAll(event.outcome.interrupts);
     const said = this.#lastText();
     this.working(false);
-    if (!isNews) return;
+    if (!isLive) return;
     if (event.type === "RUN_ERROR") announce(`The answer failed. ${inLocalTime(event.message)}`);
     else if (outcome === "cancelled") announce("The answer was stopped.");
     else if (outcome === "interrupt") announce("The assistant needs your approval to go on.");
-    else announce(`Answer complete. ${said.length > SPOKEN ? `${said.slice(0, SPOKEN)}…` : said}`);
+    else announce(`Answer complete. ${said.length > ANNOUNCED_CHARACTERS ? `${said.slice(0, ANNOUNCED_CHARACTERS)}…` : said}`);
   }
 
   #lastText() {
@@ -289,16 +289,16 @@ export class Transcript {
     }
   }
 
-  /** The decisions were not taken, for this reason: all are asked for again. */
-  undecided(reason) {
+  /** Show why the server refused the decisions, and ask for all of them again. */
+  askAgain(reason) {
     this.#decided.clear();
     for (const card of this.#cards.values()) card.askAgain(reason);
     announce(reason);
   }
 
-  // A whole picture
+  // Snapshots
 
-  /** Show these AG-UI messages; what is on the page already is kept where it still holds. */
+  /** Show these AG-UI messages, reusing elements that are on the page already. `pending` is a message not yet sent. */
   snapshot(messages, pending) {
     const cards = this.#cards;
     const users = new Map([...this.#root.querySelectorAll(".turn.user")].map((article) => [article.dataset.id, article]));
@@ -342,7 +342,7 @@ export class Transcript {
       reasoning.reset(message.content);
     } else if (message.role === "assistant") {
       if (message.content) this.#answer(message.id).reset(message.content);
-      if (message.metadata?.partial) this.#remark(UNFINISHED, message.id);
+      if (message.metadata?.partial) this.#addNotice(UNFINISHED, message.id);
       for (const call of message.toolCalls ?? []) {
         const old = oldCards.get(call.id);
         if (old?.isFinished) this.#cards.set(call.id, old);
@@ -355,7 +355,7 @@ export class Transcript {
     }
   }
 
-  /** The last turn is still being written: calls without a result are at work. */
+  /** Show calls without a result as running: the last turn continues. */
   resumeLast() {
     for (const card of this.#cards.values()) {
       if (!card.isFinished) card.start();

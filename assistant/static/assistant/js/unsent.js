@@ -1,18 +1,18 @@
-/* What has not reached the server yet survives a reload of the page; without storage it lives as long as the page. */
+/* Stores a run's input that has not reached the server, so that it survives a reload of the page. */
 
 const key = () => `unsent:${location.pathname}`;
 
-/** Keep a run's input; null if all has arrived. */
+/** Store a run's input, or delete the stored one if `input` is null. */
 export function keep(input) {
   try {
     if (input) sessionStorage.setItem(key(), JSON.stringify(input));
     else sessionStorage.removeItem(key());
   } catch {
-    /* no storage */
+    /* no storage: the input is lost when the page is left */
   }
 }
 
-/** What was kept for this page; null if nothing was. */
+/** Return the input stored for this page, or null. */
 export function restore() {
   try {
     return JSON.parse(sessionStorage.getItem(key()) ?? "null");

@@ -1,4 +1,4 @@
-/* Arguments and results of tools for people: fields as a list, rows as a table, anything else as it is. */
+/* Shows arguments and results of tools: an object as a list, rows as a table, anything else as text. */
 
 const MAX_ROWS = 50;
 const MAX_TEXT = 20_000;
@@ -6,7 +6,7 @@ const MAX_TEXT = 20_000;
 const isPlain = (value) => value === null || typeof value !== "object";
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** The parsed value of a JSON text, or the text itself. */
+/** Return the value of a JSON text, or the text itself if it is not JSON. */
 export function parse(text) {
   try {
     return JSON.parse(text);
@@ -45,7 +45,7 @@ const isTable = (value) =>
   value.every((record) => isRecord(record) && Object.values(record).every(isPlain)) &&
   value.every((record) => Object.keys(record).join() === Object.keys(value[0]).join());
 
-/** An element that shows a value. */
+/** Return an element that shows a value. */
 export function shown(value) {
   if (isRecord(value) && Object.keys(value).length && Object.values(value).every(isPlain)) return fields(value);
   if (isTable(value)) return rows(value);
@@ -63,7 +63,7 @@ function size(bytes) {
 
 const isOwn = (url) => url && URL.canParse(url, location.href) && new URL(url, location.href).origin === location.origin;
 
-/** A file that a tool returned: an image as such, anything else to be saved; from this site's own address only. */
+/** Return an element for a file that a tool returned: an image, or a download link. Only this site's URLs are used. */
 export function mediaShown({ name, mediaType, size: bytes, url }) {
   const caption = element("figcaption", `${name} (${size(bytes)})`);
   const figure = element("figure");
@@ -91,7 +91,7 @@ export function mediaShown({ name, mediaType, size: bytes, url }) {
   return figure;
 }
 
-/** A value in a few words, for a card's one line. */
+/** Return a value shortened to one line, for a card's summary. */
 export function brief(value) {
   if (!isRecord(value)) return "";
   const text = Object.values(value).filter((part) => part !== null).map((part) => (isPlain(part) ? String(part) : "…")).join(", ");

@@ -1,6 +1,6 @@
-/* One answer as it streams: closed blocks as the server's HTML, and the open one as plain text. */
+/* A streamed answer: complete Markdown blocks as the server's HTML, and the last, open block as plain text. */
 
-import { touch } from "../js/moments.js";
+import { touch } from "../js/shared.js";
 import { make, nodesOf } from "./elements.js";
 
 export class Answer {
@@ -23,14 +23,14 @@ export class Answer {
 
   append(delta) {
     let text = this.#held + delta;
-    this.#held = text.endsWith("\r") ? "\r" : ""; // its other half may come with the next piece
+    this.#held = text.endsWith("\r") ? "\r" : ""; // the "\n" after it may come with the next delta
     text = (this.#held ? text.slice(0, -1) : text).replace(/\r\n?/g, "\n");
     this.#parts.push(text);
     this.#length += text.length;
     touch(this);
   }
 
-  /** Take a rendered block; one that is here already is not taken twice. */
+  /** Add a rendered block. Ignores repeated blocks. */
   close({ index, html, length }) {
     if (index !== this.#blockCount) return;
     const nodes = nodesOf(html);

@@ -1,38 +1,38 @@
-/* One conversation in the panel: the thread that lets each event through once, and what it shows. */
+/* Connects one thread to the widget's panel. */
 
-import { newId } from "../js/moments.js";
+import { newId } from "../js/shared.js";
 import { Thread } from "../js/thread.js";
 import { Transcript } from "./transcript.js";
 
 export class Conversation extends EventTarget {
-  #line;
+  #connection;
   #panel;
   #thread;
   #transcript;
   #remember;
 
-  /** Goes on with the thread `id`, or begins one; `remember(id)` is told which, and null if it is gone. */
-  constructor({ line, panel, id, remember }) {
+  /** Continues the thread `id`, or starts one. `remember(id)` is called with the thread's id, or null if it does not exist. */
+  constructor({ connection, panel, id, remember }) {
     super();
-    this.#line = line;
+    this.#connection = connection;
     this.#panel = panel;
     this.#remember = remember;
     this.#transcript = new Transcript(panel.log, {
       retry: () => this.#thread.retry(),
       resume: (entries) => this.#thread.resume(entries),
-      decided: () => panel.focus(), // its buttons are gone
-      media: async (list) => (await import("./media.js")).shown(list, line),
+      decided: () => panel.focus(), // the focused button was removed
+      media: async (list) => (await import("./media.js")).shown(list, connection),
     });
-    // It keeps nothing unsent in the page's storage: the next visitor of this browser may be another.
+    // Without `unsent`: the browser's next visitor may be another person.
     this.#thread = new Thread({ id: id || newId(), isNew: !id, connection: this, view: this.#view() });
   }
 
   get isOpen() {
-    return this.#line.isOpen;
+    return this.#connection.isOpen;
   }
 
   send(frame) {
-    return this.#line.send(frame);
+    return this.#connection.send(frame);
   }
 
   opened() {
@@ -43,13 +43,13 @@ export class Conversation extends EventTarget {
     this.dispatchEvent(new CustomEvent("frame", { detail: event }));
   }
 
-  say(text) {
+  sendText(text) {
     if (this.#thread.isBusy) return false;
-    if (this.#thread.say(text)) {
-      if (this.isOpen) this.#panel.calm();
+    if (this.#thread.sendText(text)) {
+      if (this.isOpen) this.#panel.hideProblem();
       return true;
     }
-    this.#panel.trouble("This message is too long to send.");
+    this.#panel.showProblem("This message is too long to send.");
     return false;
   }
 
@@ -93,14 +93,14 @@ export class Conversation extends EventTarget {
         this.changed();
         panel.follow(true);
       },
-      ended: (event, isNews) => {
+      ended: (event, isLive) => {
         const sentence = transcript.ended(event);
         this.changed();
-        if (isNews) panel.announce(sentence);
+        if (isLive) panel.announce(sentence);
       },
       refused: ({ message, code }, refused) => {
         if (code === "thread_not_found" && !refused) {
-          this.#remember(null); // somebody else's, or deleted: begin anew
+          this.#remember(null); // another user's, or deleted: start a new one
           return;
         }
         if (refused) transcript.note(refused.id, "Not sent");

@@ -1,4 +1,4 @@
-/* Makes elements without a word of HTML, so that the strictest page lets it. */
+/* Creates elements without HTML strings, which a host page's Content-Security-Policy may forbid. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
@@ -9,7 +9,7 @@ const ICONS = {
   stop: "M7 7h10v10H7z",
 };
 
-/** `make("p.note", {hidden: true}, "text")`: an element with classes, properties and children. */
+/** Return an element with classes, properties and children: `make("p.note", {hidden: true}, "text")`. */
 export function make(name, properties = {}, ...children) {
   const [tag, ...classes] = name.split(".");
   const made = document.createElement(tag);
@@ -35,7 +35,7 @@ export function icon(name) {
 export const iconButton = (name, label, act) =>
   make("button.icon", { type: "button", title: label, "aria-label": label, onclick: act }, icon(name));
 
-/** The page's policy may forbid to make elements of the server's HTML; then answers are shown as plain text. */
+/** Return the Trusted Types policy for the server's HTML; null if the host page forbids one: answers are then plain text. */
 function htmlPolicy() {
   if (!globalThis.trustedTypes) return { createHTML: (html) => html };
   try {
@@ -47,7 +47,7 @@ function htmlPolicy() {
 
 const policy = htmlPolicy();
 
-/** What the server has rendered and sanitised, as nodes; null where the page forbids it. */
+/** Return the server's sanitised HTML as nodes, or null if the host page forbids it. */
 export function nodesOf(html) {
   if (!policy) return null;
   const holder = document.createElement("template");

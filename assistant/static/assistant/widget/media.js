@@ -1,15 +1,15 @@
-/* Files that tools returned: images as such, anything else to be saved. The page's cookies play no part. */
+/* Shows files that tools returned: images inline, anything else as a download. Requests carry no cookies. */
 
 import { make } from "./elements.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** Elements for `list`, as the server tells of files; they are fetched with the token of the line. */
-export function shown(list, line) {
+/** Return elements for `list`, the `media` of a `tool.finished` event. Files are fetched with the connection's token. */
+export function shown(list, connection) {
   const fetched = async (url) => {
-    const address = new URL(url, line.server);
-    if (address.origin !== new URL(line.server).origin) throw new Error(`${url} is not of the assistant's server`);
-    const headers = { Authorization: `Bearer ${line.token}` };
+    const address = new URL(url, connection.server);
+    if (address.origin !== new URL(connection.server).origin) throw new Error(`${url} is not on the assistant's server`);
+    const headers = { Authorization: `Bearer ${connection.token}` };
     const answer = await fetch(address, { headers, credentials: "omit" });
     if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
     return answer.blob();
@@ -30,18 +30,18 @@ async function show(picture, place, fetched) {
     await picture.decode();
     place.replaceChildren(picture);
   } catch {
-    /* the page's policy forbids it, or the file is gone: its name stands there */
+    /* forbidden by the page's policy, or the file was deleted: keep showing its name */
   }
 }
 
 function download({ name, size, url }, fetched) {
-  const told = `${name} (${Math.max(1, Math.round(size / 1024))} KB)`;
-  if (!url) return make("span", {}, told);
-  return make("button", { type: "button", onclick: () => save(name, () => fetched(url)) }, told);
+  const label = `${name} (${Math.max(1, Math.round(size / 1024))} KB)`;
+  if (!url) return make("span", {}, label);
+  return make("button", { type: "button", onclick: () => save(name, () => fetched(url)) }, label);
 }
 
 async function save(name, fetched) {
-  // As bytes of no kind: nothing in them may run in the host's origin.
+  // As octet-stream, so that nothing in the file can run in the host page's origin.
   const bytes = new Blob([await fetched()], { type: "application/octet-stream" });
   const href = URL.createObjectURL(bytes);
   make("a", { href, download: name }).click();

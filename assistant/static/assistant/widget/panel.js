@@ -1,18 +1,18 @@
-/* The widget's panel: its elements, the message box, and what screen readers are told. */
+/* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
 import { icon, iconButton, make } from "./elements.js";
 
-const SHOW_TROUBLE_AFTER = 1500;
-const TROUBLE = {
+const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
+const PROBLEMS = {
   unreached: "The assistant cannot be reached. Trying again…",
-  waiting: "Connection lost. Trying to come back…",
+  waiting: "Connection lost. Reconnecting…",
   connecting: "Connecting…",
   refused: "The assistant is not available on this page.",
   "signed-out": "You are signed out. Sign in to this site to go on.",
 };
-// Until the line is open again, nothing that is written could be sent.
-const TURNED_AWAY = new Set(["refused", "signed-out"]);
-// So near the end, the end is what is being read.
+// States in which nothing can be sent.
+const NO_ACCESS = new Set(["refused", "signed-out"]);
+// Pixels from the end at which new text is still scrolled into view.
 const NEAR = 60;
 
 export class Panel {
@@ -28,9 +28,9 @@ export class Panel {
   #isAtEnd = true;
   #timer = 0;
   #wasOpen = false;
-  #wrong = "";
+  #problemText = "";
 
-  /** `actions`: send(text) (true if taken), stop, fresh, close. */
+  /** `actions`: send(text), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close(). */
   constructor(actions) {
     this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": "Conversation" });
     this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#welcome, this.log, this.#thinking);
@@ -81,7 +81,7 @@ export class Panel {
     this.showWelcome();
   }
 
-  /** Greet, unless something has been said. */
+  /** Show the welcome if the conversation is empty. */
   showWelcome() {
     this.#welcome.hidden = Boolean(this.log.firstChild);
   }
@@ -97,40 +97,41 @@ export class Panel {
     this.follow();
   }
 
-  /** Show the newest, unless the reader looks at something older. */
+  /** Scroll to the end if the reader is at the end, or `always`. */
   follow(always = false) {
     if (always) this.#isAtEnd = true;
     if (this.#isAtEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
-  line(state) {
-    if (state !== "connecting") this.#allow(!TURNED_AWAY.has(state));
+  /** Show a state of the connection. */
+  showState(state) {
+    if (state !== "connecting") this.#setEnabled(!NO_ACCESS.has(state));
     if (state === "open") {
       this.#wasOpen = true;
       if (!this.#trouble.hidden) this.announce("Connected again");
-      this.calm();
+      this.hideProblem();
       return;
     }
-    if (state === "connecting" && !this.#trouble.hidden) return; // what is wrong stays to be read
-    this.#wrong = TROUBLE[state === "waiting" && !this.#wasOpen ? "unreached" : state];
-    if (TURNED_AWAY.has(state) || !this.#trouble.hidden) this.trouble(this.#wrong);
-    else this.#timer ||= setTimeout(() => this.trouble(this.#wrong), SHOW_TROUBLE_AFTER);
+    if (state === "connecting" && !this.#trouble.hidden) return; // keep showing the problem
+    this.#problemText = PROBLEMS[state === "waiting" && !this.#wasOpen ? "unreached" : state];
+    if (NO_ACCESS.has(state) || !this.#trouble.hidden) this.showProblem(this.#problemText);
+    else this.#timer ||= setTimeout(() => this.showProblem(this.#problemText), SHOW_PROBLEM_AFTER);
   }
 
-  #allow(isAllowed) {
+  #setEnabled(isEnabled) {
     const hadFocus = this.element.getRootNode().activeElement === this.#box;
     const controls = [this.#box, this.#send, ...this.#welcome.querySelectorAll("button")];
-    for (const control of controls) control.disabled = !isAllowed;
+    for (const control of controls) control.disabled = !isEnabled;
     if (hadFocus) this.focus();
   }
 
-  calm() {
+  hideProblem() {
     clearTimeout(this.#timer);
     this.#timer = 0;
     this.#trouble.hidden = true;
   }
 
-  trouble(text) {
+  showProblem(text) {
     if (this.#trouble.hidden || this.#trouble.textContent !== text) this.announce(text);
     this.#trouble.textContent = text;
     this.#trouble.hidden = false;
@@ -144,7 +145,7 @@ export class Panel {
     (this.#box.disabled ? this.#scroller : this.#box).focus({ preventScroll: true });
   }
 
-  /** Tell screen readers something, once. */
+  /** Announce a text to screen readers, also if it is the same as the last one. */
   announce(text) {
     if (this.#status.textContent === text) this.#status.textContent = "";
     this.#status.textContent = text;

@@ -1,6 +1,6 @@
-/* The widget's looks, as a constructed style sheet: no page's policy on inline styles applies to it.
+/* The widget's styles, as a constructed style sheet, to which no page's policy on inline styles applies.
 
-   Nothing of the page's own style may reach in: hence `all`, and pixels, since pages redefine a rem. */
+   `all: initial` keeps the page's own styles out. Sizes are in pixels, because pages redefine rem. */
 
 const TEXT = `
 :host{display:block !important;opacity:1 !important}

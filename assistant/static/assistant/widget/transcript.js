@@ -1,10 +1,10 @@
-/* What was said, as elements: questions, answers, tools at work, approvals, and how runs ended. */
+/* Shows the messages, tool calls, approvals and outcomes of a conversation in the widget. */
 
-import { inLocalTime } from "../js/moments.js";
+import { inLocalTime } from "../js/shared.js";
 import { Answer } from "./answer.js";
 import { make } from "./elements.js";
 
-// What would fail again.
+// Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
 const STATES = { ok: "done", running: "at work", awaiting_approval: "waits for you" };
 
@@ -67,14 +67,14 @@ export class Transcript {
     const { type, messageId, toolCallId, delta } = event;
     if (type === "TEXT_MESSAGE_START") {
       this.#answer(messageId);
-      this.#goesOn();
+      this.#removePartialNote();
     }
     if (type === "TEXT_MESSAGE_CONTENT") this.#answer(messageId).append(delta);
     else if (type === "TOOL_CALL_START") this.#call(toolCallId, event.toolCallName);
     else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).input += delta;
     else if (type === "TOOL_CALL_RESULT") this.#settle(toolCallId, "ok");
     else if (type === "CUSTOM" && event.name === "tool.finished") this.#settle(event.value.toolCallId, event.value.status, event.value.media);
-    else if (type === "CUSTOM" && event.name === "message.cut") this.#remark("The answer was cut off.");
+    else if (type === "CUSTOM" && event.name === "message.cut") this.#addNotice("The answer was cut off.");
   }
 
   #settle(id, status, media) {
@@ -92,12 +92,12 @@ export class Transcript {
     this.#answers.get(value.messageId)?.close(value);
   }
 
-  #remark(text) {
+  #addNotice(text) {
     this.#place(make("p.remark", {}, text));
   }
 
-  /** A picture calls an answer cut off that is still being written. */
-  #goesOn() {
+  /** Remove the note that the last answer was cut off: snapshots mark running answers as partial. */
+  #removePartialNote() {
     this.#root.querySelector(".turn:last-child .partial")?.remove();
   }
 
@@ -105,16 +105,16 @@ export class Transcript {
     for (const old of this.#root.querySelectorAll(".failure")) old.remove();
   }
 
-  /** How the run ended; returns the sentence that tells of it. */
+  /** Show how the run ended. Returns the sentence to announce. */
   ended(event) {
     const outcome = event.outcome?.type;
-    this.#goesOn();
+    this.#removePartialNote();
     if (event.type === "RUN_ERROR") {
       this.#fail(event);
       return `The answer failed. ${inLocalTime(event.message)}`;
     }
     if (outcome === "cancelled") {
-      this.#remark("Stopped.");
+      this.#addNotice("Stopped.");
       return "The answer was stopped.";
     }
     if (outcome === "interrupt") {
@@ -153,7 +153,7 @@ export class Transcript {
     }
   }
 
-  /** Show exactly these AG-UI messages, and after them what is not sent yet. */
+  /** Replace everything with these AG-UI messages and `pending`, a message not yet sent. */
   snapshot(messages, pending) {
     this.#root.replaceChildren();
     this.#answers.clear();

@@ -1,4 +1,4 @@
-"""Prepared queries: they find what the query set itself finds, for any values, and never another's rows."""
+"""Prepared queries find what the queryset itself finds, for any values, and never another tenant's rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def of_tenant(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
     return Assistant.objects.filter(tenant_id=tenant_id, slug=slug).select_related("tenant")
 
 
-def test_finds_whole_rows_with_what_was_joined(cast: Cast) -> None:
+def test_finds_whole_rows_and_joined_rows(cast: Cast) -> None:
     prepared = PreparedQuery(of_tenant, tenant_id=int, slug=str)
     for assistant in (cast.support, cast.rival_support):
         name = assistant.tenant.name
@@ -36,14 +36,14 @@ def test_finds_whole_rows_with_what_was_joined(cast: Cast) -> None:
     assert prepared.rows(tenant_id=cast.acme.pk, slug="nobody") == []
 
 
-def test_the_first_values_are_not_kept(cast: Cast) -> None:
+def test_each_call_uses_its_own_values(cast: Cast) -> None:
     prepared = PreparedQuery(of_tenant, tenant_id=int, slug=str)
     prepared.first(tenant_id=cast.acme.pk, slug="support")
     found = prepared.first(tenant_id=cast.globex.pk, slug="support")
     assert found is not None and found.tenant == cast.globex
 
 
-def test_finds_values_converted_as_a_query_set_does(cast: Cast) -> None:
+def test_values_are_converted_as_by_a_queryset(cast: Cast) -> None:
     switch_tool(cast.acme, "calculate", "ask")
     ToolSetting.objects.update(config={"deep": [1, None]}, secrets='{"key": "s3cret"}')
     talk = make_conversation(cast.alice, cast.support)
@@ -60,7 +60,7 @@ def test_finds_values_converted_as_a_query_set_does(cast: Cast) -> None:
         assert expected[0][1:4] == ({"deep": [1, None]}, '{"key": "s3cret"}', thread == talk.pk)
 
 
-def test_constants_find_what_they_find_in_a_query_set(cast: Cast) -> None:
+def test_constants_have_the_effect_that_they_have_in_a_queryset(cast: Cast) -> None:
     odd = 'It\'s 100 %s of \\ "x"'
     Assistant.objects.filter(pk=cast.support.pk).update(name=odd, max_rounds=7)
 
@@ -74,7 +74,7 @@ def test_constants_find_what_they_find_in_a_query_set(cast: Cast) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_connection_is_kept_by_what_was_asked_through_it(cast: Cast) -> None:
+def test_a_query_keeps_no_reference_to_a_connection(cast: Cast) -> None:
     """Under ASGI each request of a synchronous view has a thread and a connection of its own."""
     prepared = PreparedQuery(of_tenant, tenant_id=int, slug=str)
     seen: list[weakref.ref[Any]] = []
@@ -84,7 +84,7 @@ def test_no_connection_is_kept_by_what_was_asked_through_it(cast: Cast) -> None:
         seen.append(weakref.ref(connections[DEFAULT_DB_ALIAS]))
         connections.close_all()
 
-    assert prepared.first(tenant_id=cast.acme.pk, slug="nobody") is None  # here its SQL is written
+    assert prepared.first(tenant_id=cast.acme.pk, slug="nobody") is None  # its SQL is compiled here
     thread = threading.Thread(target=all_tenants()(ask))
     thread.start()
     thread.join()
@@ -92,7 +92,7 @@ def test_no_connection_is_kept_by_what_was_asked_through_it(cast: Cast) -> None:
     assert [connection() for connection in seen] == [None]
 
 
-def test_a_parameter_that_is_not_asked_for_is_a_mistake(cast: Cast) -> None:
+def test_an_unused_parameter_is_an_error(cast: Cast) -> None:
     prepared = PreparedQuery(lambda tenant_id, extra: Tenant.objects.filter(pk=tenant_id), tenant_id=int, extra=str)
     with pytest.raises(ValueError, match="extra"):
         prepared.rows(tenant_id=cast.acme.pk, extra="x")

@@ -1,4 +1,4 @@
-"""PreparedQuery writes: they leave the rows that the query set itself would leave, and touch no other."""
+"""Prepared INSERT and UPDATE statements have the effect of the ORM's own, and touch no other rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def columns(row: Message) -> dict[str, object]:
     return {name: value for name, value in vars(row).items() if name not in {"_state", "id", "position", "message_id"}}
 
 
-def test_a_row_is_the_one_that_save_would_have_made(cast: Cast) -> None:
+def test_an_inserted_row_equals_one_that_is_saved(cast: Cast) -> None:
     talk = make_conversation(cast.alice, cast.support)
     calls = [{"id": "a", "name": "add", "arguments": "{}"}]
     saved = message(talk, 0, tool_calls=calls)
@@ -44,11 +44,11 @@ def test_a_row_is_the_one_that_save_would_have_made(cast: Cast) -> None:
         assert columns(found) == {**columns(Message.objects.get(pk=saved.pk)), "created_at": found.created_at}
         assert abs(timezone.now() - found.created_at).total_seconds() < 60
         made.content = "Changed"
-        made.save()  # it is known to be stored
+        made.save()  # an UPDATE, because the instance counts as stored
     assert Message.objects.filter(content="Changed").count() == 2
 
 
-def test_a_row_with_a_key_of_its_own_keeps_it(cast: Cast) -> None:
+def test_a_primary_key_that_is_set_is_kept(cast: Cast) -> None:
     pk = uuid.uuid4()
     made = PreparedInsert(Conversation).insert(
         Conversation(pk=pk, tenant=cast.acme, user=cast.alice, assistant=cast.support, title="Hello")
@@ -56,7 +56,7 @@ def test_a_row_with_a_key_of_its_own_keeps_it(cast: Cast) -> None:
     assert (made.pk, Conversation.objects.get(pk=pk).title) == (pk, "Hello")
 
 
-def test_a_broken_constraint_is_told_and_spoils_no_more_than_its_transaction(cast: Cast) -> None:
+def test_a_violated_constraint_raises_and_rolls_back_only_its_transaction(cast: Cast) -> None:
     talk = make_conversation(cast.alice, cast.support)
     inserts = PreparedInsert(Message)
     inserts.insert(message(talk, 0))
@@ -66,7 +66,7 @@ def test_a_broken_constraint_is_told_and_spoils_no_more_than_its_transaction(cas
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_any_number_of_rows_takes_one_statement_at_most(cast: Cast, count: int) -> None:
+def test_any_number_of_rows_takes_at_most_one_statement(cast: Cast, count: int) -> None:
     talk = make_conversation(cast.alice, cast.support)
     inserts = PreparedInsert(Message)
     inserts.insert(message(talk, 99))
@@ -82,7 +82,7 @@ def of_tenant(*, tenant_id: int, tool: str) -> QuerySet[ToolSetting]:
     return ToolSetting.objects.filter(tenant_id=tenant_id, tool=tool)
 
 
-def test_only_the_rows_of_the_query_are_set_and_null_and_json_are_what_they_are(cast: Cast) -> None:
+def test_an_update_sets_null_and_json_in_only_the_selected_rows(cast: Cast) -> None:
     for tenant in (cast.acme, cast.globex):
         switch_tool(tenant, "calculate", "off")
     switch_tool(cast.acme, "current_time", "off")

@@ -25,19 +25,19 @@ def found(field: str, values: Collection[Any]) -> set[Any]:
     return set(User.objects.filter(**{f"{field}__in": any_of(values)}).values_list(field, flat=True))
 
 
-def test_texts_of_any_kind_are_found_and_no_others() -> None:
+def test_only_the_given_strings_are_found() -> None:
     User.objects.bulk_create(User(username=name) for name in [*NAMES, "else"])
     assert found("username", {*NAMES, "nobody"}) == set(NAMES)
 
 
-def test_numbers_are_found_by_a_single_parameter(cast: Cast) -> None:
+def test_integers_are_passed_as_one_parameter(cast: Cast) -> None:
     wanted = {cast.alice.pk, cast.mallory.pk}
     with CaptureQueriesContext(connection) as captured:
         assert found("pk", {*wanted, *range(10_000_000, 10_001_000)}) == wanted
     assert "10000001" in captured[0]["sql"] and "IN (SELECT" in captured[0]["sql"]
 
 
-def test_none_find_nobody_and_other_kinds_are_found_as_ever(cast: Cast) -> None:
+def test_an_empty_list_finds_nothing_and_other_types_are_passed_unchanged(cast: Cast) -> None:
     assert found("pk", set()) == set()
     talk = make_conversation(cast.alice, cast.support)
     keys = {talk.pk, uuid4()}

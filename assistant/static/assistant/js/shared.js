@@ -1,44 +1,44 @@
-/* What the chat page and the widget share: ids, moments for people, and one write per animation frame. */
+/* Shared by the chat page and the widget: ids, times in the reader's time zone, and one DOM update per animation frame. */
 
 export function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16)); // a page over plain HTTP has no randomUUID
+  const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID is missing over plain HTTP
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** A sentence whose moments, such as 2026-11-23T00:00:00Z, are told in the reader's own time and words. */
+/** Return a sentence with its UTC times, such as 2026-11-23T00:00:00Z, in the reader's time zone and format. */
 export function inLocalTime(sentence) {
-  return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (moment) => {
-    const then = new Date(moment);
+  return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => {
+    const then = new Date(time);
     const isToday = then.toDateString() === new Date().toDateString();
     return then.toLocaleString([], isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
   });
 }
 
 const dirty = new Set();
-const afterwards = new Set();
+const callbacks = new Set();
 let isScheduled = false;
 
 function flush() {
   isScheduled = false;
-  const things = [...dirty];
+  const items = [...dirty];
   dirty.clear();
-  for (const thing of things) thing.flush();
-  for (const callback of afterwards) callback();
+  for (const item of items) item.flush();
+  for (const callback of callbacks) callback();
 }
 
-/** Have `thing.flush()` called once, in the next frame. */
-export function touch(thing) {
-  dirty.add(thing);
+/** Call `item.flush()` once, in the next animation frame. */
+export function touch(item) {
+  dirty.add(item);
   if (isScheduled) return;
   isScheduled = true;
   requestAnimationFrame(flush);
 }
 
-/** Have `callback()` called after each frame's writes. */
+/** Call `callback()` after the updates of each frame. */
 export function afterFlush(callback) {
-  afterwards.add(callback);
+  callbacks.add(callback);
 }

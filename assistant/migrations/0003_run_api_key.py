@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0001_initial'),
+        ('assistant', '0002_untrusted_sources'),
     ]
 
     operations = [

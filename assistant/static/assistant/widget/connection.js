@@ -1,5 +1,6 @@
-/* The widget's websocket: asks the page's backend for a fresh token before each connection, and comes back by itself. */
+/* The widget's websocket: fetches a new token from the host page's backend for each connection, and reconnects. */
 
+// All times are in milliseconds.
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const REFUSED_DELAY = 60_000;
@@ -11,8 +12,9 @@ const STEADY_AFTER = 5_000;
 /** The page's backend has no token for this visitor. */
 class NotSignedIn extends Error {}
 
-/** Tells `listener`: opened(grant), received(event), changed(state). States: connecting, open, waiting, refused, signed-out. */
-export class Line {
+/** Calls `listener`'s opened(grant), received(event) and changed(state). `grant` is the response of the token URL.
+ * States: connecting, open, waiting, refused, signed-out. */
+export class WidgetConnection {
   state = "idle";
   #tokenUrl;
   #listener;
@@ -42,7 +44,7 @@ export class Line {
     const attempt = ++this.#attempt;
     this.#change("connecting");
     try {
-      const grant = await this.#ask();
+      const grant = await this.#fetchToken();
       if (attempt !== this.#attempt) return;
       this.token = grant.token;
       const url = new URL(grant.socket, this.server.replace(/^http/, "ws"));
@@ -50,29 +52,29 @@ export class Line {
       this.#socket = socket;
       socket.onopen = () => this.#opened(socket, grant);
       socket.onmessage = (message) => this.#received(socket, message.data);
-      socket.onclose = () => (this.isOpen ? this.#closed(socket) : this.#judge(socket, url));
+      socket.onclose = () => (this.isOpen ? this.#closed(socket) : this.#checkRefusal(socket, url));
     } catch (error) {
       if (attempt !== this.#attempt) return;
       if (error instanceof NotSignedIn) this.#change("signed-out");
-      else this.#comeBack();
+      else this.#reconnectLater();
     }
   }
 
-  async #ask() {
+  async #fetchToken() {
     const answer = await fetch(this.#tokenUrl, { cache: "no-store", headers: { Accept: "application/json" } });
     if (answer.status === 401 || answer.status === 403 || answer.redirected) throw new NotSignedIn();
     if (!answer.ok) throw new Error(`${this.#tokenUrl} answered ${answer.status}`);
     return answer.json();
   }
 
-  /** Send a frame; false if the line is down. */
+  /** Send a frame. Returns false if there is no connection. */
   send(frame) {
     if (!this.isOpen || this.#socket.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(frame));
     return true;
   }
 
-  /** Do not wait any longer; false if the line was not waiting. */
+  /** Reconnect now. Returns false if connected or connecting already. */
   retryNow() {
     if (this.state === "open" || this.state === "connecting") return false;
     this.connect();
@@ -107,7 +109,7 @@ export class Line {
     const socket = this.#socket;
     if (!this.send({ type: "ping" }) || this.#timers.pong) return;
     this.#timers.pong = setTimeout(() => {
-      socket.close(); // its own close event may take a minute on a dead line
+      socket.close(); // its own close event may come a minute later
       this.#closed(socket);
     }, PONG_WITHIN);
   }
@@ -115,22 +117,22 @@ export class Line {
   #closed(socket) {
     if (socket !== this.#socket) return;
     this.#socket = null;
-    this.#comeBack();
+    this.#reconnectLater();
   }
 
-  /** A browser does not tell why a handshake failed; where the server answers an ordinary request, it was refused. */
-  async #judge(socket, url) {
+  /** Find out why a handshake failed, which browsers do not say: a server that answers a plain request has refused it. */
+  async #checkRefusal(socket, url) {
     const asked = new URL(url);
     asked.protocol = url.protocol.replace("ws", "http");
     const answer = await fetch(asked, { credentials: "omit" }).catch(() => null);
     if (socket !== this.#socket) return;
     this.#socket = null;
-    if (answer?.status !== UPGRADE_REQUIRED) return this.#comeBack();
+    if (answer?.status !== UPGRADE_REQUIRED) return this.#reconnectLater();
     console.warn(`The assistant refused ${location.origin}: is it one of its widget origins, and are its tokens good?`);
-    this.#comeBack("refused", REFUSED_DELAY);
+    this.#reconnectLater("refused", REFUSED_DELAY);
   }
 
-  #comeBack(state = "waiting", longest = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#failures)) {
+  #reconnectLater(state = "waiting", longest = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#failures)) {
     this.#stopTimers();
     this.#failures += 1;
     this.#timers.retry = setTimeout(() => this.connect(), (longest * (1 + Math.random())) / 2);

@@ -1,0 +1,113 @@
+"""A run's toolset: the policy function, asked for every offer and every batch of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from assistant.core.toolcalls.protocols import Admission
+from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText, named
+from assistant.services.db.threads import in_database_with_retry
+from assistant.services.mcp_servers.health_checks import refresh_stale_listings
+from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
+from assistant.toolkit import Tool
+from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.context import UserId
+
+# Of a destination, in the sentence of an approval.
+MAX_SHOWN_CHARACTERS = 80
+
+
+class TenantToolset:
+    """A run's tools, with policies read from the database for every offer and every batch of calls.
+
+    The first offer is made from `initial`, which the transaction that opened the run has read.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant_id: int,
+        user_id: UserId,
+        assistant_id: int | None,
+        narrowing: Collection[str] | None = None,
+        initial: Sequence[EffectiveTool] | None = None,
+    ) -> None:
+        self._read = partial(
+            effective_tools, tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing
+        )
+        self._initial = initial
+        self._tenant_id = tenant_id
+
+    async def offered(self) -> Sequence[Tool]:
+        """Return the tools whose policy is on or ask."""
+        initial, self._initial = self._initial, None
+        found = await in_database_with_retry(self._read) if initial is None else initial
+        if any(entry.is_remote for entry in found):
+            refresh_stale_listings(self._tenant_id)
+        return [entry.tool for entry in found if entry.policy != "off"]
+
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        """Return the current policy for each call; switches changed since the offer count."""
+        effective = await in_database_with_retry(self._read, read=read.sources)
+        found = {entry.tool.name: entry for entry in effective}
+        tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
+        return [_admission(by_destination(found.get(call.name), call, read), tools) for call in calls]
+
+
+def by_destination(entry: EffectiveTool | None, call: ToolCall, read: ReadText) -> EffectiveTool | None:
+    """Return the entry with the decision for this call, if its tool declares destinations: these alone decide."""
+    if entry is None or entry.without_read is None:
+        return entry
+    for value in destinations_of(entry.tool, call.arguments):
+        if origins := read.origins(value):
+            shown = value if len(value) <= MAX_SHOWN_CHARACTERS else f"{value[:MAX_SHOWN_CHARACTERS]}…"
+            warning = f"“{shown}” comes from {named(origins)}, and from nobody else."
+            return replace(entry, rule=f"{entry.rule} {warning}", warning=warning) if entry.warning else entry
+    cleared = entry.without_read
+    return replace(
+        entry,
+        policy=cleared.policy,
+        rule=cleared.rule,
+        config=cleared.config,
+        secrets=cleared.secrets,
+        warning="",
+    )
+
+
+def destinations_of(tool: Tool, arguments: str) -> list[str]:
+    """Return the texts and numbers in the arguments that the tool declares as destinations; empty if not JSON."""
+    try:
+        values = load_json(arguments or "{}")
+    except ValueError:
+        return []  # such a call is refused later
+    return list(_leaves([values.get(name) for name in tool.destinations] if isinstance(values, dict) else []))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        if str(value).strip():
+            yield str(value).strip()
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+
+
+def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:
+    if entry is None:
+        unknown = decide(None, tenant=None, assistant=None)
+        return Admission(None, unknown.policy, unknown.rule, callable_names=tuple(tools), tools=tools)
+    return Admission(
+        entry.tool,
+        entry.policy,
+        entry.rule,
+        entry.config,
+        entry.secrets,
+        tuple(tools),
+        tools,
+        outage=entry.outage,
+        warning=entry.warning,
+    )
