@@ -232,8 +232,7 @@ class Follower:
     async def _replace_lost_events(self, changed: asyncio.Event) -> None:
         """Send a snapshot in place of events that the log no longer holds; wait if the snapshot is not new enough."""
         await self._send_snapshot(beyond=self._position)
-        entries = self._log.read(self._position)
-        if not entries or self._is_reachable(entries[0]):
+        if not (entries := self._log.read(self._position)) or self._is_reachable(entries[0]):
             return
         await asyncio.sleep(SNAPSHOT_RETRY_SECONDS)
         if self._is_at_end:  # the rest of this run is not sent: wait for the next run
@@ -255,11 +254,9 @@ class Follower:
         if self._renderer is None or summaries == self._sent_summaries or not position.seq:
             return
         self._sent_summaries = summaries
-        found = await self._summary(position.number)
-        if found is not None:
-            run_id, summary = found
-            encoder = FrameEncoder(run_id=run_id, thread=self.thread)
-            await self._send(encoder.frame(Custom("thread.summary", {"summary": summary}), position.seq))
+        if found := await self._summary(position.number):
+            encoder = FrameEncoder(run_id=found[0], thread=self.thread)
+            await self._send(encoder.frame(Custom("thread.summary", {"summary": found[1]}), position.seq))
 
     async def _send_snapshot(self, *, beyond: Position | None = None) -> None:
         """Send a snapshot and continue from its position. With `beyond`, only if it is newer than that position."""
