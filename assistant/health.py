@@ -20,6 +20,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from assistant.services import metrics
 from assistant.services.connections import shutdown
+from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
 from assistant.services.db.write_probe import write_probe
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.authentication import bearer_of
@@ -41,9 +42,12 @@ def healthz(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks.
 
-    `writes` says "disk full" or "read-only" in place of "failed" if that is the reason.
+       `writes` says "disk full" or "read-only" in place of "failed" if that is the reason.
+    A host whose clock differs
+       from the database's by more than 2 s is ready, and says so.
     """
-    checks = {"database": _database(), "migrations": _migrations()}
+    reading = _clock()
+    checks = {"database": reading is not None, "migrations": _migrations()}
     writes = write_probe.outcome() if checks["database"] else None
     if settings.REDIS_URL:
         checks["redis"] = _redis()
@@ -55,7 +59,14 @@ def readyz(request: HttpRequest) -> JsonResponse:
     if writes is not None:
         said["writes"] = writes
     is_ready = set(said.values()) == {"ok"}
-    body = {"status": "ready" if is_ready else "not ready", "checks": said}
+    body: dict[str, Any] = {"status": "ready" if is_ready else "not ready", "checks": said}
+    if reading is not None:
+        # No reason to be taken out of service: leases are the database's time.
+        is_apart = abs(reading.difference) > MAX_DIFFERENCE_SECONDS
+        body["clock"] = {
+            "status": "differs" if is_apart else "ok",
+            "seconds_ahead_of_database": round(reading.difference, 1),
+        }
     return JsonResponse(body, status=200 if is_ready else 503)
 
 
@@ -69,14 +80,13 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
-def _database() -> bool:
+def _clock() -> Reading | None:
+    """Return a reading of the database's clock; None if the database does not answer."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        return read_clock(database_time)
     except DatabaseError:
         logger.exception("The database does not answer")
-        return False
-    return True
+        return None
 
 
 def _migrations() -> bool:

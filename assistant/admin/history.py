@@ -145,6 +145,7 @@ class RunAdmin(ReadOnlyAdmin):
         "tenant",
         "member",
         "assistant",
+        "api_key",
         "conversation_link",
         "tool_calls_link",
         "prompt_version",

@@ -19,7 +19,8 @@ from assistant.admin.show_secret_once import SecretIssuingAdmin, SingleUseForm
 from assistant.admin.tenant_scope import TenantForm, choices_of, is_operator
 from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.tenancy.api_keys import revoke_api_keys
-from assistant.services.tenancy.members import DEFAULT_SCOPES, SCOPES, create_api_key
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.tenancy.scopes import DEFAULT_SCOPES, SCOPES
 
 LIMITS = ("requests_per_minute", "requests_per_day", "runs_at_once")
 

@@ -53,8 +53,6 @@ class OneAssistant(TenantView):
 class EffectiveTools(TenantView):
     """All tools of the catalogue: whether the assistant may use each for the caller, and the rule that decided."""
 
-    scope_to_read = "tools"
-
     @operation(
         "List an assistant's tools",
         path=["assistant"],

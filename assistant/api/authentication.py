@@ -18,6 +18,7 @@ from assistant.services.tenancy.authentication import (
     Reason,
     bearer_of,
 )
+from assistant.services.tenancy.scopes import Rule
 
 API = Door(frozenset({CredentialKind.API_KEY, CredentialKind.SESSION}))
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -67,14 +68,14 @@ class HttpRefusal(Exception):
         return JsonResponse(self.body, status=self.status, headers=self.headers)
 
 
-def caller_of(request: HttpRequest, *scopes: str, tenant_slug: str = "", door: Door = API) -> Caller:
+def caller_of(request: HttpRequest, rule: Rule, *, tenant_slug: str = "", door: Door = API) -> Caller:
     """Admit the caller of a request, and set the tenant scope. Queries the database. Raises `AccessDenied`."""
-    return admit(credentials_of(request), door, scopes=scopes, tenant_slug=tenant_slug)
+    return admit(credentials_of(request), door, rule=rule, tenant_slug=tenant_slug)
 
 
-async def acaller_of(request: HttpRequest, *scopes: str, tenant_slug: str = "", door: Door = API) -> Caller:
-    """Like `caller_of`, for async code."""
-    return await aadmit(credentials_of(request), door, scopes=scopes, tenant_slug=tenant_slug)
+async def acaller_of(request: HttpRequest, rule: Rule, *, tenant_slug: str = "", door: Door = API) -> Caller:
+    """As `caller_of`, from async code."""
+    return await aadmit(credentials_of(request), door, rule=rule, tenant_slug=tenant_slug)
 
 
 def credentials_of(request: HttpRequest) -> Credentials:

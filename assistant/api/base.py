@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -18,13 +18,14 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from assistant.api.authentication import SAFE_METHODS, HttpRefusal, acaller_of, caller_of
+from assistant.api.authentication import HttpRefusal, acaller_of, caller_of
 from assistant.api.errors import answer_error
 from assistant.api.parsers import OneFormat, StrictJSONParser
 from assistant.services.db.threads import in_database
 from assistant.services.runs.idempotency import Claim, claim, fingerprint, release_claim, store_answer
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.scopes import ANY, Rule
 
 REPLAYED = "Idempotent-Replayed"
 
@@ -32,8 +33,8 @@ REPLAYED = "Idempotent-Replayed"
 class TenantView(APIView):
     """A view below a tenant's address, for one of its members.
 
-    API keys need `scope_to_read` for GET and HEAD, and `scope_to_write` for other methods. A view that waits for more
-    than the database is an `AsyncTenantView`.
+    `rules` are the scopes that API keys need, by method; `urls` sets them. Synchronous views wait for nothing but the
+    database.
     """
 
     authentication_classes = ()
@@ -46,8 +47,7 @@ class TenantView(APIView):
     versioning_class = None
     schema = AutoSchema()
     metadata_class = None
-    scope_to_read: ClassVar[str] = "read"
-    scope_to_write: ClassVar[str] = "chat"
+    rules: Mapping[str, Rule] = {}
     caller: Caller
 
     @property
@@ -70,11 +70,12 @@ class TenantView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        scope = self.scope_of(request.method or "")
-        self.caller = caller_of(request._request, scope, tenant_slug=self.tenant_slug)
+        rule = self.rule_of(request.method or "")
+        self.caller = caller_of(request._request, rule, tenant_slug=self.tenant_slug)
 
-    def scope_of(self, method: str) -> str:
-        return self.scope_to_read if method in SAFE_METHODS else self.scope_to_write
+    def rule_of(self, method: str) -> Rule:
+        """Return the scopes that a method needs; any, if the address does not know it."""
+        return self.rules.get("GET" if method == "HEAD" else method, ANY)
 
     def run_of(self, request: Request) -> str:
         """Return the id of the run that a request with an `Idempotency-Key` starts; empty if it starts none."""
@@ -105,8 +106,8 @@ class AsyncTenantView(TenantView):
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
             APIView.initial(self, self.request, *args, **kwargs)
-            scope = self.scope_of(request.method or "")
-            self.caller = await acaller_of(request, scope, tenant_slug=tenant)
+            rule = self.rule_of(request.method or "")
+            self.caller = await acaller_of(request, rule, tenant_slug=tenant)
             handler = getattr(self, (request.method or "").lower(), None)
             if handler is None:
                 raise MethodNotAllowed(request.method or "")
@@ -146,6 +147,9 @@ def claim_request(member: Member, request: HttpRequest, body: Any, run_id: str =
     if key is None:
         return None
     mark = fingerprint(method=request.method or "", path=request.path, body=body)
+    if member.reads_only_own_runs:
+        # The stored answer of another key's request is not for it to read.
+        mark = fingerprint(method=f"key {member.key_id}", path=mark, body=None)
     try:
         return claim(member=member, key=key, fingerprint=mark, run_id=run_id)
     except ValueError as exc:

@@ -26,7 +26,6 @@ from assistant.services.tenancy.end_users import (
     save_end_user,
     sign_token,
 )
-from assistant.services.tenancy.members import MINT_SCOPE
 
 MAX_CONTEXT = 8 * 1024  # bytes
 
@@ -74,10 +73,8 @@ MINTED = {
 class EndUserTokens(TenantView):
     """Tokens with which end users talk to one assistant."""
 
-    scope_to_write = MINT_SCOPE
-
-    def body_to_store(self, body: Any) -> Any:
-        """Store the token's content without its signature: the token itself is a secret."""
+    def to_keep(self, body: Any) -> Any:
+        """Store what the token is made of, without its signature: the token itself is a secret."""
         return {**body, "token": read_token(body["token"])}
 
     def stored_to_body(self, stored: Any) -> Any:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from assistant.api.authentication import API, caller_of, not_found, refusal_of_access
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind
 from assistant.services.tenancy.end_users import is_origin_allowed
+from assistant.services.tenancy.scopes import REST
 from assistant.services.toolcalls.files import file_response, find_file
 
 # End users fetch files from pages on an origin that the tenant allows.
@@ -25,7 +26,7 @@ def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpRespons
     if request.method == "OPTIONS":
         return _preflight(tenant, origin)
     try:
-        member = caller_of(request, "read", tenant_slug=tenant, door=FILES).member
+        member = caller_of(request, REST["files/<uuid:file>/"]["GET"], tenant_slug=tenant, door=FILES).member
     except AccessDenied as denied:
         return refusal_of_access(denied).response()
     found = find_file(member=member, file_id=file)

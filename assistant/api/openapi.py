@@ -119,7 +119,7 @@ class _WithScope(AutoSchema):
     """Adds an example of a 403 that names the required scope."""
 
     def get_examples(self) -> list[OpenApiExample]:
-        sentence = f"This key has no {self.view.scope_of(self.method)} scope."  # type: ignore[attr-defined]
+        sentence = f"This key has no {self.view.rule_of(self.method)} scope."  # type: ignore[attr-defined]
         refused = _error("forbidden", sentence, response_only=True, status_codes=["403"])
         return [*super().get_examples(), refused]
 

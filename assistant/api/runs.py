@@ -65,9 +65,12 @@ class RunningView(AsyncTenantView):
         return str(uuid.uuid5(RUN_ID_NAMESPACE, f"{self.member.tenant_id} {self.member.user_id} {key} {mark}"))
 
 
-def own_run(member: Member, run_id: str) -> RunKey:
-    """Return the key of a member's own run. Raises `HttpRefusal` (404) for any other."""
-    key = find_run(member=member, run_id=parse_run_id(run_id))
+def own_run(member: Member, run_id: str, *, to_read: bool = False) -> RunKey:
+    """Return the key of a member's own run. Raises `HttpRefusal` (404) for any other.
+
+    `to_read` also refuses runs that the member's key may not read.
+    """
+    key = find_run(member=member, run_id=parse_run_id(run_id), to_read=to_read)
     if key is None:
         raise not_found()
     return key
@@ -128,7 +131,7 @@ class OneRun(TenantView):
 
     @operation("Read a run", path=["run_id"], responses={200: (RunOut, RUN)}, tag=TAG)
     def get(self, request: Request, run_id: str) -> Response:
-        return Response(RunOut(run_outcome(member=self.member, key=own_run(self.member, run_id))).data)
+        return Response(RunOut(run_outcome(member=self.member, key=own_run(self.member, run_id, to_read=True))).data)
 
 
 class CancelRun(AsyncTenantView):

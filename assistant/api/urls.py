@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from django.urls import include, path, re_path
+from django.urls import URLPattern, include, path, re_path
 
 from assistant.api import assistants, conversations, end_users, files, openapi_pages, run_events, runs, usage
+from assistant.api.base import TenantView
+from assistant.services.tenancy.scopes import REST
+
+
+def _path(address: str, view: type[TenantView], name: str | None = None) -> URLPattern:
+    return path(address, view.as_view(rules=REST[address]), name=name)
+
 
 of_tenant = [
-    path("assistants/", assistants.Assistants.as_view()),
-    path("assistants/<slug:assistant>/", assistants.OneAssistant.as_view()),
-    path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools.as_view()),
-    path("assistants/<slug:assistant>/end-user-tokens/", end_users.EndUserTokens.as_view()),
-    path("assistants/<slug:assistant>/runs/", run_events.StartRun.as_view(), name="start-run"),
-    path("conversations/", conversations.Conversations.as_view()),
-    path("conversations/<uuid:thread>/", conversations.OneConversation.as_view()),
-    path("conversations/<uuid:thread>/export/", conversations.Export.as_view()),
-    path("conversations/<uuid:thread>/messages/", conversations.Messages.as_view()),
-    path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback.as_view()),
-    path("conversations/<uuid:thread>/runs/", runs.ConversationRuns.as_view()),
-    path("runs/<str:run_id>/", runs.OneRun.as_view(), name="run"),
-    path("runs/<str:run_id>/events/", run_events.RunEvents.as_view(), name="run-events"),
-    path("runs/<str:run_id>/cancel/", runs.CancelRun.as_view()),
-    path("runs/<str:run_id>/approvals/", runs.RunApprovals.as_view()),
-    path("approvals/", runs.Approvals.as_view()),
-    path("usage/", usage.UsageView.as_view()),
+    _path("assistants/", assistants.Assistants),
+    _path("assistants/<slug:assistant>/", assistants.OneAssistant),
+    _path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools),
+    _path("assistants/<slug:assistant>/end-user-tokens/", end_users.EndUserTokens),
+    _path("assistants/<slug:assistant>/runs/", run_events.StartRun, name="start-run"),
+    _path("conversations/", conversations.Conversations),
+    _path("conversations/<uuid:thread>/", conversations.OneConversation),
+    _path("conversations/<uuid:thread>/export/", conversations.Export),
+    _path("conversations/<uuid:thread>/messages/", conversations.Messages),
+    _path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback),
+    _path("conversations/<uuid:thread>/runs/", runs.ConversationRuns),
+    _path("runs/<str:run_id>/", runs.OneRun, name="run"),
+    _path("runs/<str:run_id>/events/", run_events.RunEvents, name="run-events"),
+    _path("runs/<str:run_id>/cancel/", runs.CancelRun),
+    _path("runs/<str:run_id>/approvals/", runs.RunApprovals),
+    _path("approvals/", runs.Approvals),
+    _path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
 ]
 

@@ -27,7 +27,8 @@ from assistant.services.conversations.conversations import (
 )
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
-from assistant.services.tenancy.members import DEFAULT_SCOPES, Member, memberships_of
+from assistant.services.tenancy.members import Member, memberships_of
+from assistant.services.tenancy.scopes import OF_SESSIONS
 from assistant.toolkit.context import UserId
 
 MAX_STARTERS = 4
@@ -59,7 +60,7 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
         # Django's middleware has checked the CSRF token.
         session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
         try:
-            caller = admit(Credentials(session=session), PAGES, scopes=DEFAULT_SCOPES, tenant_slug=tenant)
+            caller = admit(Credentials(session=session), PAGES, rule=OF_SESSIONS, tenant_slug=tenant)
         except AccessDenied as denied:
             raise Http404 from denied
         return view(MemberRequest(caller.member, request), **values)

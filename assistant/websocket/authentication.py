@@ -21,8 +21,6 @@ from assistant.services.tenancy.origins import headers_of, is_allowed_origin
 
 PROTOCOL = "agui.v1"
 WEBSOCKET = Door(frozenset(CredentialKind), counts_requests=False)
-# Either scope is enough to connect. The scope that a frame needs is checked when it is received.
-SCOPES = ("chat", "read")
 
 
 def credentials_of(scope: Mapping[str, Any]) -> Credentials:

@@ -35,9 +35,10 @@ from assistant.services.runs.run_input import parse_input, parse_run_id, parse_t
 from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
 from assistant.services.tenancy.authentication import AccessDenied, Caller
 from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, RUN, Rule
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
-from assistant.websocket.authentication import PROTOCOL, SCOPES, WEBSOCKET, credential_text, credentials_of
+from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
 
@@ -78,7 +79,7 @@ class ChatConsumer(BaseConsumer):
             return
         try:
             caller = await aadmit(
-                credentials, WEBSOCKET, scopes=SCOPES, tenant_slug=route["tenant"], assistant_slug=self._assistant
+                credentials, WEBSOCKET, rule=HANDSHAKE, tenant_slug=route["tenant"], assistant_slug=self._assistant
             )
         except OUTAGE_ERRORS as exc:
             await self._answer_outage(exc)
@@ -175,9 +176,13 @@ class ChatConsumer(BaseConsumer):
         await self._dispatch(frame)
 
     async def _dispatch(self, frame: Mapping[str, Any]) -> None:
-        kind = frame.get("type")
+        is_run = frame.get("type") is None and "threadId" in frame
+        kind = RUN if is_run else frame.get("type")
+        rule = FRAMES.get(kind) if isinstance(kind, str) else None
         try:
-            if kind is None and "threadId" in frame:
+            if rule is not None and not rule.admits(self.member.scopes):
+                await self._forbid(kind, rule)
+            elif is_run:
                 await self._run(frame)
             elif kind == "attach":
                 await self._attach(frame)
@@ -193,9 +198,14 @@ class ChatConsumer(BaseConsumer):
             failure = log_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
             await self._refuse(frame, failure.refusal)
 
+    async def _forbid(self, kind: object, rule: Rule) -> None:
+        sentence = f"This key has no {rule} scope."
+        if kind == RUN:
+            raise Refused("invalid_input", sentence)
+        # Not a RUN_ERROR, which would end the run for this connection, and the run goes on.
+        await self._protocol_error("forbidden", sentence)
+
     async def _run(self, frame: Mapping[str, Any]) -> None:
-        if "chat" not in self.member.scopes:
-            raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
         self._threads.set_version(is_named=bool(given.protocol_version))
         forwarded = frame.get("forwardedProps")
@@ -217,10 +227,6 @@ class ChatConsumer(BaseConsumer):
 
     async def _cancel(self, frame: Mapping[str, Any]) -> None:
         run_id = parse_run_id(frame.get("runId"))
-        if "chat" not in self.member.scopes:
-            # Not a RUN_ERROR: the client would take that for the end of the run, which continues.
-            await self._protocol_error("forbidden", "This key may not chat.")
-            return
         await get_runs().cancel(member=self.member, run_id=run_id)
 
     async def _attach(self, frame: Mapping[str, Any]) -> None:

@@ -17,12 +17,13 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.thread_snapshot import (
     Snapshot,
     build_snapshot,
+    may_read_run,
     stored_thread,
     thread_state,
     thread_summary,
 )
 from assistant.services.tenancy.members import Member
-from assistant.websocket.follower import Follower, Send, SnapshotTimeout
+from assistant.websocket.follower import Follower, MayRead, Send, SnapshotTimeout
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +84,7 @@ class FollowedThreads:
             refresh=lambda: self._snapshot(thread_id),
             settle=lambda: self._settle(thread_id),
             summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
+            may_read=self._may_read(thread_id) if self._member.reads_only_own_runs else None,
             gate=self._gate,
             bucket=self._bucket,
             renders=renders,
@@ -114,6 +116,9 @@ class FollowedThreads:
         else:
             logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)
         self._on_failure()
+
+    def _may_read(self, thread_id: uuid.UUID) -> MayRead:
+        return lambda number: in_database(may_read_run, member=self._member, thread_id=thread_id, number=number)
 
     async def _snapshot(self, thread_id: uuid.UUID) -> Snapshot:
         state = await in_database(thread_state, member=self._member, thread_id=thread_id)

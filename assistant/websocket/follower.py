@@ -24,6 +24,7 @@ Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Snapshot]]
 Settle = Callable[[], Awaitable[Position | None]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
+MayRead = Callable[[int], Awaitable[bool]]
 
 # Rendering a long history takes time: after this many texts the event loop serves other connections.
 TEXTS_PER_TURN = 5
@@ -48,6 +49,7 @@ class Follower:
         settle: called when a run has sent nothing for long. It appends the run's end to the log if that is missing,
             and returns its position, or None while the run is still running.
         summary: returns a run's id and the summary of what came before it in the thread, by the run's number.
+        may_read: says by a run's number whether the client may read it; None if it may read all. Others are left out.
         gate: limits how many snapshots the member's connections are sent at the same time.
         bucket: limits how many characters are rendered for the member.
         renders: the client wants rendered Markdown blocks and summaries.
@@ -63,6 +65,7 @@ class Follower:
         refresh: Refresh,
         settle: Settle,
         summary: Summary,
+        may_read: MayRead | None = None,
         gate: asyncio.Semaphore,
         bucket: Bucket,
         renders: bool,
@@ -75,6 +78,8 @@ class Follower:
         self._refresh = refresh
         self._settle = settle
         self._summary = summary
+        self._may_read = may_read
+        self._readable: dict[int, bool] = {}
         self._sent_summaries = -1
         self._gate = gate
         self._bucket = bucket
@@ -87,7 +92,7 @@ class Follower:
         # While `follow` only waits for the next event, `_take` sends it directly from the writer.
         self._is_idle = False
         self._rest: Rest | None = None
-        self._sends_at_once = is_used(EAGER_STEP)
+        self._sends_at_once = is_used(EAGER_STEP) and may_read is None
         self._failure: Exception | None = None
         self._context = contextvars.copy_context()
 
@@ -127,7 +132,11 @@ class Follower:
                 changed.clear()
                 position = self._position
                 entries = self._log.read(position)
-                # Nearly always the next event directly follows, and nothing else has to be checked.
+                if self._may_read is not None and entries:
+                    entries = await self._readable_part(entries, self._may_read)
+                    if not entries:
+                        continue
+                # Nearly always the next event has come, and nothing else has to be checked.
                 is_next = not entries or entries[0].position == (position.number, position.seq + 1)
                 if not is_next and not self._is_reachable(entries[0]):
                     await self._replace_lost_events(changed)
@@ -146,6 +155,18 @@ class Follower:
                         await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
                 self._position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
+
+    async def _readable_part(self, entries: Sequence[Entry], may_read: MayRead) -> list[Entry]:
+        """Return the entries of the first run, or nothing, and go beyond them, if the client may not read it."""
+        number = entries[0].number
+        # Asked for again at a run's first event: the id of a deleted conversation can be used again.
+        if number not in self._readable or entries[0].seq == 1:
+            self._readable = {number: await may_read(number)}
+        first = [entry for entry in entries if entry.number == number]
+        if self._readable[number]:
+            return first
+        self._position, self._is_at_end = first[-1].position, first[-1].is_end
+        return []
 
     async def _wait(self, changed: asyncio.Event) -> None:
         """Wait for events. If a run has none for `SILENCE_SECONDS`, find out whether it has ended."""
@@ -211,8 +232,7 @@ class Follower:
     async def _replace_lost_events(self, changed: asyncio.Event) -> None:
         """Send a snapshot in place of events that the log no longer holds; wait if the snapshot is not new enough."""
         await self._send_snapshot(beyond=self._position)
-        entries = self._log.read(self._position)
-        if not entries or self._is_reachable(entries[0]):
+        if not (entries := self._log.read(self._position)) or self._is_reachable(entries[0]):
             return
         await asyncio.sleep(SNAPSHOT_RETRY_SECONDS)
         if self._is_at_end:  # the rest of this run is not sent: wait for the next run
@@ -234,11 +254,9 @@ class Follower:
         if self._renderer is None or summaries == self._sent_summaries or not position.seq:
             return
         self._sent_summaries = summaries
-        found = await self._summary(position.number)
-        if found is not None:
-            run_id, summary = found
-            encoder = FrameEncoder(run_id=run_id, thread=self.thread)
-            await self._send(encoder.frame(Custom("thread.summary", {"summary": summary}), position.seq))
+        if found := await self._summary(position.number):
+            encoder = FrameEncoder(run_id=found[0], thread=self.thread)
+            await self._send(encoder.frame(Custom("thread.summary", {"summary": found[1]}), position.seq))
 
     async def _send_snapshot(self, *, beyond: Position | None = None) -> None:
         """Send a snapshot and continue from its position. With `beyond`, only if it is newer than that position."""

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
@@ -49,9 +49,10 @@ def _wait(is_there: Callable[[], object], process: subprocess.Popen[bytes], log:
 
 
 class Postgres:
-    """A cluster with PostgreSQL's default settings and more connections."""
+    """A cluster with PostgreSQL's default settings and more connections; `env` adds to its environment."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, env: Mapping[str, str] | None = None) -> None:
+        self._env = {**os.environ, **(env or {})}
         self._data = folder / "postgres"
         self._log = folder / "postgres.log"
         # PostgreSQL refuses to run as root.
@@ -72,7 +73,7 @@ class Postgres:
         command = [program("postgres"), "-D", str(self._data), "-p", str(self.port), "-k", ""]
         command += ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"]
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(command, user=self._user, cwd="/", stdout=log, stderr=log)
+            self._process = subprocess.Popen(command, user=self._user, cwd="/", env=self._env, stdout=log, stderr=log)
         _wait(lambda: psycopg.connect(self.url()).close(), self._process, self._log)
 
     def stop(self) -> None:
@@ -126,9 +127,14 @@ class Redis:
 
 
 class Services:
-    """The services that all checks of a run share, each started on first use and stopped at the end of the block."""
+    """The services that all checks of a run share, each started on first use and stopped at the end of the block.
 
-    def __init__(self) -> None:
+    Args:
+        postgres_env: additions to the environment of PostgreSQL.
+    """
+
+    def __init__(self, postgres_env: Mapping[str, str] | None = None) -> None:
+        self._postgres_env = postgres_env
         self._stack = ExitStack()
         self._numbers = itertools.count(1)
         self._postgres: Postgres | None = None
@@ -150,7 +156,7 @@ class Services:
     @property
     def postgres(self) -> Postgres:
         if self._postgres is None:
-            self._postgres = Postgres(self.folder)
+            self._postgres = Postgres(self.folder, self._postgres_env)
             self._stack.callback(self._postgres.stop)
             self._postgres.start()
         return self._postgres

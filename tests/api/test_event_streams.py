@@ -50,7 +50,7 @@ async def bearer(cast: Cast, **options: Any) -> dict[str, str]:
 async def silent_run(cast: Cast) -> str:
     """Return the URL of the events of a run that sends none."""
     conversation = await in_db(make_conversation)(cast.alice, cast.support)
-    held = {"lease_owner": "elsewhere", "lease_until": timezone.now() + timedelta(hours=1)}
+    held = {"lease_owner": "elsewhere", "lease_until": timezone.now() + timedelta(minutes=1)}
     run = await in_db(make_run)(conversation, status=Run.Status.RUNNING, **held)
     return f"/api/v1/tenants/acme/runs/{run.run_id}/events/"
 

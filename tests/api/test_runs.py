@@ -190,7 +190,7 @@ async def test_a_request_repeated_after_a_crash_finds_its_run(
         await client.post(f"conversations/{talk.pk}/runs/", **request)
         # What a process that dies before it answers leaves: a running run, or one ended by another process.
         await in_db(IdempotentAnswer.objects.update)(status=None, body=None)
-        await in_db(Run.objects.update)(status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=5))
+        await in_db(Run.objects.update)(status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=1))
         waits = await client.post(f"conversations/{talk.pk}/runs/", **request)
         assert (waits.status_code, waits.json()["code"]) == (409, "idempotency_conflict")
         await in_db(Run.objects.update)(status=Run.Status.INTERRUPTED)

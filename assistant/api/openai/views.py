@@ -40,6 +40,7 @@ from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.runs.stateless_input import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.tenancy.authentication import AccessDenied, Caller, CredentialKind
 from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.scopes import OPENAI as OPENAI_RULES
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +54,9 @@ RESTARTING = "The server restarts, and the answer was not complete yet. Ask agai
 RUN_ID_NAMESPACE = uuid.UUID("0b7f3a54-52a4-4f0e-8c55-7c6f4c1de0a3")
 
 
-def endpoint(method: str, *scopes: str) -> Callable[[View], View]:
-    """Admit callers whose key has one of `scopes`, and return errors in OpenAI's format."""
+def endpoint(address: str) -> Callable[[View], View]:
+    """Admit callers whose key has the scopes of an address, and answer errors in OpenAI's format."""
+    ((method, rule),) = OPENAI_RULES[address].items()
 
     def decorate(view: View) -> View:
         @csrf_exempt
@@ -64,7 +66,7 @@ def endpoint(method: str, *scopes: str) -> Callable[[View], View]:
                 sentence = f"Only {method} is allowed here."
                 return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
             try:
-                caller = await acaller_of(request, *scopes, door=OPENAI)
+                caller = await acaller_of(request, rule, door=OPENAI)
                 return await view(request, caller, **values)
             except AccessDenied as exc:
                 refusal = refusal_of_access(exc)
@@ -100,14 +102,14 @@ def _not_opened(refusal: Refused) -> JsonResponse:
     return answer
 
 
-@endpoint("GET", "chat", "read")
+@endpoint("models")
 async def models(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """List the tenant's active assistants as models."""
     found = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     return JsonResponse({"object": "list", "data": [model_body(one, caller.member.tenant.slug) for one in found]})
 
 
-@endpoint("GET", "chat", "read")
+@endpoint("models/<str:model>")
 async def model(request: HttpRequest, caller: Caller, model: str) -> HttpResponseBase:
     """Return one assistant as a model."""
     found = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
@@ -117,7 +119,7 @@ async def model(request: HttpRequest, caller: Caller, model: str) -> HttpRespons
     return _no_such_model(model)
 
 
-@endpoint("POST", "chat")
+@endpoint("chat/completions")
 async def create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """Run the assistant on the caller's messages, and return the answer as one body or as a stream."""
     body = object_of(request)

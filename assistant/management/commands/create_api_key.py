@@ -11,7 +11,8 @@ from django.utils import timezone
 from assistant.management.arguments import find_tenant, find_user
 from assistant.management.operator import OperatorCommand
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.members import DEFAULT_SCOPES, SCOPES, create_api_key
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.tenancy.scopes import DEFAULT_SCOPES, SCOPES
 
 MAX_DAYS = 36_500
 MAX_REQUESTS = 2**31 - 1

@@ -13,13 +13,14 @@ from assistant.services.callers.doors import Door, aadmit
 from assistant.services.errors import OUTAGE_ERRORS, log_failure
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
+from assistant.services.tenancy.scopes import MCP as RULE
 from assistant.toolkit.lazy_module import LazyModule
 
 logger = logging.getLogger(__name__)
 
 PATH = "/mcp/"
 METADATA = "/.well-known/oauth-protected-resource"
-SCOPE = "tools"
+SCOPE = str(RULE)
 MCP = Door(frozenset({CredentialKind.API_KEY}), limits_members=True)
 # Imported with the first request, because importing the SDK would take a third of a process's start-up time.
 _dispatch = LazyModule("assistant.mcp.server.dispatch")
@@ -40,7 +41,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await _metadata(scope, headers)(scope, receive, send)
     else:
         try:
-            caller = await aadmit(Credentials(bearer_of(headers)), MCP, scopes=(SCOPE,))
+            caller = await aadmit(Credentials(bearer_of(headers)), MCP, rule=RULE)
         except AccessDenied as denied:
             await _refuse_caller(scope, headers, denied)(scope, receive, send)
         except OUTAGE_ERRORS as exc:

@@ -5,7 +5,6 @@ Every door of the product declares a `Door` and calls `admit` or `aadmit` once f
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from assistant.services.db.shares import in_share
@@ -22,6 +21,7 @@ from assistant.services.tenancy.authentication import (
     require_scope,
 )
 from assistant.services.tenancy.row_scope import all_tenants, set_tenants
+from assistant.services.tenancy.scopes import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def admit(
     credentials: Credentials,
     door: Door,
     *,
-    scopes: Collection[str],
+    rule: Rule,
     tenant_slug: str = "",
     assistant_slug: str = "",
 ) -> Caller:
@@ -54,16 +54,15 @@ def admit(
     limits only if its address was wrong.
 
     Args:
-        scopes: a key or token needs one of these.
-        tenant_slug: the tenant in the address; empty if the address names none, so that the key decides.
-        assistant_slug: the assistant in the address; empty for any.
+        rule: the scopes that a key or token needs.
+        tenant_slug, assistant_slug: those in the address; empty where the key decides, and for any assistant.
 
     Raises:
         AccessDenied: see its `reason`.
     """
     with all_tenants():
         caller = identify(credentials, accepts=door.accepts, tenant_slug=tenant_slug, assistant_slug=assistant_slug)
-        require_scope(caller, scopes)
+        require_scope(caller, rule)
         _apply_limits(caller, door)
         require_address(caller, tenant_slug=tenant_slug, assistant_slug=assistant_slug)
     set_tenants(caller.member.tenant_id)
@@ -74,7 +73,7 @@ async def aadmit(
     credentials: Credentials,
     door: Door,
     *,
-    scopes: Collection[str],
+    rule: Rule,
     tenant_slug: str = "",
     assistant_slug: str = "",
 ) -> Caller:
@@ -82,7 +81,7 @@ async def aadmit(
     # Callers that address another tenant do not delay this one's, although nothing is known of either yet.
     with in_share(tenant_slug or credentials.bearer or ""):
         caller = await in_database(
-            admit, credentials, door, scopes=scopes, tenant_slug=tenant_slug, assistant_slug=assistant_slug
+            admit, credentials, door, rule=rule, tenant_slug=tenant_slug, assistant_slug=assistant_slug
         )
     # What a thread enters is not seen by the task that waited for it.
     set_tenants(caller.member.tenant_id)

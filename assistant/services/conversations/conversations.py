@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from assistant.models import Assistant, Conversation, Run
 from assistant.models.runs import IS_ACTIVE
+from assistant.services.db.clock import DatabaseTime
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.text import clean_text
 
@@ -113,7 +114,7 @@ def delete_conversation(*, member: Member, conversation_id: uuid.UUID) -> bool:
         tenant_id=member.tenant_id,
         conversation_id=conversation_id,
         user_id=member.user_id,
-        lease_until__gt=timezone.now(),
+        lease_until__gt=DatabaseTime(),
     )
     if running.exists():
         raise ConversationBusy

@@ -23,8 +23,9 @@ from assistant.services.eventlog.memory import MemoryLog
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".events"
-# A file is deleted at the end of its run. One of this age was left behind by a process that was killed just then.
-STALE_FILE_SECONDS = 24 * 3600.0
+# A file is deleted at the end of its run. One of this age was left behind by a process that was killed just then. More
+# than a day, by which the clock may have jumped since the file was written.
+STALE_FILE_SECONDS = 72 * 3600.0
 # The part of a file that is mapped at a time; holds about sixty events of a token each.
 WINDOW_BYTES = 4 * ALLOCATIONGRANULARITY
 _LINE = re.compile(rb"\d+ \d+ [^\0\n]+\n")

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.utils import timezone
-
 from assistant.models import Approval
+from assistant.services.db.clock import DatabaseTime, clock_watch
 from assistant.services.toolcalls.direct_journal import expire_calls
 
 # An approval cannot be answered after this time.
 APPROVAL_LIFETIME = timedelta(hours=24)
 
 
+def oldest_answerable() -> DatabaseTime:
+    """Return the time, by the database's clock, before which approvals were asked for that cannot be answered any more.
+
+    A jump of that clock expires no approval: those asked for before it are younger than the clock says, and for the
+    length of `APPROVAL_LIFETIME` none asked for after it can be due.
+    """
+    lifetime = APPROVAL_LIFETIME.total_seconds()
+    return DatabaseTime(-lifetime - clock_watch.jumped_forward(lifetime))
+
+
 def expire_approvals() -> int:
     """Mark expired approvals and direct calls of all tenants as expired. Return the number of approvals."""
     expire_calls()
-    return Approval.objects.filter(started_at__lt=timezone.now() - APPROVAL_LIFETIME).update(
-        status=Approval.Status.EXPIRED
-    )
+    return Approval.objects.filter(started_at__lt=oldest_answerable()).update(status=Approval.Status.EXPIRED)

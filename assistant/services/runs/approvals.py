@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from assistant.models import Approval
 from assistant.services.db.threads import in_database
@@ -56,7 +57,9 @@ async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume],
 
 def _member_of(call: Approval) -> Member | None:
     run = call.waiting_run
-    return find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
+    member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
+    # What goes on is a run of the key that began the one that asked, so that its client can follow it.
+    return None if member is None else replace(member, key_id=run.api_key_id)
 
 
 def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
-from django.utils import timezone
 
 from assistant.models import Membership, Run
 from assistant.models.runs import IS_ACTIVE
+from assistant.services.db.clock import DatabaseTime
 from assistant.services.runs.leases import mark_for_cancel
 
 # A process notices a cancellation within five seconds, with a checkpoint or its housekeeping. Then tools have to end.
@@ -48,5 +48,5 @@ def cancel_runs_and_wait(**whose: Any) -> None:
     running = Run.objects.filter(IS_ACTIVE, **whose)
     mark_for_cancel(running)
     until = time.monotonic() + CANCEL_WAIT_SECONDS
-    while running.filter(lease_until__gt=timezone.now()).exists() and time.monotonic() < until:
+    while running.filter(lease_until__gt=DatabaseTime()).exists() and time.monotonic() < until:
         time.sleep(0.2)

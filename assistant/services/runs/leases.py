@@ -8,20 +8,25 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import Run, ToolCall
 from assistant.models.runs import ACTIVE, IS_ACTIVE
-from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
+from assistant.services.db.clock import ClockWatch, DatabaseTime, clock_watch, latest_database_time, read_clock
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 
 # The process of a run that has not renewed its lease for this long is taken for dead.
-LEASE = timedelta(seconds=15)
+LEASE_SECONDS = 15.0
+# The end of a lease that is written now, by the database's clock.
+LEASE_END = DatabaseTime(LEASE_SECONDS)
 # Shorter, because recovering a run takes milliseconds, and if that process dies too, readers wait for the next.
-RECOVERY_LEASE = timedelta(seconds=5)
+RECOVERY_LEASE_SECONDS = 5.0
+# A lease that ends so much later than one written now was written before the database's clock went back. Smaller steps
+# back only delay the recovery of a dead run by as much.
+MAX_STEP_BACK_SECONDS = 60.0
 
 
 class LostRun(Exception):
@@ -42,17 +47,21 @@ def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
 
 
 # Prepared, because it is run for every answer in progress, every few seconds at least.
-_CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_until", pk=int, tenant_id=int, owner=str)
+_CHECKPOINT = PreparedUpdate(
+    _uncancelled, "partial", "checkpoint_seq", expressions={"lease_until": LEASE_END}, pk=int, tenant_id=int, owner=str
+)
 
 # For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than an UPDATE
 # for each row.
 _CHECKPOINTS = """
-UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
+UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq,
+    lease_until = {lease_end}
 FROM (VALUES {rows}) new (pk, owner, partial, seq)
 WHERE run.tenant_id = %s AND run.id = new.pk AND run.lease_owner = new.owner AND run.status = ANY(%s)
     AND run.cancel_requested_at IS NULL
 RETURNING run.id
 """
+_LEASE_END_SQL, _ = LEASE_END.as_sql()
 _ROW = "(%s::bigint, %s::text, %s::jsonb, %s::integer)"
 # Another transaction may lock these rows in another order. Gives up before PostgreSQL looks for deadlocks, after 1 s.
 _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '100ms'"
@@ -64,10 +73,10 @@ def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool
     Raises:
         LostRun: another process has taken the run over.
     """
-    kept = {"partial": dict(partial), "checkpoint_seq": seq, "lease_until": timezone.now() + LEASE}
+    kept = {"partial": dict(partial), "checkpoint_seq": seq}
     if _CHECKPOINT.update(to=kept, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner):
         return False
-    if not held_run(key).update(**kept):
+    if not held_run(key).update(**kept, lease_until=LEASE_END):
         raise LostRun(key.run_id)
     return True
 
@@ -83,26 +92,26 @@ def checkpoint_runs(*, tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set
         OperationalError: another transaction locked one of the runs for 100 ms; nothing was stored.
     """
     partial = Run._meta.get_field("partial")
-    values: list[Any] = [timezone.now() + LEASE]
+    values: list[Any] = []
     for one in checkpoints:
         values += (one.key.pk, one.key.owner, partial.get_db_prep_save(dict(one.partial), connection), one.seq)
     values += (tenant_id, list(ACTIVE))
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_TIMEOUT)
-        cursor.execute(_CHECKPOINTS.format(rows=", ".join([_ROW] * len(checkpoints))), values)
+        cursor.execute(_CHECKPOINTS.format(lease_end=_LEASE_END_SQL, rows=", ".join([_ROW] * len(checkpoints))), values)
         return {pk for (pk,) in cursor.fetchall()}
 
 
 def release_run(*, key: RunKey) -> None:
     """Give up a run that could not be started, so that the next recovery ends it."""
     # Without an owner, so that a renewal in progress does not extend the lease.
-    held_run(key).update(lease_owner="", lease_until=timezone.now())
+    held_run(key).update(lease_owner="", lease_until=DatabaseTime())
 
 
 def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
     """Renew the leases of a process's runs. Return the primary keys of those that are to be cancelled."""
     mine = Run.objects.filter(IS_ACTIVE, pk__in=runs, lease_owner=owner)
-    mine.update(lease_until=timezone.now() + LEASE)
+    mine.update(lease_until=LEASE_END)
     return list(mine.exclude(cancel_requested_at=None).values_list("pk", flat=True))
 
 
@@ -115,40 +124,61 @@ class DeadRun:
     checkpoint_seq: int
 
 
-def _leases() -> QuerySet[Run, datetime | None]:
-    running = Run.objects.filter(IS_ACTIVE, lease_until__isnull=False)
-    return running.order_by("lease_until").values_list("lease_until", flat=True)[:1]
-
-
-# Run every few seconds by every process; usually it shows that there is nothing to recover.
-_OLDEST_LEASE = PreparedQuery(_leases)
-
-
 def take_over_dead_runs(
-    *, owner: str, alive: Collection[int] = (), by: datetime | None = None, limit: int = 20
+    *,
+    owner: str,
+    alive: Collection[int] = (),
+    since: float | None = None,
+    limit: int = 20,
+    clock: ClockWatch = clock_watch,
 ) -> list[DeadRun]:
-    """Take over runs of all tenants whose lease has expired.
+    """Take over runs of all tenants whose lease has expired by the database's clock.
+
+    After a jump of that clock none is taken over for the length of a lease, in which every live process renews its
+    leases. A lease that ends much later than one written now was written before the clock went back: its run is taken
+    over if nobody has renewed it in that time.
 
     Args:
         owner: the process that takes them over.
         alive: primary keys of the process's own runs, which are in progress even if their leases have expired.
-        by: when the leases have to have expired; None for now.
+        since: when leases have to have expired, by `time.monotonic()`; None for now.
         limit: the most runs to take over.
+        clock: takes the reading of the database's clock.
     """
-    oldest, by = _OLDEST_LEASE.first(), by or timezone.now()
-    return [] if oldest is None or oldest >= by else _take_over(owner, alive, by, limit)
+    leases: dict[str, Any] = {}
+
+    def look() -> datetime:
+        running = Run.objects.filter(IS_ACTIVE, lease_until__isnull=False)
+        leases.update(
+            running.aggregate(at=latest_database_time(), oldest=Min("lease_until"), newest=Max("lease_until"))
+        )
+        return leases["at"]  # type: ignore[no-any-return]
+
+    reading = read_clock(look)
+    clock.observe(reading)
+    if leases["oldest"] is None or clock.seconds_since_jump() < LEASE_SECONDS:
+        return []
+    by = reading.database
+    if since is not None:
+        by -= timedelta(seconds=max(0.0, reading.steady[1] - since))
+    dead, is_any = Q(lease_until__lt=by), leases["oldest"] < by
+    if clock.watched_seconds() >= LEASE_SECONDS:
+        latest = reading.database + timedelta(seconds=LEASE_SECONDS + MAX_STEP_BACK_SECONDS)
+        dead, is_any = dead | Q(lease_until__gt=latest), is_any or leases["newest"] > latest
+    return _take_over(owner, alive, dead, limit) if is_any else []
 
 
 @transaction.atomic
-def _take_over(owner: str, alive: Collection[int], by: datetime, limit: int) -> list[DeadRun]:
-    now = timezone.now()
-    expired = Run.objects.filter(IS_ACTIVE, lease_until__lt=by).select_for_update(skip_locked=True)
+def _take_over(owner: str, alive: Collection[int], dead: Q, limit: int) -> list[DeadRun]:
+    expired = Run.objects.filter(IS_ACTIVE, dead).select_for_update(skip_locked=True)
     if alive:
         expired = expired.exclude(pk__in=alive)
     runs = list(expired.order_by("lease_until")[:limit])
     if not runs:
         return []
-    Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + RECOVERY_LEASE)
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(
+        lease_owner=owner, lease_until=DatabaseTime(RECOVERY_LEASE_SECONDS)
+    )
     # By conversation, not by run: an approved call belongs to the earlier run that asked for approval. A conversation
     # has one running run at a time.
     threads = [run.conversation_id for run in runs]

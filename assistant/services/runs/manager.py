@@ -10,13 +10,11 @@ import time
 import uuid
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError
-from django.utils import timezone
 
 from assistant.services import metrics
 from assistant.services.connections.connection_limits import configured_limiter
@@ -238,7 +236,7 @@ class Runs:
         next_expiry_at = 0.0
         for turn in itertools.count():
             try:
-                began, is_due = timezone.now(), turn % RECOVERIES_PER_RENEWAL == 0
+                began, is_due = time.monotonic(), turn % RECOVERIES_PER_RENEWAL == 0
                 if own_runs := self._own_runs():
                     if is_due:
                         for pk in await in_database(renew_leases, owner=self.owner, runs=own_runs):
@@ -262,11 +260,11 @@ class Runs:
                 logger.exception("Housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
 
-    async def _recover(self, began: datetime) -> None:
+    async def _recover(self, began: float) -> None:
         """Recover the runs of dead processes, and drop idle threads of the event log."""
         try:
             # Not this process's own runs: on a busy machine their leases may have expired before the next renewal.
-            await recover_dead_runs(log=self.log, owner=self.owner, alive=self._own_runs(), by=began)
+            await recover_dead_runs(log=self.log, owner=self.owner, alive=self._own_runs(), since=began)
             await self.log.drop_idle_threads()
         except (*OUTAGE_ERRORS, DatabaseError, OSError):
             logger.warning("Dead runs could not be recovered", exc_info=True)

@@ -13,7 +13,7 @@ from assistant.models import Conversation, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import open_calls
 from assistant.services.errors import Refused
-from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
+from assistant.services.runs.approval_expiry import oldest_answerable
 from assistant.services.runs.run_input import RunInput
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
@@ -107,7 +107,7 @@ def _record_decisions(
         rows = ToolCall.objects.filter(
             tenant_id=conversation.tenant_id, run__conversation=conversation, call_id=answer.interrupt_id
         )
-        in_time = rows.filter(started_at__gte=timezone.now() - APPROVAL_LIFETIME)
+        in_time = rows.filter(started_at__gte=oldest_answerable())
         waiting = in_time.filter(status=ToolCall.Status.AWAITING_APPROVAL)
         status = ToolCall.Status.APPROVED if answer.approved else ToolCall.Status.DECLINED
         decided = answer.interrupt_id in pending and waiting.update(

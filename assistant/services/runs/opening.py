@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
@@ -23,7 +22,7 @@ from assistant.services.limits.api_key_requests import count_run
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.run_key import key_of
-from assistant.services.runs.leases import LEASE
+from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.new_input import check_edits, extract_new_input
 from assistant.services.runs.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.run_input import RunInput
@@ -36,7 +35,7 @@ from assistant.toolkit.context import UserId
 TITLE_LENGTH = 80
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
-_RUNS, _CONVERSATIONS = PreparedInsert(Run), PreparedInsert(Conversation)
+_RUNS, _CONVERSATIONS = PreparedInsert(Run, lease_until=LEASE_END), PreparedInsert(Conversation)
 
 
 def open_run(
@@ -124,6 +123,7 @@ def _open_once(
         raise _KeyIsLimited(state.key_limits)
     if state.same_run is not None:
         run = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id).get(pk=state.same_run)
+        check_readable(run, member)
         return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)
     if state.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
@@ -150,6 +150,12 @@ def _open_once(
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
     setup = replace(setup, client_tools=given.client_tools, decisions=decisions)
     return OpenedRun(key_of(run, owner), setup)
+
+
+def check_readable(run: Run, member: Member) -> None:
+    """Raise `Refused` for a run that another key began, if the member's key may read its own runs alone."""
+    if member.reads_only_own_runs and run.api_key_id != member.key_id:
+        raise Refused("invalid_input", "This key may only follow the runs that it began.")
 
 
 def begin_run(
@@ -204,7 +210,6 @@ def begin_run(
             reserved_tokens=expected.tokens,
             reserved_cost=expected.cost,
             lease_owner=owner,
-            lease_until=timezone.now() + LEASE,
         )
     )
     store_messages(

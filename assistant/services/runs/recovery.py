@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from datetime import datetime
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, RunError, RunStarted
@@ -25,16 +24,16 @@ SKIPPED_NUMBERS = 1_000_000
 
 
 async def recover_dead_runs(
-    *, log: EventLog, owner: str, alive: Collection[int] = (), by: datetime | None = None
+    *, log: EventLog, owner: str, alive: Collection[int] = (), since: float | None = None
 ) -> int:
     """End runs whose lease has expired as `interrupted`. Return how many there were.
 
     Args:
         owner: the id of this process.
         alive: primary keys of this process's own runs.
-        by: when leases have to have expired; None for now.
+        since: when leases have to have expired, by `time.monotonic()`; None for now.
     """
-    dead = await in_database(take_over_dead_runs, owner=owner, alive=alive, by=by)
+    dead = await in_database(take_over_dead_runs, owner=owner, alive=alive, since=since)
     for run in dead:
         try:
             await _recover(run, log)

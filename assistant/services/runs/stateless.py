@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from assistant.models import Conversation, Run
 from assistant.services.errors import Refused
 from assistant.services.run_key import key_of
-from assistant.services.runs.opening import TITLE_LENGTH, begin_run
+from assistant.services.runs.opening import TITLE_LENGTH, begin_run, check_readable
 from assistant.services.runs.opening_query import read_opening_state
 from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.runs.stateless_input import StatelessInput
@@ -42,6 +42,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=thread_id)
         same = own.filter(run_id=given.run_id).first()
         if same is not None:
+            check_readable(same, member)
             return OpenedRun(key_of(same, owner))
     state = read_opening_state(member, assistant_slug, thread_id)
     if state is None:

@@ -51,13 +51,13 @@ def thread_state(
 ) -> ThreadState | None:
     """Return the state of a member's own thread; None if the member has no such thread.
 
+    For a key that reads its own runs alone, the thread is as if it had no others.
+
     Args:
         after_run: the id of the run at the client's position; None without a position.
         after_seq: the number of the last event of that run that the client has.
     """
-    runs = Run.objects.filter(
-        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
-    )
+    runs = _readable_runs(member).filter(conversation__in=_own_thread(member, thread_id))
     last = runs.order_by("-number").first()
     if last is None:
         return None
@@ -71,13 +71,28 @@ def thread_state(
     return ThreadState(last, None if number is None else Position(number, after_seq))
 
 
+def _readable_runs(member: Member) -> QuerySet[Run]:
+    own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
+    return own.filter(api_key_id=member.key_id) if member.reads_only_own_runs else own
+
+
+def may_read_run(*, member: Member, thread_id: uuid.UUID, number: int) -> bool:
+    """Return whether a member may read run `number` of a thread of theirs."""
+    return _readable_runs(member).filter(conversation__in=_own_thread(member, thread_id), number=number).exists()
+
+
 def _own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=thread_id)
     return own if member.assistant_id is None else own.filter(assistant_id=member.assistant_id)
 
 
 def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tuple[str, str] | None:
-    """Return the id of run `number` of a member's own thread, and the thread's summary; None without a summary."""
+    """Return the id of run `number` of a member's own thread, and the thread's summary; None without a summary.
+
+    A key that reads its own runs alone gets none: the summary is about the others too.
+    """
+    if member.reads_only_own_runs:
+        return None
     runs = Run.objects.filter(
         tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
     )
@@ -86,9 +101,13 @@ def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tupl
     ).first()  # fmt: skip
 
 
-def find_run(*, member: Member, run_id: str) -> RunKey | None:
-    """Return the key of a member's own run, or None; the newest one if several threads have a run with this id."""
-    run = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id).order_by("-pk").first()
+def find_run(*, member: Member, run_id: str, to_read: bool = True) -> RunKey | None:
+    """Return the key of a member's own run; of the newest one if several threads have a run with this id.
+
+    `to_read` leaves out runs that the member's key may not read.
+    """
+    own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
+    run = (_readable_runs(member) if to_read else own).filter(run_id=run_id).order_by("-pk").first()
     return key_of(run, "") if run else None
 
 
@@ -137,8 +156,10 @@ def run_state(*, key: RunKey) -> ThreadState:
 
 
 def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> StoredThread:
-    """Return the stored part of a member's thread, up to run number `until`; None for all."""
+    """Return the stored part of a member's thread that they may read, up to run number `until`; None for all."""
     rows = MessageRow.objects.filter(conversation__in=_own_thread(member, thread_id))
+    if member.reads_only_own_runs:
+        rows = rows.filter(run__in=_readable_runs(member))
     if until is not None:
         rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
     rows = rows.order_by("-position")[:MAX_SNAPSHOT_MESSAGES]

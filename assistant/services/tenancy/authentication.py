@@ -21,6 +21,7 @@ from assistant.models import Assistant
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
+from assistant.services.tenancy.scopes import Rule
 
 BEARER_SUBPROTOCOL = "bearer."
 
@@ -130,14 +131,14 @@ def identify(
     raise _no_credentials()
 
 
-def require_scope(caller: Caller, scopes: Collection[str]) -> None:
-    """Check that a key or token has one of `scopes`; a session has all rights of its member.
+def require_scope(caller: Caller, rule: Rule) -> None:
+    """Check that a key or token has the scopes of a rule; a session has all rights of its member.
 
     Raises:
         AccessDenied: `missing_scope`.
     """
-    if caller.member.key_id is not None and not caller.member.scopes.intersection(scopes):
-        raise AccessDenied("missing_scope", f"This key has no {' or '.join(scopes)} scope.")
+    if caller.member.key_id is not None and not rule.admits(caller.member.scopes):
+        raise AccessDenied("missing_scope", f"This key has no {rule} scope.")
 
 
 def require_address(caller: Caller, *, tenant_slug: str = "", assistant_slug: str = "") -> None:

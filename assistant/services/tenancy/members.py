@@ -17,15 +17,11 @@ from assistant.models import ApiKey, EndUser, Membership, Tenant
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy.row_scope import all_tenants
+from assistant.services.tenancy.scopes import DEFAULT_SCOPES, MINT_SCOPE, OF_TOKENS, READ, SCOPES
 from assistant.toolkit import TenantInfo, UserInfo
 from assistant.toolkit.context import UserId
 from assistant.toolkit.logs import set_request_tenant
 
-# The scopes of a key that is created without naming any. `end_users`, which allows minting end users' tokens, must be
-# named.
-DEFAULT_SCOPES = ("chat", "read", "tools")
-MINT_SCOPE = "end_users"
-SCOPES = (*DEFAULT_SCOPES, MINT_SCOPE)
 KEY_PREFIX = "ta_"
 
 
@@ -70,6 +66,11 @@ class Member:
     @property
     def is_end_user(self) -> bool:
         return self.role == Membership.Role.END_USER
+
+    @property
+    def reads_only_own_runs(self) -> bool:
+        """Whether the member's key may read nothing but the runs that it began itself."""
+        return self.key_id is not None and READ not in self.scopes
 
     @property
     def is_admin(self) -> bool:
@@ -149,7 +150,7 @@ def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id:
     key = active_keys().filter(pk=key_id, tenant_id=tenant_id).first()
     if membership is None or key is None or MINT_SCOPE not in key.scopes:
         return None
-    return replace(_member(membership), scopes=frozenset({"chat", "read"}), key_id=key.pk, assistant_id=assistant_id)
+    return replace(_member(membership), scopes=OF_TOKENS, key_id=key.pk, assistant_id=assistant_id)
 
 
 def active_keys() -> QuerySet[ApiKey]:

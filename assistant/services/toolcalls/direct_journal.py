@@ -13,11 +13,17 @@ from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import ToolCall
 from assistant.services import metrics
+from assistant.services.db.clock import DatabaseTime, clock_watch
 from assistant.services.db.threads import in_database
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
-from assistant.services.toolcalls.run_journal import MAX_STORED_CHARACTERS, above_quota, outcome_columns
+from assistant.services.toolcalls.run_journal import (
+    MAX_STORED_CHARACTERS,
+    above_quota,
+    date_approvals,
+    outcome_columns,
+)
 from assistant.services.toolpolicy.catalogue import registry
 
 # A call that has not ended after this time has lost its process, or nobody has approved or declined it.
@@ -102,6 +108,7 @@ def record_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
                 **outcome_columns(outcome),
             },
         )
+    date_approvals(_calls_of(member), outcomes)
 
 
 def settle_approval(*, member: Member, call_id: str, approved: bool) -> bool:
@@ -117,6 +124,9 @@ def _calls_of(member: Member) -> QuerySet[ToolCall]:
 
 def expire_calls() -> int:
     """Mark calls outside of runs that will never end as expired or interrupted, for all tenants; return how many."""
-    stale = ToolCall.objects.filter(run=None, started_at__lt=timezone.now() - CALL_LIFETIME)
+    lifetime = CALL_LIFETIME.total_seconds()
+    # A jump of the database's clock makes no call older.
+    oldest = DatabaseTime(-lifetime - clock_watch.jumped_forward(lifetime))
+    stale = ToolCall.objects.filter(run=None, started_at__lt=oldest)
     expired = stale.filter(status=ToolCall.Status.AWAITING_APPROVAL).update(status=ToolCall.Status.EXPIRED)
     return expired + stale.filter(status=ToolCall.Status.RUNNING).update(status=ToolCall.Status.INTERRUPTED)

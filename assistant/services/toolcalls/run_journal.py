@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, to_stored
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
@@ -16,6 +15,7 @@ from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import ToolCall
 from assistant.services import metrics
+from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert, PreparedUpdate
 from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
@@ -132,7 +132,7 @@ def _record_start(
     for work in batch:
         if work.call.id in found and work.call.id not in known:
             _of_conversation(key).filter(pk=found[work.call.id].pk).update(
-                status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=timezone.now()
+                status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=DatabaseTime()
             )
     return {row.call_id: row.pk for row in (*found.values(), *new)}, known | above, reached
 
@@ -196,6 +196,7 @@ def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[
                 to={name: getattr(row, name) for name in _OUTCOME_COLUMNS}, pk=row.pk, tenant_id=key.tenant_id
             )
     _CALLS.insert_all([row for row in ended if row.pk is None])
+    date_approvals(ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk), outcomes)
 
 
 def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
@@ -236,6 +237,16 @@ def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
         "error_id": outcome.error_id,
         "duration_ms": outcome.duration_ms,
     }
+
+
+def date_approvals(calls: QuerySet[ToolCall], outcomes: Iterable[ToolOutcome]) -> None:
+    """Set when those of `calls` were asked for that wait for approval, by the database's clock.
+
+    Approvals expire by that clock, and the host's may be a day behind.
+    """
+    waiting = [outcome.call.id for outcome in outcomes if outcome.status == "awaiting_approval"]
+    if waiting:
+        calls.filter(call_id__in=waiting).update(started_at=DatabaseTime())
 
 
 def _bounded_display(display: object) -> object:

@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services import metrics
+from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
@@ -81,9 +81,9 @@ def _due_now(now: datetime) -> QuerySet[WebhookDelivery]:
     return _pending().filter(next_try_at__lte=now)
 
 
-def _next_try() -> QuerySet[WebhookDelivery, datetime | None]:
+def _next_try() -> QuerySet[WebhookDelivery, tuple[datetime, datetime]]:
     timed = _pending().filter(next_try_at__isnull=False).order_by("next_try_at")
-    return timed.values_list("next_try_at", flat=True)[:1]
+    return timed.values_list("next_try_at", DatabaseTime())[:1]
 
 
 # Prepared, because every process runs it every two seconds.
@@ -99,9 +99,10 @@ def claim_due(*, sending: Mapping[tuple[int, int], int], limit: int) -> list[Cla
     Args:
         sending: the number of deliveries that this process is sending, by (tenant, webhook).
     """
-    now, first = timezone.now(), _NEXT_TRY.first()
-    if first is None or first > now:
+    row = _NEXT_TRY.first()
+    if row is None or row[0] > row[1]:
         return []
+    now = row[1]
     waiting = _due_now(now).values_list("tenant_id", "webhook_id").annotate(first=Min("next_try_at")).order_by("first")
     by_tenant: Counter[int] = Counter()
     for (tenant_id, _), count in sending.items():
@@ -152,13 +153,13 @@ def _claimed(delivery: ClaimedDelivery) -> QuerySet[WebhookDelivery]:
 
 def release(*, delivery: ClaimedDelivery) -> None:
     """Release a delivery that was not sent, for any process to claim."""
-    _claimed(delivery).update(claim="", next_try_at=timezone.now())
+    _claimed(delivery).update(claim="", next_try_at=DatabaseTime())
 
 
 @transaction.atomic
 def record_attempt(*, delivery: ClaimedDelivery, attempt: Attempt) -> None:
     """Record an attempt, unless the claim has expired."""
-    now = timezone.now()
+    now = database_time()
     row = _claimed(delivery).select_for_update().first()
     if row is None:
         return
@@ -205,5 +206,5 @@ def _record_disabled(webhook: Webhook, attempt: Attempt) -> None:
 def resend(*, delivery: WebhookDelivery) -> None:
     """Make a delivery due now, with the same message id. Its attempts are counted from 0 again."""
     WebhookDelivery.objects.filter(pk=delivery.pk, tenant_id=delivery.tenant_id).update(
-        status=WebhookDelivery.Status.PENDING, attempts=0, next_try_at=timezone.now(), claim=""
+        status=WebhookDelivery.Status.PENDING, attempts=0, next_try_at=DatabaseTime(), claim=""
     )

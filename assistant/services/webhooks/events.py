@@ -23,6 +23,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from assistant.models import Assistant, Tenant, ToolCall, Webhook, WebhookDelivery
+from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
@@ -76,7 +77,12 @@ def _create_deliveries(
     WebhookDelivery.objects.bulk_create(
         [
             WebhookDelivery(
-                tenant_id=tenant_id, webhook_id=pk, message_id=message_id, event=event, body=body, next_try_at=now
+                tenant_id=tenant_id,
+                webhook_id=pk,
+                message_id=message_id,
+                event=event,
+                body=body,
+                next_try_at=DatabaseTime(),
             )
             for pk in webhooks
         ],

@@ -17,7 +17,8 @@ from django.utils import timezone
 from websockets.exceptions import InvalidStatus
 
 from assistant.models import ApiKey, Membership, Tenant
-from assistant.services.tenancy.members import SCOPES, create_api_key
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.tenancy.scopes import SCOPES
 from tests.base import Cast
 from tests.isolation.tries import DOORS, MCP, WEBSOCKET
 from tests.live import Server
@@ -54,8 +55,8 @@ OF_KEYS = (
     Door("REST", "GET", f"{API}files/{SOME_ID}/", ("read",), 404),
     Door("exports", "GET", f"{API}conversations/{SOME_ID}/export/", ("read",), 404),
     Door("SSE", "POST", f"{API}assistants/support/runs/", ("chat",), 200, run_input("Hi")),
-    Door("SSE", "GET", f"{API}runs/{SOME_ID}/events/", ("read",), 404),
-    # No origin is allowed yet, an error that only admitted callers get.
+    Door("SSE", "GET", f"{API}runs/{SOME_ID}/events/", ("read", "chat"), 404),
+    # No page may show the assistant yet, which only a caller who is admitted is told.
     Door("widget", "POST", f"{API}assistants/support/end-user-tokens/", ("end_users",), 403, {"user_id": "c-1"}),
     Door("/v1", "GET", "/v1/models", ("chat", "read"), 200),
     Door("/v1", "POST", "/v1/chat/completions", ("chat",), 400, {**COMPLETION, "messages": []}),

@@ -40,7 +40,7 @@ def keys(cast: Cast) -> list[RunKey]:
     theirs = make_assistant(cast.globex, "desk", name="Desk")
     talks = [make_conversation(cast.alice, cast.support) for _ in range(4)]
     talks.append(make_conversation(cast.mallory, theirs))
-    held = {"status": Run.Status.RUNNING, "lease_owner": "me", "lease_until": timezone.now() + timedelta(hours=1)}
+    held = {"status": Run.Status.RUNNING, "lease_owner": "me", "lease_until": timezone.now() + timedelta(minutes=1)}
     return [key_of(make_run(talk, **held), "me") for talk in talks]
 
 

@@ -182,7 +182,7 @@ def test_runs_in_progress_here_are_not_taken_over(cast: Cast, rounds: Rounds, al
 
 
 def make_running(cast: Cast, owner: str) -> Run:
-    held = timezone.now() + timedelta(hours=1)
+    held = timezone.now() + timedelta(minutes=1)
     conversation = make_conversation(cast.alice, cast.support)
     return make_run(conversation, status=Run.Status.RUNNING, lease_owner=owner, lease_until=held)
 

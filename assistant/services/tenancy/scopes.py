@@ -1,0 +1,105 @@
+"""Which scopes of an API key allow what: one table, which every door reads and the documentation shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+CHAT, READ, TOOLS, END_USERS = "chat", "read", "tools", "end_users"
+# Scopes of a key that is created without any. `end_users`, which allows to mint end users' tokens, must be named.
+DEFAULT_SCOPES = (CHAT, READ, TOOLS)
+MINT_SCOPE = END_USERS
+SCOPES = (*DEFAULT_SCOPES, MINT_SCOPE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The scopes that something needs of a key.
+
+    Args:
+        any_of: one of these is enough.
+        own_runs: one of these is enough for runs that the same key began, and for nothing else.
+        also: all of these are needed besides.
+    """
+
+    any_of: tuple[str, ...]
+    own_runs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    def admits(self, scopes: Collection[str]) -> bool:
+        """Return whether a key with these scopes is let in, if only for its own runs."""
+        return not {*self.any_of, *self.own_runs}.isdisjoint(scopes) and set(self.also) <= set(scopes)
+
+    def __str__(self) -> str:
+        """The scopes in words, as `read or chat`."""
+        enough = " or ".join((*self.any_of, *self.own_runs))
+        return " and ".join((enough, *self.also))
+
+
+_CHAT, _READ, _TOOLS = Rule((CHAT,)), Rule((READ,)), Rule((TOOLS,))
+_READ_OR_OWN = Rule((READ,), own_runs=(CHAT,))
+# Any key is told that an address does not know a method.
+ANY = Rule(SCOPES)
+# Sessions have all rights of their member; end users' tokens have these scopes.
+OF_SESSIONS = Rule(DEFAULT_SCOPES)
+OF_TOKENS = frozenset({CHAT, READ})
+
+HANDSHAKE = Rule((CHAT, READ))
+RUN = "RunAgentInput"
+# By the frame's type; one that starts a run has none.
+FRAMES: Mapping[str, Rule] = {
+    RUN: _CHAT,
+    "attach": _READ_OR_OWN,
+    "cancel": _CHAT,
+    "ping": Rule((CHAT, READ)),
+}
+# By the address below `/api/v1/tenants/<tenant>/` and the method; HEAD is as GET.
+REST: Mapping[str, Mapping[str, Rule]] = {
+    "assistants/": {"GET": _READ},
+    "assistants/<slug:assistant>/": {"GET": _READ},
+    "assistants/<slug:assistant>/tools/": {"GET": _TOOLS},
+    "assistants/<slug:assistant>/end-user-tokens/": {"POST": Rule((END_USERS,))},
+    "assistants/<slug:assistant>/runs/": {"POST": _CHAT},
+    "conversations/": {"GET": _READ, "POST": _CHAT},
+    # The answer to a change shows the title, which is usually the first message.
+    "conversations/<uuid:thread>/": {"GET": _READ, "PATCH": Rule((CHAT,), also=(READ,)), "DELETE": _CHAT},
+    "conversations/<uuid:thread>/export/": {"GET": _READ},
+    "conversations/<uuid:thread>/messages/": {"GET": _READ},
+    "conversations/<uuid:thread>/messages/<str:message_id>/feedback/": {"PUT": _CHAT, "DELETE": _CHAT},
+    "conversations/<uuid:thread>/runs/": {"POST": _CHAT},
+    "runs/<str:run_id>/": {"GET": _READ_OR_OWN},
+    "runs/<str:run_id>/events/": {"GET": _READ_OR_OWN},
+    "runs/<str:run_id>/cancel/": {"POST": _CHAT},
+    "runs/<str:run_id>/approvals/": {"POST": _CHAT},
+    "approvals/": {"GET": _READ},
+    "usage/": {"GET": _READ},
+    "files/<uuid:file>/": {"GET": _READ},
+}
+# By the address below `/v1/`.
+OPENAI: Mapping[str, Mapping[str, Rule]] = {
+    "models": {"GET": Rule((CHAT, READ))},
+    "models/<str:model>": {"GET": Rule((CHAT, READ))},
+    "chat/completions": {"POST": _CHAT},
+}
+# Every request to `/mcp/` needs the scope, whatever its method, and so do notifications.
+MCP = _TOOLS
+MCP_METHODS: Mapping[str, Rule] = dict.fromkeys(
+    (
+        "initialize",
+        "server/discover",
+        "ping",
+        "tools/list",
+        "tools/call",
+        "prompts/list",
+        "prompts/get",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "completion/complete",
+        "logging/setLevel",
+        "subscriptions/listen",
+    ),
+    MCP,
+)
