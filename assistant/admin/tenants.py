@@ -96,6 +96,13 @@ class TenantAdmin(TenantScopedAdmin):
         )
         return counted
 
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Forms that leave out the rule for text from outside keep it as it is."""
+        field = super().formfield_for_choice_field(db_field, request, **kwargs)
+        if field is not None and db_field.name == "after_untrusted":
+            field.required = False
+        return field
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is not None and obj.external_id is not None:
             return ("name", "slug", "timezone", "is_active", *self.readonly_fields)

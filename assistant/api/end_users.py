@@ -73,7 +73,7 @@ MINTED = {
 class EndUserTokens(TenantView):
     """Tokens with which end users talk to one assistant."""
 
-    def to_keep(self, body: Any) -> Any:
+    def body_to_store(self, body: Any) -> Any:
         """Store what the token is made of, without its signature: the token itself is a secret."""
         return {**body, "token": read_token(body["token"])}
 

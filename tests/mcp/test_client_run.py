@@ -43,7 +43,8 @@ async def test_an_assistant_uses_an_outside_tool(
     first, second, rival, _ = fake_provider.requests
     assert {"crm__echo", "crm__fail"} <= set(offered(first))
     results = [message["content"] for message in second.json["messages"] if message["role"] == "tool"]
-    assert results == ["42 bicycles", "No such customer."]
+    assert [text.splitlines()[1] for text in results] == ["42 bicycles", "No such customer."]
+    assert all("text from outside" in text.splitlines()[0] for text in results)
     assert not any(name.startswith("crm") for name in offered(rival))
     assert [entry["arguments"] for entry in outsider.log() if entry["name"] == "echo"] == [{"text": "42 bicycles"}]
     calls = [row async for row in ToolCall.objects.order_by("pk").values_list("tenant__slug", "name", "status")]

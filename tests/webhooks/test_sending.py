@@ -51,7 +51,7 @@ def send() -> int:
 
 
 def make_due() -> None:
-    WebhookDelivery.objects.filter(status="pending").update(next_try_at=timezone.now())
+    WebhookDelivery.objects.filter(status="pending").update(next_try_at=timezone.now() - timedelta(seconds=1))
 
 
 def is_from(secret: str, received: Received) -> bool:

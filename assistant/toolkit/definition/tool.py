@@ -293,7 +293,7 @@ def _check_definition(tool: Tool) -> None:
         or isinstance(tool.needs_context, str)
         or isinstance(tool.destinations, str),
         "names destinations that are none of its parameters": not isinstance(tool.destinations, str)
-        and not set(tool.destinations) <= set(tool.parameters.get("properties", ())),
+        and not set(tool.destinations) <= set(tool.parameters.get("properties") or ()),
     }
     for mistake, is_made in mistakes.items():
         if is_made:
