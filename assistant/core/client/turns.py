@@ -21,6 +21,7 @@ from assistant.core.turn.typed_answer import PartialAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Message, current_turn_messages, unanswered_calls
+from assistant.core.values.untrusted import ReadText
 
 T = TypeVar("T")
 
@@ -134,6 +135,7 @@ async def execute_calls(
     Each call runs once: a second time for the same reply returns the same results.
     """
     transcript = Transcript()
+    transcript.read = ReadText.of(reply.messages)
     journal = plan.journal if isinstance(plan.journal, InMemoryJournal) else InMemoryJournal()
     calls = unanswered_calls(reply.messages)
     limits = plan.settings.limits

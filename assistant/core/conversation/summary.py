@@ -54,7 +54,7 @@ async def summarise(
         return valid
     summary = ""
     for piece in _pieces(older, max(tokens, MIN_PIECE_TOKENS)):
-        text = f"{HEADING}{summary}\n{piece}" if summary else piece
+        text = f"{_line({'role': 'summary', 'text': summary})}\n{piece}" if summary else piece
         summary = await _answer(model, [Message("system", _TASK), Message("user", text)], on_usage)
     return [*prompts, Message("system", HEADING + summary, sources=sources_of(older)), *kept]
 
@@ -78,7 +78,8 @@ def _lines(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         if message.content:
             source = {"source": ", ".join(message.sources)} if message.sources else {}
-            yield _line({"role": message.role, **source, "text": message.content})
+            is_summary = message.role == "system" and message.content.startswith(HEADING)
+            yield _line({"role": "summary" if is_summary else message.role, **source, "text": message.content})
         for call in message.tool_calls:
             yield _line({"role": message.role, "called": call.name, "arguments": call.arguments})
 

@@ -127,9 +127,11 @@ class Transcript:
                         event.content,
                         id=event.message_id,
                         tool_call_id=event.tool_call_id,
-                        sources=self._sources.get(event.tool_call_id, ()),
+                        sources=(sources := self._sources.get(event.tool_call_id, ())),
                     )
                 )
+                if sources:  # until the next request says what the model is sent
+                    self.read = ReadText(bounded_sources((*self.read.sources, *sources)), self.read.messages)
             case events.SubagentStarted():
                 self._open[event.type, event.subagent_run_id] = event
             case events.SubagentFinished() | events.SubagentError():

@@ -129,6 +129,8 @@ class _CachedResult:
 
     result: ToolResult
     inputs: tuple[Any, ...]
+    # What the tool declared with `mark_untrusted`.
+    sources: tuple[str, ...]
     # Keeps the objects alive whose ids are in the key, so that no other object gets these ids.
     tool: Tool
 
@@ -157,10 +159,18 @@ class Cache:
         key = (*_identity(tool), context.tenant, context.user, context.assistant, hashable_extra, arguments)
         found = self._results.get(key)
         if found is not None and found.inputs == inputs:
+            if found.sources:
+                context.mark_untrusted(*found.sources)
             return found.result
-        result = await call(invocation)
+        marked: list[str] = []
+
+        def mark(sources: tuple[str, ...]) -> None:
+            marked.extend(sources)
+            context.mark_untrusted(*sources)
+
+        result = await call(replace(invocation, context=replace(context, untrusted=mark)))
         if not result.is_error:
-            self._results[key] = _CachedResult(result, inputs, tool)
+            self._results[key] = _CachedResult(result, inputs, tuple(marked), tool)
         return result
 
 

@@ -82,7 +82,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     tool = planned.tool
     if tool.untrusted or tool.open_world:
         # Also of errors, whose text may come from outside too.
-        initial = replace(initial, sources=(tool.title or tool.name,))
+        initial = replace(initial, sources=(tool.title.strip() or tool.name,))
     seconds = min(
         environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
     )

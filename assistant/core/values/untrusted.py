@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import islice
 
 from assistant.core.values.messages import Message
 from assistant.toolkit.text import clean_text
@@ -15,14 +17,28 @@ MAX_SOURCES = 10
 MAX_SOURCE_CHARACTERS = 80
 # Sources that a sentence names.
 NAMED_SOURCES = 3
+# Places of a value in a text that are looked at; further ones count as not there.
+MAX_PLACES = 1000
 # A system message that begins with this is a summary of the messages before.
 HEADING = "Summary of the conversation so far:\n"
 
 
+def on_one_line(text: str) -> str:
+    """Return a text from outside as it can stand between quotation marks in a sentence, in at most 80 characters.
+
+    Without line breaks, quotation marks and invisible characters, which could forge the rest of the sentence.
+    """
+    visible = "".join(one for one in clean_text(text[:1000]) if one not in "“”" and unicodedata.category(one) != "Cf")
+    line = " ".join(visible.split())
+    return line if len(line) <= MAX_SOURCE_CHARACTERS else f"{line[: MAX_SOURCE_CHARACTERS - 1]}…"
+
+
 def bounded_sources(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the different names on one line each, the first `MAX_SOURCES` of them."""
-    lines = (" ".join(clean_text(name).split())[:MAX_SOURCE_CHARACTERS] for name in names)
-    return tuple(dict.fromkeys(line for line in lines if line))[:MAX_SOURCES]
+    """Return the different names on one line each, the first `MAX_SOURCES` of them.
+
+    Names without a visible character are "text from outside": a mark is never lost.
+    """
+    return tuple(dict.fromkeys(on_one_line(name) or OUTSIDE for name in names))[:MAX_SOURCES]
 
 
 def sources_of(messages: Iterable[Message]) -> tuple[str, ...]:
@@ -52,19 +68,53 @@ class ReadText:
         return bool(self.sources)
 
     def origins(self, value: str) -> tuple[str, ...]:
-        """Return where a value of a call may come from; empty if a trusted message contains it, in any case.
+        """Return where a value of a call may come from; empty if trusted text has it as a whole word, in any case.
 
-        These are the sources of the untrusted messages that contain it; all sources if none does: the model may have
-        put it together.
+        Trusted is what the system prompt, the user and tools say, without messages that the model wrote, and without
+        results of calls that it made after it had read untrusted text: these can repeat what it was told to pass on.
+        Otherwise these are the sources of the untrusted messages that contain the value; all sources if none does: the
+        model may have put it together.
         """
-        wanted = value.casefold()
-        having = [message for message in self.messages if wanted in message.content.casefold()]
-        if any(not message.sources for message in having):
+        having = [message for message in self.messages if _has_word(message.content, value)]
+        if any(self._is_trusted(message) for message in having):
             return ()
         return sources_of(having) or self.sources
 
+    def _is_trusted(self, message: Message) -> bool:
+        if message.sources or message.role == "assistant":
+            return False
+        return message.role != "tool" or not any(
+            call.id == message.tool_call_id for one in self.messages if one.sources for call in one.tool_calls
+        )
+
 
 NOTHING_READ = ReadText()
+
+
+def _has_word(text: str, value: str) -> bool:
+    """Return whether a text has a value as a whole: not as a part of a longer name, number, address or URL."""
+    wanted = value.lower()
+    return bool(wanted) and any(
+        _ends_word(text, start, wanted) for start in islice(_places(text.lower(), wanted), MAX_PLACES)
+    )
+
+
+def _places(text: str, wanted: str) -> Iterator[int]:
+    start = text.find(wanted)
+    while start >= 0:
+        yield start
+        start = text.find(wanted, start + 1)
+
+
+def _ends_word(text: str, start: int, wanted: str) -> bool:
+    before, after = text[max(0, start - 1) : start], text[start + len(wanted) : start + len(wanted) + 2]
+    # An address may follow "mailto:" or "To:".
+    if before.isalnum() or (before and before in "_@.%+-/" + ("" if "@" in wanted else ":")):
+        return False
+    if after[:1].isalnum() or (after and after[0] in "_@%+-"):
+        return False
+    # A full stop ends a sentence; before another letter it goes on with a domain.
+    return not (after and after[0] in ".:/?#&=" and (after[1:].isalnum() or after[0] in "/?#&="))
 
 
 def named(sources: Sequence[str]) -> str:
@@ -86,7 +136,7 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
     summary = ""
     for message in messages:
         if message.role == "system" and message.content.startswith(HEADING):
-            summary = message.content.removeprefix(HEADING)
+            summary += message.content.removeprefix(HEADING)
         elif message.role == "user" and summary:
             sent.append(replace(message, content=f"{_fenced(summary, SUMMARY)}\n\n{message.content}"))
             summary = ""

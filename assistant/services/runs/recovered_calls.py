@@ -15,6 +15,7 @@ from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import complete_json
 from assistant.core.values.messages import ToolCall as Call
+from assistant.core.values.untrusted import bounded_sources, sources_of
 from assistant.models import Conversation, ToolCall
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
 from assistant.services.run_key import RunKey
@@ -54,7 +55,16 @@ def audited_calls(*, key: RunKey) -> list[AuditedCall]:
 
 
 def _sources(row: ToolCall | None) -> tuple[str, ...]:
-    return () if row is None else tuple(row.sources)
+    if row is None:
+        return ()
+    # A result may be in the log although its outcome was not stored: whether it is trusted is not known then.
+    return tuple(row.sources) or ((row.name,) if row.status in _UNKNOWN else ())
+
+
+def earlier_sources(*, key: RunKey) -> tuple[str, ...]:
+    """Return where untrusted text in the conversation before the run came from."""
+    conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
+    return bounded_sources((*conversation.summary_sources, *sources_of(recent_messages(conversation=conversation))))
 
 
 def _result(row: ToolCall | None) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Collection
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, RunError, RunStarted
+from assistant.core.values.untrusted import ReadText
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.frames import FrameEncoder, decode_event
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position
 from assistant.services.runs.closing import close_run, ending_of
 from assistant.services.runs.leases import DeadRun, LostRun, take_over_dead_runs
-from assistant.services.runs.recovered_calls import audited_calls, reconcile
+from assistant.services.runs.recovered_calls import audited_calls, earlier_sources, reconcile
 from assistant.services.runs.run_task import INTERRUPTED
 from assistant.services.toolcalls.run_journal import record_delegations
 
@@ -51,6 +52,8 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     key = run.key
     thread_log = await log.open_for_recovery(key.thread, key.number)
     transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
+    if not run.partial:
+        transcript.read = ReadText(await in_database(earlier_sources, key=key))
     audited = await in_database(audited_calls, key=key)
     for one in audited:
         # The log's events do not have them.

@@ -100,7 +100,7 @@ def decide(
         decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
         decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
-    if read and not tool.read_only and after_untrusted != "on":
+    if read and after_untrusted != "on" and (tool.destinations or not tool.read_only):
         verb = "Asks first" if after_untrusted == "ask" else "Off"
         decisions.append(
             PolicyDecision(after_untrusted, f"{verb}: this conversation has read {named(read)}.", "content")
@@ -209,7 +209,7 @@ def effective_tools(
                 decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if is_outage else "",
-                warning=f"This conversation has read {named(read)}." if decision.layer == "content" else "",
+                warning=f"This conversation has read {named(read)}." if read and decision.policy == "ask" else "",
                 without_read=decide_with(refusal=refusal, read=()) if read and tool.destinations else None,
             )
         )

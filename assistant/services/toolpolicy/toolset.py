@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.core.toolcalls.protocols import Admission
 from assistant.core.values.messages import ToolCall
-from assistant.core.values.untrusted import NOTHING_READ, ReadText, named
+from assistant.core.values.untrusted import NOTHING_READ, ReadText, named, on_one_line
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.mcp_servers.health_checks import refresh_stale_listings
 from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
@@ -17,8 +17,9 @@ from assistant.toolkit import Tool
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.context import UserId
 
-# Of a destination, in the sentence of an approval.
-MAX_SHOWN_CHARACTERS = 80
+# Destinations of one call that are looked up in the conversation, and characters of each. Calls with more follow the
+# rule for all tools.
+MAX_DESTINATIONS, MAX_CHARACTERS = 50, 2_000
 
 
 class TenantToolset:
@@ -62,11 +63,13 @@ def by_destination(entry: EffectiveTool | None, call: ToolCall, read: ReadText) 
     """Return the entry with the decision for this call, if its tool declares destinations: these alone decide."""
     if entry is None or entry.without_read is None:
         return entry
-    for value in destinations_of(entry.tool, call.arguments):
+    values = destinations_of(entry.tool, call.arguments)
+    if values is None or len(values) > MAX_DESTINATIONS or any(len(value) > MAX_CHARACTERS for value in values):
+        return entry
+    for value in values:
         if origins := read.origins(value):
-            shown = value if len(value) <= MAX_SHOWN_CHARACTERS else f"{value[:MAX_SHOWN_CHARACTERS]}…"
-            warning = f"“{shown}” comes from {named(origins)}, and from nobody else."
-            return replace(entry, rule=f"{entry.rule} {warning}", warning=warning) if entry.warning else entry
+            warning = f"“{on_one_line(value)}” comes from {named(origins)}, and from nobody else."
+            return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)
     cleared = entry.without_read
     return replace(
         entry,
@@ -78,22 +81,38 @@ def by_destination(entry: EffectiveTool | None, call: ToolCall, read: ReadText) 
     )
 
 
-def destinations_of(tool: Tool, arguments: str) -> list[str]:
-    """Return the texts and numbers in the arguments that the tool declares as destinations; empty if not JSON."""
+def destinations_of(tool: Tool, arguments: str) -> list[str] | None:
+    """Return the different texts and numbers in the arguments that the tool declares as destinations.
+
+    Returns:
+        None if they cannot be judged by that: the arguments are no JSON object, or something else was given.
+    """
     try:
         values = load_json(arguments or "{}")
     except ValueError:
-        return []  # such a call is refused later
-    return list(_leaves([values.get(name) for name in tool.destinations] if isinstance(values, dict) else []))
+        return None
+    if not isinstance(values, dict):
+        return None
+    found: dict[str, None] = {}
+    for name in tool.destinations:
+        leaves = [leaf for leaf in _leaves(values.get(name)) if leaf]
+        if not leaves and values.get(name) not in (None, "", [], {}):
+            return None
+        found.update(dict.fromkeys(leaves))
+    return list(found)
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        if str(value).strip():
-            yield str(value).strip()
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
+    """Texts and numbers in a value, names of objects too."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name.strip()
             yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value).strip()
 
 
 def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:
