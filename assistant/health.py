@@ -42,9 +42,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks.
 
-       `writes` says "disk full" or "read-only" in place of "failed" if that is the reason.
-    A host whose clock differs
-       from the database's by more than 2 s is ready, and says so.
+    `writes` says "disk full" or "read-only" in place of "failed" if that is the reason. A host whose clock differs from
+    the database's by more than 2 s is ready, and says so.
     """
     reading = _clock()
     checks = {"database": reading is not None, "migrations": _migrations()}

@@ -13,26 +13,26 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='conversation',
             name='summary_sources',
-            field=models.JSONField(blank=True, default=list, editable=False),
+            field=models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, editable=False),
         ),
         migrations.AddField(
             model_name='message',
             name='sources',
-            field=models.JSONField(blank=True, default=list, help_text='Where untrusted text in it came from.'),
+            field=models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, help_text='Where untrusted text in it came from.'),
         ),
         migrations.AddField(
             model_name='tenant',
             name='after_untrusted',
-            field=models.CharField(choices=[('ask', 'Ask first'), ('off', 'Off'), ('on', 'No rule')], default='ask', help_text='For tools that change or send something, in a conversation that has read text from outside.', max_length=3, verbose_name='tools after untrusted text'),
+            field=models.CharField(choices=[('ask', 'Ask first'), ('off', 'Off'), ('on', 'No rule')], db_default='ask', default='ask', help_text='For tools that change or send something, in a conversation that has read text from outside.', max_length=3, verbose_name='tools after untrusted text'),
         ),
         migrations.AddField(
             model_name='tenant',
             name='trusts_documents',
-            field=models.BooleanField(default=False, help_text='The documents for search were all written by people who may instruct the assistant.', verbose_name='trusts its documents'),
+            field=models.BooleanField(db_default=False, default=False, help_text='The documents for search were all written by people who may instruct the assistant.', verbose_name='trusts its documents'),
         ),
         migrations.AddField(
             model_name='toolcall',
             name='sources',
-            field=models.JSONField(blank=True, default=list, help_text='Where untrusted text in the result came from.'),
+            field=models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, help_text='Where untrusted text in the result came from.'),
         ),
     ]

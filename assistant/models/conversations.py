@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 
 from assistant.models.assistants import Assistant
+from assistant.models.fields import sources_field
 from assistant.models.tenants import Tenant
 from assistant.toolkit.context import UserId
 
@@ -33,7 +34,7 @@ class Conversation(models.Model):
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=200, blank=True)
     summary = models.TextField(blank=True, help_text="Sent to the model in place of the older messages.")
-    summary_sources = models.JSONField(default=list, blank=True, editable=False)
+    summary_sources = sources_field(editable=False)
     summarised_to = models.PositiveIntegerField(default=0, editable=False)
     is_stateless = models.BooleanField(
         default=False,
@@ -78,7 +79,7 @@ class Message(models.Model):
     )
     tool_call_id = models.CharField(max_length=128, blank=True)
     is_partial = models.BooleanField(default=False, help_text="Cut off by a cancel, an error or a crash.")
-    sources = models.JSONField(default=list, blank=True, help_text="Where untrusted text in it came from.")
+    sources = sources_field(help_text="Where untrusted text in it came from.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -74,3 +74,11 @@ class AddressField(URLField):
         # Migrations need the column only, so they do not depend on this class.
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.URLField", args, kwargs
+
+
+def sources_field(**options: Any) -> models.JSONField[Any, Any]:
+    """Return a field for the names of sources of untrusted text.
+
+    Its default is the database's too: processes of the version before it still insert rows during a rolling restart.
+    """
+    return models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True, **options)

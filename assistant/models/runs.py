@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
+from assistant.models.fields import sources_field
 from assistant.models.tenants import ApiKey, Tenant
 
 
@@ -143,7 +144,7 @@ class ToolCall(models.Model):
     told = models.TextField(blank=True, help_text="What the model read, if not the whole result.")
     display = models.JSONField(null=True, help_text="What the page shows in place of the result.")
     asked = models.JSONField(null=True, help_text="The transcripts of the assistants that the call asked.")
-    sources = models.JSONField(default=list, blank=True, help_text="Where untrusted text in the result came from.")
+    sources = sources_field(help_text="Where untrusted text in the result came from.")
     error = models.TextField(blank=True)
     error_id = models.CharField(max_length=32, blank=True)
     duration_ms = models.PositiveIntegerField(null=True)

@@ -53,11 +53,13 @@ class Tenant(models.Model):
         max_length=3,
         choices=[("ask", "Ask first"), ("off", "Off"), ("on", "No rule")],
         default="ask",
+        db_default="ask",
         help_text="For tools that change or send something, in a conversation that has read text from outside.",
     )
     trusts_documents = models.BooleanField(
         "trusts its documents",
         default=False,
+        db_default=False,
         help_text="The documents for search were all written by people who may instruct the assistant.",
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given

@@ -129,3 +129,16 @@ def test_the_error_names_the_statement_for_a_superuser_if_no_role_can_be_created
     finally:
         with connection.cursor() as cursor:
             cursor.execute("RESET ROLE")
+
+
+def test_a_table_that_the_role_may_not_use_is_named(policies: str) -> None:
+    """A migration can add one after the policies were installed; it needs no policy if it belongs to no tenant."""
+    assert row_level_security.find_problems() == []
+    with connection.cursor() as cursor:
+        cursor.execute(f"REVOKE INSERT ON assistant_erasedtenant FROM CURRENT_USER, {policies}")
+    problems = row_level_security.find_problems()
+    with connection.cursor() as cursor:
+        cursor.execute(f"GRANT INSERT ON assistant_erasedtenant TO CURRENT_USER, {policies}")
+    assert problems == [
+        "The role may not use these tables: assistant_erasedtenant. Run row_level_security install again."
+    ]

@@ -134,6 +134,8 @@ class Answer:
         self.tool_calls: list[dict[str, Any]] = []
         self.usage: dict[str, Any] = {}
         self._is_queued = False
+        # The run ended in the queue.
+        self.was_refused = False
         self._texts: list[str] = []
         self._text_id = ""
         self._calls: dict[str, dict[str, Any]] = {}
@@ -174,6 +176,7 @@ class Answer:
             case events.RunFinished():
                 self._finish(event)
             case events.RunError(message=message, code="limit_reached") if was_queued:
+                self.was_refused = True
                 raise CompletionFailed("too_many_requests", message, retry_after=RETRY_SECONDS)
             case events.RunError(message=message, code=code):
                 raise CompletionFailed(code or "internal_error", message)

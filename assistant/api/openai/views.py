@@ -37,6 +37,7 @@ from assistant.services.runs.idempotency import Claim, KeyReused, fingerprint, r
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_result import run_outcome
 from assistant.services.runs.run_setup import OpenedRun
+from assistant.services.runs.stateless import discard_unstarted
 from assistant.services.runs.stateless_input import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.tenancy.authentication import AccessDenied, Caller, CredentialKind
 from assistant.services.tenancy.members import Member
@@ -221,6 +222,8 @@ async def _texts(
                 raise CompletionFailed("interrupted", "The answer broke off.")
         except CompletionFailed as exc:
             outcome = (exc.status, exc.body) if ended and exc.retry_after is None else None
+            if answer.was_refused and claimed is not None:
+                await asyncio.shield(_in_background(in_database(discard_unstarted, key=opened.key)))
             raise
         finally:
             # At a shutdown runs get time to finish; only a disconnect cancels.

@@ -6,6 +6,7 @@ Every door of the product declares a `Door` and calls `admit` or `aadmit` once f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from zlib import crc32
 
 from assistant.services.db.shares import in_share
 from assistant.services.db.threads import in_database
@@ -22,6 +23,9 @@ from assistant.services.tenancy.authentication import (
 )
 from assistant.services.tenancy.row_scope import all_tenants, set_tenants
 from assistant.services.tenancy.scopes import Rule
+
+# Shares of the database threads for callers who are not known yet: names of tenants and keys can be made up.
+SHARES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ async def aadmit(
 ) -> Caller:
     """As `admit`, from async code: the tenant is entered for the task that awaits this."""
     # Callers that address another tenant do not delay this one's, although nothing is known of either yet.
-    with in_share(tenant_slug or credentials.bearer or ""):
+    named = (tenant_slug or credentials.bearer or "").encode()
+    with in_share(f"door {crc32(named) % SHARES}"):
         caller = await in_database(
             admit, credentials, door, rule=rule, tenant_slug=tenant_slug, assistant_slug=assistant_slug
         )

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Quota, Windows
-from assistant.models import QuotaUse, Tenant
+from assistant.models import EndUser, QuotaUse, Tenant
 from assistant.services.limits.quota_ledger import COLUMNS, current_use
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
@@ -55,12 +55,18 @@ def use_of_member(*, tenant: Tenant, user_id: UserId) -> list[QuotaUsage]:
 
 def use_of_members(*, tenant: Tenant) -> list[MemberUse]:
     """Return the members with the highest use today; empty if members have no limits."""
-    quota, now = quotas_of(tenant).member, timezone.now()
-    if not quota.is_counted:
+    quotas = {is_end_user: quotas_of(tenant, is_end_user=is_end_user).member for is_end_user in (False, True)}
+    now = timezone.now()
+    if not any(quota.is_counted for quota in quotas.values()):
         return []
     today = _uses(tenant).filter(day_at=Windows.at(now).day).exclude(user=None).select_related("user")
     busiest = today.order_by("-day_messages", "-day_tokens", "pk")[:MAX_LISTED_MEMBERS]
-    return [MemberUse(use.user.get_username(), tuple(_usage(quota, use))) for use in busiest if use.user is not None]
+    end_users = set(EndUser.objects.filter(tenant=tenant).values_list("user_id", flat=True))
+    return [
+        MemberUse(use.user.get_username(), tuple(_usage(quotas[use.user_id in end_users], use)))
+        for use in busiest
+        if use.user is not None and quotas[use.user_id in end_users].is_counted
+    ]
 
 
 def _uses(tenant: Tenant) -> QuerySet[QuotaUse]:

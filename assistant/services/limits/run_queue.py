@@ -157,6 +157,8 @@ class RunQueue:
         """Give up the place of a run that has ended or was not started."""
         self._places.discard(place)
         self._queued.remove(place.tenant_id, place)
+        if not self._queued:
+            self._is_short_of_room = False
         for key in _keys(place.member):
             self._active[key] -= 1
             if not self._active[key]:
@@ -229,7 +231,13 @@ class RunQueue:
             if tenant_id is None:
                 self._is_short_of_room = False
                 return
-            if not await self._start_one(tenant_id):
+            try:
+                has_started = await self._start_one(tenant_id)
+            except (DatabaseError, InterfaceError):
+                # Others have their turn; this tenant's is repeated at the next wake-up.
+                logger.warning("Queued runs of tenant %s could not be started", tenant_id, exc_info=True)
+                has_started = False
+            if not has_started:
                 blocked.add(tenant_id)
         self._is_short_of_room = bool(self._queued)
 

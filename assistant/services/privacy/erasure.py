@@ -20,7 +20,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 
-from assistant.models import Conversation, Membership, Tenant
+from assistant.models import Conversation, EndUser, Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import remove_deleted
@@ -122,16 +122,16 @@ def _erase_person(user: Any) -> Counter[str]:
         counts = _erase(model, pk)
     else:
         _delete_sessions(str(pk))
-        # Memberships go with the user, so that `erase_tenant` still finds the user after an interruption.
-        counts = _erase(model, pk, keep=Membership) + _delete(model, [pk])
+        # Both go with the user, so that an erasure that was interrupted still finds the user, and knows whose it is.
+        counts = _erase(model, pk, keep=frozenset({Membership, EndUser})) + _delete(model, [pk])
     configured_log().forget(threads)
     return counts
 
 
-def _erase(root: type[models.Model], pk: Any, *, keep: type[models.Model] | None = None) -> Counter[str]:
+def _erase(root: type[models.Model], pk: Any, *, keep: frozenset[type[models.Model]] = frozenset()) -> Counter[str]:
     counts: Counter[str] = Counter()
     for model in deletable_models(root):
-        if model is not keep:
+        if model not in keep:
             while batch := list(owned_rows(model, root, [pk]).order_by("pk").values_list("pk", flat=True)[:BATCH]):
                 counts += _delete(model, batch)
     return counts

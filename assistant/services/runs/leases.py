@@ -180,7 +180,7 @@ def _take_over(owner: str, alive: Collection[int], dead: Q, limit: int) -> list[
         lease_owner=owner, lease_until=DatabaseTime(RECOVERY_LEASE_SECONDS)
     )
     # By conversation, not by run: an approved call belongs to the earlier run that asked for approval. A conversation
-    # has one running run at a time.
+    # has one active run at a time.
     threads = [run.conversation_id for run in runs]
     ToolCall.objects.filter(run__conversation__in=threads, status=ToolCall.Status.RUNNING).update(
         status=ToolCall.Status.INTERRUPTED, error="The server stopped while the tool was running."

@@ -9,7 +9,8 @@ from django.db import IntegrityError, transaction
 
 from assistant.models import Conversation, Run
 from assistant.services.errors import Refused
-from assistant.services.run_key import key_of
+from assistant.services.eventlog.configured import configured_log
+from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.opening import TITLE_LENGTH, begin_run, check_readable
 from assistant.services.runs.opening_query import read_opening_state
 from assistant.services.runs.run_setup import OpenedRun
@@ -33,6 +34,12 @@ def open_stateless_run(
     except IntegrityError:
         # The same run was opened at the same time, by an earlier request of the caller, and can now be read.
         return _open_run(member, assistant_slug, given, owner, must_wait)
+
+
+def discard_unstarted(*, key: RunKey) -> None:
+    """Delete a run that ended in the queue, with its conversation, so that the same request can be made again."""
+    Conversation.objects.filter(pk=key.conversation_id, tenant_id=key.tenant_id, is_stateless=True).delete()
+    configured_log().forget([key.thread])
 
 
 @transaction.atomic

@@ -155,7 +155,7 @@ def _refers_to_visible(model: Model, field: Any, targets: list[Model]) -> str:
     )
 
 
-def _declared_condition(host: Model, model: Model, names: list[str], source: str) -> str:
+def _declared_condition(host: Model, model: Model, names: list[str], source: str, depth: int = 1) -> str:
     """Return SQL for a declared lookup over foreign keys, from a row of `model` that SQL calls `source`."""
     field = _field(model, names[0])
     column, rest = f"{source}.{_quoted(field.column)}", [name for name in names[1:] if name != "pk"]
@@ -164,8 +164,8 @@ def _declared_condition(host: Model, model: Model, names: list[str], source: str
         if parent is Tenant:
             return f"{column} = {_VISIBLE_IDS}"
         return f"{column} = {_visible_host_keys(host, field.target_field if parent else field)}"
-    step = f"{source.strip(chr(34))}_{names[0]}"
-    holds = _declared_condition(host, parent, rest or ["pk"], _quoted(step))
+    step = f"way{depth}"  # names of the relations could be longer than PostgreSQL takes
+    holds = _declared_condition(host, parent, rest or ["pk"], _quoted(step), depth + 1)
     table, target = _quoted(parent._meta.db_table), f"{_quoted(step)}.{_quoted(field.target_field.column)}"
     return f"EXISTS (SELECT 1 FROM {table} {_quoted(step)} WHERE {target} = {column} AND {holds})"  # noqa: S608  # nosec B608
 

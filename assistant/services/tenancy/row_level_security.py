@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connection, transaction
@@ -144,7 +145,24 @@ def find_problems() -> list[str]:
     tables = protected_tables()
     with_host = any(one.is_hosts and one.table in protected for one in tables)
     unprotected = [one.table for one in tables if one.table not in protected and (with_host or not one.is_hosts)]
-    return found + ([f"These tables have no forced policy: {', '.join(unprotected)}."] if unprotected else [])
+    if unprotected:
+        found.append(f"These tables have no forced policy: {', '.join(unprotected)}.")
+    if closed := _tables_without_rights():
+        found.append(f"The role may not use these tables: {', '.join(closed)}. Run row_level_security install again.")
+    return found
+
+
+def _tables_without_rights() -> list[str]:
+    """Return the product's tables that this connection's role may not read and write: those of new migrations."""
+    ours = [model._meta.db_table for model in apps.get_app_config("assistant").get_models()]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r' AND EXISTS ("
+            " SELECT 1 FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) wanted"
+            " WHERE NOT has_table_privilege(oid, wanted)) ORDER BY relname",
+            [ours],
+        )
+        return [name for (name,) in cursor.fetchall()]
 
 
 def find_hidden_rows() -> list[str]:

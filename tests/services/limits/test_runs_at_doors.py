@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import httpx2
 import openai
 import pytest
 
@@ -194,6 +195,31 @@ async def test_a_limit_holds_over_two_processes(
         assert {frames[-1]["code"] for frames in ends} == {"limit_reached"}
         gate.release()
         await until(lambda: Run.objects.filter(status="finished").count() == 6)
+
+
+async def test_a_completion_that_ended_in_the_queue_is_answered_when_it_is_sent_again(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    key = await in_db(key_of_alice)(cast)
+    await in_db(limit)(cast, member_runs=1)
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hel", gate, "lo"])
+    fake_provider.reply("Hello again")
+    with serve(env={"RUN_QUEUE_SECONDS": "1"}) as server:
+
+        def complete() -> httpx2.Response:
+            body = {"model": "support", "messages": [{"role": "user", "content": "Hello"}]}
+            headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "k1"}
+            return httpx2.post(f"{server.url}/v1/chat/completions", json=body, headers=headers, timeout=30)
+
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.start("Hello")
+            await until(lambda: Run.objects.filter(status=Run.Status.RUNNING).exists())
+            assert (await asyncio.to_thread(complete)).status_code == 429
+            gate.release()
+            await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
+        again = await asyncio.to_thread(complete)
+    assert (again.status_code, again.json()["choices"][0]["message"]["content"]) == (200, "Hello again")
 
 
 def entries(*events: Event) -> list[Entry]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import uuid
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -163,6 +165,26 @@ def test_an_end_user_is_found_by_the_tenants_own_id(cast: Cast) -> None:
     run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
     assert not EndUser.objects.exists()
     assert found_in("anary") == []
+
+
+def test_an_end_user_is_known_as_one_until_the_account_is_deleted(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a deletion that was interrupted would go on as that of a host project's own account."""
+    user = save_end_user(tenant_id=cast.acme.pk, external_id="shop-78", name="Sam", context={}).user
+    whole = erasure._delete
+
+    def interrupted(model: type[models.Model], pks: Sequence[Any]) -> Counter[str]:
+        if model is User:
+            raise RuntimeError("The server stopped.")
+        return whole(model, pks)
+
+    monkeypatch.setattr(erasure, "_delete", interrupted)
+    with pytest.raises(RuntimeError):
+        erase_user(user=user, actor=None)
+    assert EndUser.objects.filter(user=user).exists()
+    monkeypatch.undo()
+    erase_user(user=user, actor=None)
+    assert not User.objects.filter(pk=user.pk).exists()
+    assert not EndUser.objects.exists()
 
 
 def test_every_foreign_key_to_a_user_cascades_or_is_listed_here() -> None:
