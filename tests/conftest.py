@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 
 from assistant.management.demo_tenants import load_demo_documents
 from assistant.models import Assistant, Provider, Tenant
+from assistant.services.db.clock import clock_watch
 from assistant.services.eventlog.log import ThreadLog
 from assistant.services.tenancy.members import Member, find_member
 from assistant.toolkit import ToolContext
@@ -80,6 +81,12 @@ def _empty_redis() -> None:
     if settings.REDIS_URL:
         with redis.Redis.from_url(settings.REDIS_URL) as client:
             client.flushdb()
+
+
+@pytest.fixture(autouse=True)
+def _unwatched_clock() -> None:
+    """Each test begins as a process does, which has seen no jump of the database's clock."""
+    clock_watch.__init__()  # type: ignore[misc]
 
 
 @pytest.fixture

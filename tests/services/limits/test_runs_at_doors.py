@@ -189,10 +189,20 @@ async def test_a_limit_holds_over_two_processes(
         sockets = [one, other]
         inputs = [run_input("Hello") for _ in range(20)]
         await asyncio.gather(*(sockets[number % 2].send(given) for number, given in enumerate(inputs)))
-        ends = [await socket.until_type("RUN_ERROR") for socket in sockets]
-        await until(lambda: Run.objects.filter(status="queued").count() == 3)
-        assert await Run.objects.filter(status="running").acount() == 3
-        assert {frames[-1]["code"] for frames in ends} == {"limit_reached"}
+        codes: list[str] = []
+
+        async def collect(socket: Socket) -> None:
+            while True:
+                codes.append((await socket.until_type("RUN_ERROR"))[-1]["code"])
+
+        collecting = [asyncio.create_task(collect(socket)) for socket in sockets]
+        # Once all of the 20 are answered: one that came after the others have ended would be admitted.
+        await until(lambda: len(codes) == 14)
+        for task in collecting:
+            task.cancel()
+        assert set(codes) == {"limit_reached"}
+        statuses = [status async for status in Run.objects.order_by("pk").values_list("status", flat=True)]
+        assert sorted(statuses) == ["queued"] * 3 + ["running"] * 3
         gate.release()
         await until(lambda: Run.objects.filter(status="finished").count() == 6)
 
