@@ -88,6 +88,8 @@ ALLOWED = {
     (SQL, "assistant/services/tenancy/row_level_security.py:install"): "an operator's command, with quoted names",
     (SQL, "assistant/services/tenancy/row_level_security.py:find_problems"): "of PostgreSQL's own tables",
     (SQL, "assistant/services/tenancy/row_level_security.py:_tables_with_policy"): "of PostgreSQL's own tables",
+    (SQL, "assistant/services/tenancy/row_level_security.py:_tables_without_rights"): "of PostgreSQL's own tables",
+    (SQL, "assistant/services/limits/runs_at_once.py:_start_first"): "PostgreSQL's setting for waiting for a lock",
     (SQL, "assistant/services/tenancy/row_level_security.py:remove"): "an operator's command, with quoted names",
     (SQL, "assistant/services/knowledge/full_text.py:remove_deleted"): "the index of all tenants, without a parameter",
     (SQL, "assistant/services/tenancy/row_level_security.py:with_tenants"): "hands on the statement that it was given",

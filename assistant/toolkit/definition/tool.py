@@ -152,6 +152,8 @@ class Tool:
         ):
             # Arguments are also checked against this schema, since some of their types accept unknown keys.
             raise InvalidTool(f"Tool {self.name!r} cannot be checked by its JSON Schema: {mistake}.")
+        if not set(self.destinations) <= set(self.parameters.get("properties", ())):
+            raise InvalidTool(f"Tool {self.name!r} names destinations that are none of its parameters.")
         for example in self.examples:
             try:
                 self.check(example.arguments)
@@ -292,8 +294,6 @@ def _check_definition(tool: Tool) -> None:
         "has secrets, needs_context or destinations that are no sequences of names": isinstance(tool.secrets, str)
         or isinstance(tool.needs_context, str)
         or isinstance(tool.destinations, str),
-        "names destinations that are none of its parameters": not isinstance(tool.destinations, str)
-        and not set(tool.destinations) <= set(tool.parameters.get("properties") or ()),
     }
     for mistake, is_made in mistakes.items():
         if is_made:
