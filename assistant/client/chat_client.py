@@ -23,7 +23,7 @@ from assistant.core.turn.plan import Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
-from assistant.core.values.untrusted import HEADING
+from assistant.core.values.untrusted import is_summary
 from assistant.toolkit import Registry, Tool, UnknownTool
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -266,7 +266,7 @@ class ChatClient:
         return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
 
     def _with_system(self, messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
-        if not system or (messages[0].role == "system" and not messages[0].content.startswith(HEADING)):
+        if not system or (messages[0].role == "system" and not is_summary(messages[0])):
             return messages
         return (Message("system", system), *messages)
 

@@ -114,7 +114,7 @@ class ToolContext:
             sources: names for people: the title of a document, the sender of a message, the host of a page.
         """
         if self.untrusted is not None:
-            self.untrusted(sources or ("text from outside",))
+            self.untrusted(sources or ("",))
 
     def report_progress(self, done: float, total: float | None = None, message: str = "") -> Awaitable[None]:
         """Report the progress of the call to clients: `done` of `total`, in any unit.

@@ -9,7 +9,7 @@ from assistant.core.llm.protocol import Model, ModelError, ModelRequest, TextDel
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.values.history_window import estimate, estimate_tokens, fit, repair
 from assistant.core.values.messages import Message, Reply, Usage
-from assistant.core.values.untrusted import HEADING, sources_of
+from assistant.core.values.untrusted import as_summary, is_summary, sources_of
 from assistant.toolkit.calls.results import cut
 
 # A piece that is summarised at once may have this many tokens even if the limit is lower.
@@ -46,7 +46,7 @@ async def summarise(
     valid = repair(messages)
     if sum(map(estimate, valid)) <= tokens:
         return valid
-    prompts = [message for message in valid if message.role == "system" and not message.content.startswith(HEADING)]
+    prompts = [message for message in valid if message.role == "system" and not is_summary(message)]
     dialogue = [message for message in valid if message not in prompts]
     kept = fit([message for message in dialogue if message.role != "system"], tokens=tokens // 2)
     older = dialogue[: len(dialogue) - len(kept)]
@@ -56,7 +56,7 @@ async def summarise(
     for piece in _pieces(older, max(tokens, MIN_PIECE_TOKENS)):
         text = f"{_line({'role': 'summary', 'text': summary})}\n{piece}" if summary else piece
         summary = await _answer(model, [Message("system", _TASK), Message("user", text)], on_usage)
-    return [*prompts, Message("system", HEADING + summary, sources=sources_of(older)), *kept]
+    return [*prompts, as_summary(summary, sources_of(older)), *kept]
 
 
 def _pieces(messages: Sequence[Message], tokens: int) -> Iterator[str]:
@@ -78,8 +78,8 @@ def _lines(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         if message.content:
             source = {"source": ", ".join(message.sources)} if message.sources else {}
-            is_summary = message.role == "system" and message.content.startswith(HEADING)
-            yield _line({"role": "summary" if is_summary else message.role, **source, "text": message.content})
+            role = "summary" if is_summary(message) else message.role
+            yield _line({"role": role, **source, "text": message.content})
         for call in message.tool_calls:
             yield _line({"role": message.role, "called": call.name, "arguments": call.arguments})
 

@@ -15,6 +15,7 @@ from assistant.core.toolcalls.protocols import Admission, Decision, Journal, Pla
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, ToolCallResult
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.text import clean_text
 
@@ -169,8 +170,8 @@ class Batch:
             try:
                 outcome = await run_call(planned, initial, self.environment, self._queue.put_nowait)
                 # What the tool itself has declared, and what the assistants that it asked have read, come on top.
-                self.environment.transcript.mark_result(planned.call.id, outcome.sources)
-                outcome = replace(outcome, sources=self.environment.transcript.sources_of_result(planned.call.id))
+                declared = self.environment.transcript.sources_of_result(planned.call.id)
+                outcome = replace(outcome, sources=bounded_sources((*declared, *outcome.sources)))
                 if outcome.media:
                     files = await self.environment.journal.keep(planned.call, outcome.media)
                     outcome = replace(outcome, files=tuple(files))

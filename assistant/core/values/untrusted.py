@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import islice
 
 from assistant.core.values.messages import Message
 from assistant.toolkit.text import clean_text
@@ -17,7 +16,7 @@ MAX_SOURCES = 10
 MAX_SOURCE_CHARACTERS = 80
 # Sources that a sentence names.
 NAMED_SOURCES = 3
-# Places of a value in a text that are looked at; further ones count as not there.
+# Places of a value in all messages that are looked at. A value with more is not looked for further, and not trusted.
 MAX_PLACES = 1000
 # A system message that begins with this is a summary of the messages before.
 HEADING = "Summary of the conversation so far:\n"
@@ -43,7 +42,18 @@ def bounded_sources(names: Iterable[str]) -> tuple[str, ...]:
 
 def sources_of(messages: Iterable[Message]) -> tuple[str, ...]:
     """Return where the untrusted text in these messages came from; empty if there is none."""
-    return bounded_sources(source for message in messages for source in message.sources)
+    # Messages have bounded names already: every request asks, with hundreds of messages.
+    return tuple(dict.fromkeys(source for message in messages for source in message.sources))[:MAX_SOURCES]
+
+
+def is_summary(message: Message) -> bool:
+    """Return whether a message is a summary of those before it, as `as_summary` makes one."""
+    return message.role == "system" and message.content.startswith(HEADING)
+
+
+def as_summary(text: str, sources: Sequence[str]) -> Message:
+    """Return the message with a summary; `sources` say where untrusted text in what it summarises came from."""
+    return Message("system", HEADING + text, sources=tuple(sources))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,58 +77,59 @@ class ReadText:
     def __bool__(self) -> bool:
         return bool(self.sources)
 
-    def origins(self, value: str) -> tuple[str, ...]:
-        """Return where a value of a call may come from; empty if trusted text has it as a whole word, in any case.
+    def first_untrusted(self, values: Iterable[str]) -> tuple[str, tuple[str, ...]] | None:
+        """Return the first of these values that is no whole word of trusted text, in any case, and where it is from.
 
         Trusted is what the system prompt, the user and tools say, without messages that the model wrote, and without
         results of calls that it made after it had read untrusted text: these can repeat what it was told to pass on.
-        Otherwise these are the sources of the untrusted messages that contain the value; all sources if none does: the
-        model may have put it together.
-        """
-        having = [message for message in self.messages if _has_word(message.content, value)]
-        if any(self._is_trusted(message) for message in having):
-            return ()
-        return sources_of(having) or self.sources
 
-    def _is_trusted(self, message: Message) -> bool:
-        if message.sources or message.role == "assistant":
-            return False
-        return message.role != "tool" or not any(
-            call.id == message.tool_call_id for one in self.messages if one.sources for call in one.tool_calls
-        )
+        Returns:
+            The value, and the sources of the untrusted messages that have it; all sources if none has it, because the
+            model may have put it together. None if all values are trusted.
+        """
+        texts = [(message, message.content.lower()) for message in self.messages]
+        marked_calls = {call.id for message in self.messages if message.sources for call in message.tool_calls}
+        for value in values:
+            having = _messages_with(value.lower(), texts)
+            if not any(_is_trusted(message, marked_calls) for message in having):
+                return value, sources_of(having) or self.sources
+        return None
 
 
 NOTHING_READ = ReadText()
 
 
-def _has_word(text: str, value: str) -> bool:
-    """Return whether a text has a value as a whole: not as a part of a longer name, number, address or URL."""
-    wanted = value.lower()
-    return bool(wanted) and any(
-        _ends_word(text, start, wanted) for start in islice(_places(text.lower(), wanted), MAX_PLACES)
-    )
+def _is_trusted(message: Message, marked_calls: Collection[str]) -> bool:
+    return not message.sources and message.role != "assistant" and message.tool_call_id not in marked_calls
 
 
-def _places(text: str, wanted: str) -> Iterator[int]:
-    start = text.find(wanted)
-    while start >= 0:
-        yield start
-        start = text.find(wanted, start + 1)
+def _messages_with(wanted: str, texts: Iterable[tuple[Message, str]]) -> list[Message]:
+    """Return the messages whose text, given in lower case, has a value as a whole word."""
+    left, having = MAX_PLACES, []
+    for message, text in texts:
+        start = text.find(wanted) if wanted else -1
+        while start >= 0 and left:
+            if _is_whole(text, start, start + len(wanted)):
+                having.append(message)
+                break
+            left, start = left - 1, text.find(wanted, start + 1)
+    return having
 
 
-def _ends_word(text: str, start: int, wanted: str) -> bool:
-    before, after = text[max(0, start - 1) : start], text[start + len(wanted) : start + len(wanted) + 2]
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Return whether the text from `start` to `end` is not a part of a longer name, number, address or URL."""
+    before, after, then = text[max(0, start - 1) : start], text[end : end + 1], text[end + 1 : end + 2]
     # An address may follow "mailto:" or "To:".
-    if before.isalnum() or (before and before in "_@.%+-/" + ("" if "@" in wanted else ":")):
+    if before.isalnum() or before in {*"_@.%+-/"} or (before == ":" and "@" not in text[start:end]):
         return False
-    if after[:1].isalnum() or (after and after[0] in "_@%+-"):
+    if after.isalnum() or after in {*"_@%+-/?#&="}:
         return False
-    # A full stop ends a sentence; before another letter it goes on with a domain.
-    return not (after and after[0] in ".:/?#&=" and (after[1:].isalnum() or after[0] in "/?#&="))
+    # A full stop or colon ends a sentence; before another letter or digit it goes on with a domain or a port.
+    return not (after in {".", ":"} and then.isalnum())
 
 
 def named(sources: Sequence[str]) -> str:
-    """Return the sources as a part of a sentence: “Returns policy.pdf” and 3 others."""
+    """Return the sources as a part of a sentence: “Returns policy.pdf”, “b”, “c” and 2 more."""
     shown = ", ".join(f"“{source}”" for source in sources[:NAMED_SOURCES])
     more = len(sources) - NAMED_SOURCES
     return f"{shown} and {more} more" if more > 0 else shown
@@ -135,7 +146,7 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
     sent: list[Message] = []
     summary = ""
     for message in messages:
-        if message.role == "system" and message.content.startswith(HEADING):
+        if message.role == "system" and is_summary(message):  # saves a call for each other message
             summary += message.content.removeprefix(HEADING)
         elif message.role == "user" and summary:
             sent.append(replace(message, content=f"{_fenced(summary, SUMMARY)}\n\n{message.content}"))

@@ -10,7 +10,7 @@ from assistant.core.llm.protocol import Model, ModelError
 from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.pricing import Prices
-from assistant.core.values.untrusted import HEADING
+from assistant.core.values.untrusted import HEADING, as_summary, is_summary
 from assistant.models import Conversation
 from assistant.services.conversations.stored_messages import unsummarised_messages
 from assistant.services.db.threads import in_database
@@ -29,7 +29,7 @@ def summary_message(summary: str, sources: Sequence[str]) -> tuple[Message, ...]
     Args:
         sources: where untrusted text in what it summarises came from.
     """
-    return (Message("system", HEADING + summary, sources=tuple(sources)),) if summary else ()
+    return (as_summary(summary, sources),) if summary else ()
 
 
 async def summarise_if_long(
@@ -67,7 +67,7 @@ async def summarise_if_long(
         if spent:
             await in_database(add_usage, key=key, usage=spent)
     kept = [message for message in shorter if message.role != "system"]
-    made = next((one for one in shorter if one.role == "system" and one.content.startswith(HEADING)), None)
+    made = next((one for one in shorter if is_summary(one)), None)
     left_out = sum(1 for message in history if message.id and message.id not in {one.id for one in kept})
     if made is None or not left_out:
         return False

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 CHAT, READ, TOOLS, END_USERS = "chat", "read", "tools", "end_users"
-# Scopes of a key that is created without any. `end_users`, which allows to mint end users' tokens, must be named.
+# Scopes of a key that is created without any. `end_users`, which allows minting end users' tokens, must be named.
 DEFAULT_SCOPES = (CHAT, READ, TOOLS)
 MINT_SCOPE = END_USERS
 SCOPES = (*DEFAULT_SCOPES, MINT_SCOPE)
@@ -37,6 +37,7 @@ class Rule:
 
 
 _CHAT, _READ, _TOOLS = Rule((CHAT,)), Rule((READ,)), Rule((TOOLS,))
+_CHAT_OR_READ = Rule((CHAT, READ))
 _READ_OR_OWN = Rule((READ,), own_runs=(CHAT,))
 # Any key is told that an address does not know a method.
 ANY = Rule(SCOPES)
@@ -44,14 +45,14 @@ ANY = Rule(SCOPES)
 OF_SESSIONS = Rule(DEFAULT_SCOPES)
 OF_TOKENS = frozenset({CHAT, READ})
 
-HANDSHAKE = Rule((CHAT, READ))
+HANDSHAKE = _CHAT_OR_READ
 RUN = "RunAgentInput"
 # By the frame's type; one that starts a run has none.
 FRAMES: Mapping[str, Rule] = {
     RUN: _CHAT,
     "attach": _READ_OR_OWN,
     "cancel": _CHAT,
-    "ping": Rule((CHAT, READ)),
+    "ping": _CHAT_OR_READ,
 }
 # By the address below `/api/v1/tenants/<tenant>/` and the method; HEAD is as GET.
 REST: Mapping[str, Mapping[str, Rule]] = {
@@ -77,8 +78,8 @@ REST: Mapping[str, Mapping[str, Rule]] = {
 }
 # By the address below `/v1/`.
 OPENAI: Mapping[str, Mapping[str, Rule]] = {
-    "models": {"GET": Rule((CHAT, READ))},
-    "models/<str:model>": {"GET": Rule((CHAT, READ))},
+    "models": {"GET": _CHAT_OR_READ},
+    "models/<str:model>": {"GET": _CHAT_OR_READ},
     "chat/completions": {"POST": _CHAT},
 }
 # Every request to `/mcp/` needs the scope, whatever its method, and so do notifications.

@@ -37,7 +37,7 @@ class TenantToolset:
         narrowing: Collection[str] | None = None,
         initial: Sequence[EffectiveTool] | None = None,
     ) -> None:
-        self._read = partial(
+        self._effective = partial(
             effective_tools, tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing
         )
         self._initial = initial
@@ -46,14 +46,14 @@ class TenantToolset:
     async def offered(self) -> Sequence[Tool]:
         """Return the tools whose policy is on or ask."""
         initial, self._initial = self._initial, None
-        found = await in_database_with_retry(self._read) if initial is None else initial
+        found = await in_database_with_retry(self._effective) if initial is None else initial
         if any(entry.is_remote for entry in found):
             refresh_stale_listings(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         """Return the current policy for each call; switches changed since the offer count."""
-        effective = await in_database_with_retry(self._read, read=read.sources)
+        effective = await in_database_with_retry(self._effective, read=read.sources)
         found = {entry.tool.name: entry for entry in effective}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
         return [_admission(by_destination(found.get(call.name), call, read), tools) for call in calls]
@@ -66,10 +66,10 @@ def by_destination(entry: EffectiveTool | None, call: ToolCall, read: ReadText) 
     values = destinations_of(entry.tool, call.arguments)
     if values is None or len(values) > MAX_DESTINATIONS or any(len(value) > MAX_CHARACTERS for value in values):
         return entry
-    for value in values:
-        if origins := read.origins(value):
-            warning = f"“{on_one_line(value)}” comes from {named(origins)}, and from nobody else."
-            return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)
+    if found := read.first_untrusted(values):
+        value, origins = found
+        warning = f"“{on_one_line(value)}” comes from {named(origins)}, and from nobody else."
+        return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)
     cleared = entry.without_read
     return replace(
         entry,
