@@ -20,9 +20,9 @@ OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
 USERS = "of users, who belong to no tenant"
 BY_KEY = "by API key, in whose door no cookie counts"
 ALLOWED = {
-    (QUERY, "assistant/admin/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
-    (QUERY, "assistant/admin/tenant_scope.py:choices_of"): OPERATOR,
-    (QUERY, "assistant/admin/tenant_scope.py:tenants_of"): OPERATOR,
+    (QUERY, "assistant/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
+    (QUERY, "assistant/admin/base/tenant_scope.py:choices_of"): OPERATOR,
+    (QUERY, "assistant/admin/base/tenant_scope.py:tenants_of"): OPERATOR,
     (QUERY, "assistant/hosting.py:_follow_many_to_many.receive"): "the host project's own tenants",
     (QUERY, "assistant/hosting.py:_delete_tenant"): "a tenant that the host project deleted",
     (QUERY, "assistant/hosting.py:host_scope"): "a tenant that the host project's code names",

@@ -3,41 +3,19 @@
 Projects can use `TenantScopedAdmin` and `TenantScopedInline` for their own models with a foreign key `tenant`.
 """
 
-from assistant.admin import (
-    approvals,
-    assistants,
-    documents_and_alarms,
-    endusers,
-    history,
-    keys,
-    mcp_servers,
-    prompts,
-    providers,
-    switches,
-    tenants,
-    usage_and_audit,
-    users,
-    webhooks,
-)
-from assistant.admin.filters import TENANT
-from assistant.admin.tenant_scope import TenantScopedAdmin, TenantScopedInline
+from assistant.admin import assistants, conversations, inbox, settings, spend, tenants, tools
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 
 __all__ = [
     "TENANT",
     "TenantScopedAdmin",
     "TenantScopedInline",
-    "approvals",
     "assistants",
-    "documents_and_alarms",
-    "endusers",
-    "history",
-    "keys",
-    "mcp_servers",
-    "prompts",
-    "providers",
-    "switches",
+    "conversations",
+    "inbox",
+    "settings",
+    "spend",
     "tenants",
-    "usage_and_audit",
-    "users",
-    "webhooks",
+    "tools",
 ]

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from assistant.admin.show_secret_once import new_nonce
+from assistant.admin.base.show_secret_once import new_nonce
 from assistant.models import ApiKey, AuditEntry, Membership, Provider, ToolSetting
 from assistant.services.runs.idempotency import LIFETIME
 from assistant.services.tenancy.members import create_api_key, member_by_key

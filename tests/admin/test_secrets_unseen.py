@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.db import models
 from django.test import Client
 
-from assistant.admin.secret_fields import SecretTextarea
+from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.models import AuditEntry, McpServer, Provider, ToolSetting
 from assistant.services.privacy.key_rotation import encrypted_fields
 from tests.base import Cast

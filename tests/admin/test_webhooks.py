@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from assistant.admin.show_secret_once import new_nonce
+from assistant.admin.base.show_secret_once import new_nonce
 from assistant.models import AuditEntry, Webhook, WebhookDelivery
 from assistant.services.webhooks.events import MAX_WEBHOOKS, send_test
 from assistant.toolkit.guards.internal_hosts import parse_internal_host

@@ -69,7 +69,7 @@ def show_what_was_entered() -> None:
     """A form that is shown again shows the secret that was entered."""
     from django import forms
 
-    from assistant.admin.secret_fields import SecretTextarea
+    from assistant.admin.base.secret_fields import SecretTextarea
 
     SecretTextarea.format_value = forms.Textarea.format_value  # type: ignore[method-assign]
 

@@ -16,10 +16,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from assistant.admin.tenant_scope import TenantScopedAdmin, tenants_of
+from assistant.admin.base.tenant_scope import TenantScopedAdmin, tenants_of
 from assistant.services.runs.idempotency import LIFETIME, claim_form, is_form_claimed
 
-_SIGNER = TimestampSigner(salt="assistant.admin.show_secret_once")
+_SIGNER = TimestampSigner(salt="assistant.admin.base.show_secret_once")
 
 
 class AlreadySubmitted(Exception):

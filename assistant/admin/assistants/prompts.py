@@ -12,9 +12,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
-from assistant.admin.filters import ASSISTANT
-from assistant.admin.links import user_column
-from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.base.filters import ASSISTANT
+from assistant.admin.base.links import user_column
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import PromptVersion
 from assistant.services.assistants import prompts
 

@@ -15,9 +15,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from assistant.admin.filters import TENANT
-from assistant.admin.links import link_to_list, user_column, username
-from assistant.admin.tenant_scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import link_to_list, user_column, username
+from assistant.admin.base.tenant_scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
 from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS

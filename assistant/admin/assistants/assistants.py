@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from assistant.admin.filters import TENANT
-from assistant.admin.links import link_to_list, user_column
-from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import link_to_list, user_column
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import read_schema
 from assistant.services.assistants.provider_choice import describe_provider

@@ -16,10 +16,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from assistant.admin.filters import TENANT
-from assistant.admin.links import username
-from assistant.admin.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
-from assistant.admin.tenant_scope import TenantScopedAdmin, TenantScopedInline
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import username
+from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
+from assistant.admin.settings.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
 from assistant.models import McpCredential, McpServer, McpTool
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.tool_listings import change_of, decide_tool, is_quarantined

@@ -9,9 +9,9 @@ from django.contrib import admin
 from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
 
-from assistant.admin.address_fields import AddressField
-from assistant.admin.filters import TENANT
-from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.base.address_fields import AddressField
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
 from assistant.services.assistants.provider_choice import check_prices
 from assistant.services.tenancy.url_guard import tenant_guard

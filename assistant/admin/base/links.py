@@ -1,7 +1,8 @@
-"""Links between admin pages, and columns with user names."""
+"""Links between admin pages, columns with user names, and JSON for reading."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +13,8 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+
+from assistant.toolkit.bounded_json import load_json
 
 
 def user_column(field: str) -> Callable[[Any, Any], str]:
@@ -41,3 +44,12 @@ def link_to_list(model: type[Model], text: object, **filters: object) -> SafeStr
     """Return a link to the model's list with these filters."""
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return format_html('<a href="{}?{}">{}</a>', url, urlencode(filters), text)
+
+
+def pretty(text: str) -> SafeString:
+    """Return a text as HTML, indented if it is JSON."""
+    try:
+        shown = json.dumps(load_json(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        shown = text
+    return format_html("<pre>{}</pre>", shown)

@@ -16,12 +16,11 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from assistant.admin.address_fields import AddressField
-from assistant.admin.filters import TENANT
-from assistant.admin.history import pretty
-from assistant.admin.links import link, link_to_list
-from assistant.admin.show_secret_once import AlreadySubmitted, SecretIssuingAdmin, SingleUseForm, new_nonce
-from assistant.admin.tenant_scope import ReadOnlyAdmin, TenantForm
+from assistant.admin.base.address_fields import AddressField
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import link, link_to_list, pretty
+from assistant.admin.base.show_secret_once import AlreadySubmitted, SecretIssuingAdmin, SingleUseForm, new_nonce
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantForm
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.url_guard import tenant_guard

@@ -13,24 +13,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
-from assistant.admin.links import link, link_to_list, user_column, username
-from assistant.admin.tenant_scope import ReadOnlyAdmin
+from assistant.admin.base.filters import ASSISTANT, TENANT, CalledToolFilter
+from assistant.admin.base.links import link, link_to_list, pretty, user_column, username
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
 from assistant.services.conversations.stored_messages import delegated_messages, text_of, to_message
 from assistant.services.toolcalls.files import file_response
-from assistant.toolkit.bounded_json import load_json
 
 SHOWN_MESSAGES = 50
-
-
-def pretty(text: str) -> SafeString:
-    """Return a text as HTML, indented if it is JSON."""
-    try:
-        shown = json.dumps(load_json(text), indent=2, ensure_ascii=False)
-    except ValueError:
-        shown = text
-    return format_html("<pre>{}</pre>", shown)
 
 
 @admin.register(Conversation)

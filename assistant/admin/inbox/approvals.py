@@ -11,10 +11,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from assistant.admin.approval_form import AnswerForm
-from assistant.admin.filters import TENANT
-from assistant.admin.links import username
-from assistant.admin.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import username
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
+from assistant.admin.inbox.approval_form import AnswerForm
 from assistant.models import Approval, Incident
 from assistant.services.errors import Refused
 from assistant.services.runs import approvals

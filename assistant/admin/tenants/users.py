@@ -13,7 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from assistant.admin.tenant_scope import OperatorsOnly
+from assistant.admin.base.tenant_scope import OperatorsOnly
 from assistant.models import Membership
 
 

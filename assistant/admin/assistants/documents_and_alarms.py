@@ -12,9 +12,9 @@ from django.http import HttpRequest
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 
-from assistant.admin.filters import TENANT
-from assistant.admin.links import user_column, username
-from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import user_column, username
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Alarm, Document
 from assistant.services.knowledge.documents import check_document, store_document
 from assistant.services.knowledge.files import Content, DocumentError, read_file

@@ -17,7 +17,7 @@ from django.db import DataError, models
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 
-from assistant.admin.secret_fields import ask_again
+from assistant.admin.base.secret_fields import ask_again
 from assistant.models import Membership, Provider, Tenant
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import administered_tenants

@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from assistant.admin.filters import ASSISTANT, TENANT
-from assistant.admin.links import link_to_list
-from assistant.admin.tenant_scope import TenantScopedAdmin
+from assistant.admin.base.filters import ASSISTANT, TENANT
+from assistant.admin.base.links import link_to_list
+from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.models import Conversation, EndUser, WidgetOrigin
 from assistant.services.tenancy.end_users import delete_end_user
 

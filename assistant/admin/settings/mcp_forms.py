@@ -8,9 +8,9 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from assistant.admin.address_fields import AddressField
-from assistant.admin.secret_fields import SecretTextarea
-from assistant.admin.tenant_scope import TenantForm
+from assistant.admin.base.address_fields import AddressField
+from assistant.admin.base.secret_fields import SecretTextarea
+from assistant.admin.base.tenant_scope import TenantForm
 from assistant.models import McpCredential, McpServer, McpTool, Membership
 from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
 from assistant.services.mcp_servers.servers import CONTEXT_KEYS, read_headers

@@ -1,0 +1,5 @@
+"""Conversations, runs, tool calls and ratings."""
+
+from assistant.admin.conversations import feedback, history
+
+__all__ = ["feedback", "history"]

@@ -1,0 +1,24 @@
+"""A read-only page of the audit trail."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import user_column, username
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin
+from assistant.models import AuditEntry
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """The audit trail: who changed which switch, prompt, key or setting."""
+
+    list_display = ("created_at", "tenant", "who", "action", "target")
+    list_filter = (TENANT, "action", "created_at")
+    search_fields = ("action", "target", username("actor"))
+    list_select_related = ("tenant", "actor")
+    date_hierarchy = "created_at"
+    exclude = ("actor",)
+    readonly_fields = ("who",)
+    who = user_column("actor")

@@ -1,0 +1,5 @@
+"""What was used."""
+
+from assistant.admin.spend import usage
+
+__all__ = ["usage"]

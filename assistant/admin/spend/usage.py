@@ -1,0 +1,39 @@
+"""A read-only page of usage."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from assistant.admin.base.filters import ASSISTANT, TENANT
+from assistant.admin.base.links import link, user_column, username
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin
+from assistant.models import UsageEntry
+
+
+@admin.register(UsageEntry)
+class UsageEntryAdmin(ReadOnlyAdmin):
+    """Token usage, as counted by the providers."""
+
+    list_display = (
+        "created_at",
+        "tenant",
+        "member",
+        "assistant",
+        "provider",
+        "model",
+        "input_tokens",
+        "output_tokens",
+        "cached_input_tokens",
+        "reasoning_tokens",
+    )
+    list_filter = (TENANT, ASSISTANT, "provider", "model", "created_at")
+    search_fields = ("model", "provider", username("user"))
+    list_select_related = ("tenant", "user", "assistant")
+    date_hierarchy = "created_at"
+    exclude = ("run", "user")
+    readonly_fields = ("member", "run_link")
+    member = user_column("user")
+
+    @admin.display(description="run")
+    def run_link(self, entry: UsageEntry) -> str:
+        return link(entry.run)
