@@ -154,7 +154,7 @@ def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
             "Reading its answer: `providers/`",
         ),
         ("ask (assistant/providers/openai_wire/http_clients.py:3)", "Asking it: openai, httpx2"),
-        ("x (assistant/services/runs/opening.py:1)", "What a turn asks and stores: `services/`"),
+        ("x (assistant/services/runs/opening/open_run.py:1)", "What a turn asks and stores: `services/`"),
         ("send (uvicorn/protocols/websockets/websockets_sansio_impl.py:506)", "The websocket: uvicorn, websockets"),
         ("y (json/decoder.py:1)", "The rest"),
     ],

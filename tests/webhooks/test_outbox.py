@@ -12,7 +12,7 @@ from django.db import transaction
 from assistant.models import Provider, Run, Webhook, WebhookDelivery
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.leases import LostRun
-from assistant.services.runs.run_setup import OpenedRun
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.tenancy.members import find_member
 from assistant.services.webhooks.events import record_event, run_url
 from tests.api.calling import Caller

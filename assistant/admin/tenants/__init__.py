@@ -1,5 +1,5 @@
 """Tenants, people and end users."""
 
-from assistant.admin.tenants import endusers, tenants
+from assistant.admin.tenants import endusers, tenants, users
 
-__all__ = ["endusers", "tenants"]
+__all__ = ["endusers", "tenants", "users"]

@@ -35,10 +35,15 @@ from assistant.services.eventlog.log import Entry
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.runs.idempotency import Claim, KeyReused, fingerprint, release_claim, store_answer
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening.completion import (
+    CompletionRequest,
+    InvalidRequest,
+    StatelessInput,
+    parse_completion,
+)
+from assistant.services.runs.opening.open_stateless_run import discard_unstarted
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_result import run_outcome
-from assistant.services.runs.run_setup import OpenedRun
-from assistant.services.runs.stateless import discard_unstarted
-from assistant.services.runs.stateless_input import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.tenancy.authentication import AccessDenied, Caller, CredentialKind
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import OPENAI as OPENAI_RULES

@@ -11,8 +11,8 @@ from assistant.models import Approval
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_input import Resume, RunInput
-from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.tenancy.members import Member, find_member
 from assistant.toolkit.context import UserId
 

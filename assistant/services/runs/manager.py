@@ -32,14 +32,14 @@ from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.leases import release_run, renew_leases, request_cancel
 from assistant.services.runs.log_end_repair import prepare_log
-from assistant.services.runs.opening import open_run
-from assistant.services.runs.plan_builder import plan_of
+from assistant.services.runs.opening.completion import StatelessInput
+from assistant.services.runs.opening.open_run import open_run
+from assistant.services.runs.opening.open_stateless_run import open_stateless_run
+from assistant.services.runs.opening.plan_builder import plan_of
+from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.recovery import recover_dead_runs
 from assistant.services.runs.run_input import RunInput
-from assistant.services.runs.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_task import RunTask
-from assistant.services.runs.stateless import open_stateless_run
-from assistant.services.runs.stateless_input import StatelessInput
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants

@@ -74,7 +74,7 @@ def forget_dead_runs() -> None:
 
 def forget_the_question() -> None:
     """A run is opened without storing the user's message."""
-    from assistant.services.runs import opening
+    from assistant.services.runs.opening import open_run as opening
 
     opening.store_messages = lambda **_: None  # type: ignore[attr-defined]
 

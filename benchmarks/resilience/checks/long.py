@@ -42,7 +42,7 @@ _TEXT, _END = re.compile(rb'^\{"type":"TEXT_MESSAGE_CONTENT"'), re.compile(rb'^\
 def read_everything() -> None:
     """Opening a run reads the whole conversation, a thousand messages at a time."""
     from assistant.models import Conversation, Message
-    from assistant.services.runs import opening
+    from assistant.services.runs.opening import open_run as opening
 
     recent = opening.recent_messages  # type: ignore[attr-defined]
 

@@ -41,7 +41,7 @@ FORGETS = "a client that retries uses new ids"
 
 def know_no_run() -> None:
     """Neither runs nor messages are recognised by their ids."""
-    from assistant.services.runs import opening
+    from assistant.services.runs.opening import open_run as opening
 
     find = opening.read_opening_state  # type: ignore[attr-defined]
 

@@ -21,9 +21,9 @@ from assistant.models.limits import OF_MEMBER, OF_TENANT
 from assistant.services.limits.quota_ledger import current_use, record_quota_reached, reset_use
 from assistant.services.limits.usage import add_usage
 from assistant.services.runs.closing import Ending, close_run
-from assistant.services.runs.opening import open_run
+from assistant.services.runs.opening.open_run import open_run
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_input import RunInput, TextMessage
-from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.tenancy.members import Member, find_member
 from assistant.services.tenancy.quotas import QuotaReached, quotas_of
 from assistant.services.toolcalls.run_journal import record_start

@@ -19,7 +19,7 @@ from assistant.services.eventlog.log import Position
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.runs import manager as runs
 from assistant.services.runs.manager import Runs
-from assistant.services.runs.run_setup import OpenedRun
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.fake_answers import Gate, reply

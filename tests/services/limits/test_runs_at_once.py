@@ -21,7 +21,7 @@ from assistant.services.limits.runs_at_once import (
     limits_of,
     start_first,
 )
-from assistant.services.runs.opening_query import _state_query
+from assistant.services.runs.opening.opening_query import _state_query
 from assistant.services.tenancy.end_users import save_end_user
 from assistant.services.tenancy.members import Member, create_api_key, find_member, member_by_key
 from assistant.services.tenancy.quotas import quotas_of

@@ -19,9 +19,9 @@ from assistant.models import ApiKey, Conversation, Run, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
 from assistant.services.errors import Refused
 from assistant.services.runs.closing import Ending, close_run
-from assistant.services.runs.opening import open_run
+from assistant.services.runs.opening.open_run import open_run
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_input import RunInput, TextMessage
-from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.factories import switch_tool

@@ -24,7 +24,7 @@ from assistant.services.runs import log_end_repair, recovery
 from assistant.services.runs import manager as runs
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import Runs
-from assistant.services.runs.run_setup import OpenedRun
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.factories import make_conversation, make_run

@@ -15,8 +15,8 @@ from assistant.services.assistants.provider_choice import model_of
 from assistant.services.conversations.summaries import summary_message
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
-from assistant.services.runs.delegation import DelegatingToolset
-from assistant.services.runs.run_setup import RunSetup
+from assistant.services.runs.opening.delegation import DelegatingToolset
+from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal

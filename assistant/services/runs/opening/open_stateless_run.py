@@ -11,10 +11,10 @@ from assistant.models import Conversation, Run
 from assistant.services.errors import Refused
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.opening import TITLE_LENGTH, begin_run, check_readable
-from assistant.services.runs.opening_query import read_opening_state
-from assistant.services.runs.run_setup import OpenedRun
-from assistant.services.runs.stateless_input import StatelessInput
+from assistant.services.runs.opening.completion import StatelessInput
+from assistant.services.runs.opening.open_run import TITLE_LENGTH, begin_run, check_readable
+from assistant.services.runs.opening.opening_query import read_opening_state
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.tenancy.members import Member
 
 

@@ -23,10 +23,10 @@ from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estim
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.run_key import key_of
 from assistant.services.runs.leases import LEASE_END
-from assistant.services.runs.new_input import check_edits, extract_new_input
-from assistant.services.runs.opening_query import OpeningState, read_opening_state
+from assistant.services.runs.opening.new_input import check_edits, extract_new_input
+from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
+from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import RunInput
-from assistant.services.runs.run_setup import OpenedRun, RunSetup
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.toolpolicy.policy import effective_tools
