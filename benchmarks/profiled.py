@@ -33,7 +33,7 @@ PARTS: Sequence[tuple[str, str]] = (
     ("The provider's HTTP: aiohttp", "aiohttp/|multidict/|yarl/"),
     (
         "Asking it: openai, httpx2",
-        "openai/|httpx2?/|httpcore2?/|assistant/providers/openai_wire/(http_clients|request_body|fast_paths/request_head)",
+        "openai/|httpx2?/|httpcore2?/|assistant/providers/openai_wire/(http_clients|request_body)",
     ),
     ("Reading its answer: `providers/`", "assistant/providers/"),
     ("Loop, assembling, events, tools: `core/`, `toolkit/`", "assistant/core/|assistant/toolkit/|tools/"),

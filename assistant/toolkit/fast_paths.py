@@ -8,19 +8,15 @@ plain implementation, documents what it saves, and asks `is_used` before it does
 from __future__ import annotations
 
 import logging
-import platform
 from functools import cache
 from importlib.metadata import version
 
 logger = logging.getLogger(__name__)
 
-PYTHON = "Python"
 # By fast path: the package whose internals it relies on, and the tested versions (major.minor).
 TESTED_VERSIONS: dict[str, tuple[str, frozenset[str]]] = {
     "prepared statements": ("Django", frozenset({"5.2", "6.1"})),
     "direct body": ("aiohttp", frozenset({"3.14"})),
-    "request head": ("openai", frozenset({"3.52"})),
-    "eager step": (PYTHON, frozenset({"3.11", "3.12", "3.13"})),
 }
 _settings = {"enabled": True}
 
@@ -38,7 +34,7 @@ def is_used(name: str) -> bool:
 @cache
 def _is_tested(name: str) -> bool:
     package, tested = TESTED_VERSIONS[name]
-    installed = platform.python_version() if package == PYTHON else version(package)
+    installed = version(package)
     if ".".join(installed.split(".")[:2]) in tested:
         return True
     logger.warning(

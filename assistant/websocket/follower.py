@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import closing
 from typing import Any
@@ -17,8 +16,6 @@ from assistant.services.eventlog.frames import FrameEncoder, decode_event, witho
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
 from assistant.services.runs.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
 from assistant.services.token_bucket import Bucket
-from assistant.toolkit.fast_paths import is_used
-from assistant.websocket.fast_paths.eager_step import EAGER_STEP, Rest, begin
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Snapshot]]
@@ -89,12 +86,6 @@ class Follower:
         self._is_at_end = False
         self._is_overdue = False
         self._position = Position(0, 0)
-        # While `follow` only waits for the next event, `_take` sends it directly from the writer.
-        self._is_idle = False
-        self._rest: Rest | None = None
-        self._sends_at_once = is_used(EAGER_STEP) and may_read is None
-        self._failure: Exception | None = None
-        self._context = contextvars.copy_context()
 
     def render(self) -> None:
         """Send rendered blocks too, starting with the next run."""
@@ -119,7 +110,7 @@ class Follower:
         """
         self._is_at_end = is_at_end
         idle_timer = IdleTimer(SILENCE_SECONDS, self._on_silence)
-        with self._log.watching(self._take) as changed, closing(idle_timer) as self._idle_timer:
+        with self._log.watching() as changed, closing(idle_timer) as self._idle_timer:
             self._changed = changed
             if position is not None and not position.seq:
                 self._sent_summaries = self._log.summary_changes  # a client that starts a run already has the summary
@@ -174,21 +165,10 @@ class Follower:
             await changed.wait()
             return
         self._idle_timer.start()
-        self._is_idle = True
         try:
             await changed.wait()
-        except BaseException:
-            if self._rest is not None:
-                self._rest.close()
-            raise
         finally:
-            self._is_idle = False
             self._idle_timer.stop()
-        rest, self._rest = self._rest, None
-        if rest is not None:
-            await rest
-        if self._failure is not None:
-            raise self._failure
         if self._is_overdue:
             self._is_overdue = False
             end = await self._settle()
@@ -200,28 +180,6 @@ class Follower:
     def _on_silence(self) -> None:
         self._is_overdue = True
         self._changed.set()
-
-    def _take(self, entries: Sequence[Entry]) -> bool:
-        """Send new entries from within the writer's call; return False if `follow` has to send some of them."""
-        if not (self._is_idle and self._sends_at_once) or self._renders:
-            return False
-        number, seq = self._position
-        for entry in entries:
-            if entry.number != number or entry.seq != seq + 1 or entry.is_end:
-                self._is_idle = False
-                return False
-            try:
-                # In the context of this follower's task, which has its log labels and traces.
-                self._rest = self._context.run(begin, self._send(entry.frame))
-            except Exception as exc:
-                self._failure = exc
-            seq += 1
-            self._position = Position(number, seq)
-            if self._rest is not None or self._failure is not None:
-                self._is_idle = False
-                return False
-        self._idle_timer.start()
-        return True
 
     def _is_reachable(self, entry: Entry) -> bool:
         """Return whether `entry`, the next one in the log, directly follows what was sent."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from functools import cache
+from typing import Any, cast
 
 import httpx2
 import openai
 
 from assistant.providers.openai_wire.error_sentences import failure
-from assistant.providers.openai_wire.fast_paths.request_head import CachedHeadClient
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
@@ -22,7 +22,23 @@ from assistant.toolkit.per_loop import PerLoop
 MAX_RETRY_AFTER_SECONDS = 20.0
 
 
-class Client(CachedHeadClient):
+CONNECT_SECONDS = 5.0
+# Headers of the openai package that name the operating system, the processor and the Python version.
+_TELEMETRY = (
+    "Lang",
+    "Package-Version",
+    "OS",
+    "Arch",
+    "Runtime",
+    "Runtime-Version",
+    "Async",
+    "Retry-Count",
+    "Read-Timeout",
+)
+_WITHOUT_TELEMETRY = {f"X-Stainless-{name}": openai.Omit() for name in _TELEMETRY}
+
+
+class Client(openai.AsyncOpenAI):
     """The openai client, for requests whose bodies are built by `request_body`."""
 
     async def ask(
@@ -39,12 +55,27 @@ class Client(CachedHeadClient):
             Refusal: it did so with status 400 or 422.
         """
         try:
-            return await self.send_body(content, seconds=seconds, max_retries=max_retries, headers=headers)
+            # With this `cast_to` the package returns the plain response without a stream object.
+            response: Any = await self.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                content=content,
+                options={
+                    "headers": {**_WITHOUT_TELEMETRY, **headers},
+                    "max_retries": max_retries,
+                    "timeout": httpx2.Timeout(seconds, connect=CONNECT_SECONDS),
+                    "follow_redirects": False,  # a redirect would send the prompt to a host that was not configured
+                    "idempotency_key": "",  # keeps the package from generating one
+                },
+                stream=True,
+                stream_cls=openai.AsyncStream[object],
+            )
         except openai.APIStatusError as exc:
             error = failure(exc.status_code, exc.code, exc.type, exc.param)
             if isinstance(exc, openai.BadRequestError | openai.UnprocessableEntityError):
                 raise Refusal(error, str(exc)) from exc
             raise error from exc
+        return cast(httpx2.Response, response)
 
 
 _Clients = dict[tuple[str, str, UrlGuard | None], tuple[Client, AsyncGenerator[Client]]]

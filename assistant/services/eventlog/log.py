@@ -52,7 +52,6 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 # Handles appended events directly; returns False to have the reader woken instead.
-Take = Callable[[Sequence[Entry]], bool]
 
 
 def is_at_or_before(entry: Entry, position: Position | Entry) -> bool:
@@ -84,7 +83,7 @@ class ThreadLog:
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque()
         self.bytes = 0
-        self._waiters: dict[asyncio.Event, Take | None] = {}
+        self._waiters: set[asyncio.Event] = set()
         self.writers: WeakSet[Writer] = WeakSet()
         self.used_at = time.monotonic()
         self.summary_changes = 0
@@ -107,9 +106,8 @@ class ThreadLog:
         while self.bytes > MAX_BYTES and len(self._entries) > 1:
             self.bytes -= len(self._entries.popleft().frame)
         self.used_at = time.monotonic()
-        for waiter, take in self._waiters.items():
-            if take is None or not take(entries):
-                waiter.set()
+        for waiter in self._waiters:
+            waiter.set()
 
     def notify_summary_change(self) -> None:
         """Wake the readers, because the thread's summary has changed."""
@@ -175,18 +173,14 @@ class ThreadLog:
         return found
 
     @contextmanager
-    def watching(self, take: Take | None = None) -> Iterator[asyncio.Event]:
-        """Yield an `asyncio.Event` that is set when events are appended or the summary changes.
-
-        Args:
-            take: called with appended events; if it returns True, the event is not set for them.
-        """
+    def watching(self) -> Iterator[asyncio.Event]:
+        """Yield an `asyncio.Event` that is set when events are appended or the summary changes."""
         waiter = asyncio.Event()
-        self._waiters[waiter] = take
+        self._waiters.add(waiter)
         try:
             yield waiter
         finally:
-            del self._waiters[waiter]
+            self._waiters.remove(waiter)
 
 
 class Writer(Protocol):

@@ -12,12 +12,12 @@ from assistant.services.eventlog.log import Entry, Position, ThreadLog
 from tests.websocket.followers import follower_of
 
 # Of one event that comes by itself, from the log to the connection; the test's own turns with it.
-CALLS_PER_EVENT = 30
+CALLS_PER_EVENT = 90
 EVENTS = 200
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_an_event_that_comes_by_itself_costs_a_handful_of_calls() -> None:
+async def test_an_event_that_comes_by_itself_costs_few_calls() -> None:
     log, sent, calls = ThreadLog(), list[str](), 0
 
     async def send(frame: str) -> None:
