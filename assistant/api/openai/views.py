@@ -51,7 +51,6 @@ from assistant.services.tenancy.scopes import OPENAI as OPENAI_RULES
 logger = logging.getLogger(__name__)
 
 OPENAI = Door(frozenset({CredentialKind.API_KEY}))
-
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 _background_tasks: set[asyncio.Task[Any]] = set()
 # OpenAI's clients retry by themselves if `Retry-After` is at most this.
@@ -69,8 +68,7 @@ def endpoint(address: str) -> Callable[[View], View]:
         @wraps(view)
         async def wrapped(request: HttpRequest, **values: Any) -> HttpResponseBase:
             if request.method != method:
-                sentence = f"Only {method} is allowed here."
-                return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
+                return error(405, f"Only {method} is allowed.", code="method_not_allowed", headers={"Allow": method})
             try:
                 caller = await acaller_of(request, rule, door=OPENAI)
                 return await view(request, caller, **values)
