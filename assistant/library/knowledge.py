@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from assistant.services.knowledge.full_text import search
-from assistant.services.knowledge.trust import trusts_documents
+from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Example, Param, ToolContext, tool
 
 
@@ -58,6 +58,7 @@ def search_docs(
         for hit in hits
     ]
     note = "Answer from these passages and name the source." if results else "No document says anything about this."
-    if results and not trusts_documents(tenant_id=context.tenant.pk):
-        context.mark_untrusted(*(one.source for one in results))
+    found = {hit.passage.document_id: hit.passage.title for hit in hits}
+    if untrusted := untrusted_documents(tenant_id=context.tenant.pk, document_ids=found):
+        context.mark_untrusted(*(title for pk, title in found.items() if pk in untrusted))
     return DocumentSearch(results, note)

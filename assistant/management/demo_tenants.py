@@ -177,7 +177,7 @@ def load_demo_tenants() -> list[SignIn]:
         tenant, is_new = Tenant.objects.get_or_create(
             # The documents are shipped with the demo.
             slug=plan.slug,
-            defaults={"name": plan.name, "timezone": plan.timezone, "trusts_documents": True},
+            defaults={"name": plan.name, "timezone": plan.timezone},
         )
         made[plan.slug] = tenant
         for username, role in plan.people:
@@ -242,7 +242,7 @@ def load_demo_documents(tenant: Tenant) -> None:
         # The title is the first heading of a Markdown file, or the name of a text file.
         title = text.partition("\n")[0].removeprefix("# ") if path.suffix == ".md" else _title(path)
         if title not in existing:
-            add_document(tenant=tenant, title=title, text=text, kind=kind)
+            add_document(tenant=tenant, title=title, text=text, kind=kind, is_trusted=True)
 
 
 def _title(path: Path) -> str:

@@ -80,6 +80,17 @@ class Message(models.Model):
     tool_call_id = models.CharField(max_length=128, blank=True)
     is_partial = models.BooleanField(default=False, help_text="Cut off by a cancel, an error or a crash.")
     sources = sources_field(help_text="Where untrusted text in it came from.")
+    from_caller = models.BooleanField(
+        default=False, db_default=False, help_text="The result of a tool that the caller ran itself."
+    )
+    mark_digest = models.CharField(
+        max_length=32,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What a marked message is found by if a caller that keeps its own history sends it back.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -88,6 +99,7 @@ class Message(models.Model):
             models.UniqueConstraint(fields=["conversation", "position"], name="message_position"),
             models.UniqueConstraint(fields=["conversation", "message_id"], name="message_id_per_conversation"),
         ]
+        indexes = [models.Index(fields=["mark_digest"], condition=~models.Q(mark_digest=""), name="marked_messages")]
 
     def __str__(self) -> str:
         return f"{self.role}: {self.content[:60]}"

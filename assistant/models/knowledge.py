@@ -20,6 +20,12 @@ class Document(models.Model):
     filename = models.CharField(
         max_length=200, blank=True, editable=False, help_text="The name of the file that the text was read from."
     )
+    is_trusted = models.BooleanField(
+        "trusted",
+        default=False,
+        db_default=False,
+        help_text="It was written by people who may instruct the assistant: finding it does not mark a conversation.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

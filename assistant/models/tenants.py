@@ -60,7 +60,8 @@ class Tenant(models.Model):
         "trusts its documents",
         default=False,
         db_default=False,
-        help_text="The documents for search were all written by people who may instruct the assistant.",
+        help_text="All documents for search, later ones too, were written by people who may instruct the assistant. "
+        "Otherwise each document says whether it is trusted.",
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,

@@ -6,7 +6,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from assistant.models import AuditEntry
 from assistant.models.knowledge import Document
+from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.full_text import search
 from tests.base import Cast
 from tools.models import Customer, Order
@@ -75,3 +77,22 @@ def test_an_orders_lines_belong_to_its_tenant(amys: Client, cast: Cast) -> None:
     form |= {"lines-0-product": "Rope", "lines-0-quantity": 2, "lines-0-unit_price": 4}
     assert amys.post("/admin/tools/order/add/", form).status_code == 302
     assert Order.objects.get().lines.get().tenant == cast.acme
+
+
+def test_the_documents_that_a_tenant_trusts_are_chosen_in_the_list(amys: Client, cast: Cast) -> None:
+    ours, theirs = (add_document(tenant=one, title="Refunds", text="30 days") for one in (cast.acme, cast.globex))
+    chosen = {"action": "trust", "_selected_action": [ours.pk, theirs.pk]}
+    assert amys.post(DOCUMENTS, chosen).status_code == 302
+    assert list(Document.objects.filter(is_trusted=True)) == [ours] != [theirs]
+    entry = AuditEntry.objects.get(action="document.trust")
+    assert (entry.tenant, entry.actor, entry.target) == (cast.acme, cast.amy, "Refunds")
+    amys.post(DOCUMENTS, chosen | {"action": "distrust"})
+    assert not Document.objects.filter(is_trusted=True).exists()
+
+
+def test_a_member_who_is_no_admin_cannot_trust_documents(cast: Cast) -> None:
+    document = add_document(tenant=cast.acme, title="Refunds", text="30 days")
+    client = Client()
+    client.force_login(cast.alice)
+    client.post(DOCUMENTS, {"action": "trust", "_selected_action": [document.pk]})
+    assert not Document.objects.get().is_trusted

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from assistant.models import AuditEntry, ToolSetting
+from assistant.models import AuditEntry, Tenant, ToolSetting
+from assistant.services.toolpolicy import catalogue
+from assistant.toolkit import Registry, tool
 from tests.base import Cast
 from tests.factories import make_assistant, make_tenant, switch_tool
 
@@ -139,3 +143,37 @@ def test_an_assistants_page_sets_its_switches(amys: Client, cast: Cast) -> None:
     setting = ToolSetting.objects.get()
     assert (setting.tenant, setting.assistant, setting.policy) == (cast.acme, cast.support, "ask")
     assert AuditEntry.objects.filter(action="tool.switch", actor=cast.amy).exists()
+
+
+def lines_after_text_from_outside(client: Client) -> dict[str, str]:
+    """Return what the board says of each tool of the whole tenant, by its name, if it says something."""
+    page = client.get(f"{BOARD}acme/").content.decode()
+    rows = re.findall(r'<th scope="row"><code>(\w+)</code>(.*?)</tr>', page, re.DOTALL)
+    cells = {name: re.search(r"After text from outside</strong>: ([^<]*)</p>", row) for name, row in rows}
+    return {name: found[1] for name, found in cells.items() if found}
+
+
+def test_a_cell_says_what_becomes_of_the_tool_after_text_from_outside(
+    amys: Client, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @tool(enabled_by_default=True, destinations=["to"])
+    def send(to: str) -> str:
+        """Send."""
+        return to
+
+    known = [*catalogue.registry(), send]
+    monkeypatch.setattr(catalogue, "registry", lambda: Registry(known))
+    for name, policy in (("search_docs", "on"), ("set_alarm", "on"), ("cancel_alarm", "ask"), ("calculate", "off")):
+        switch_tool(cast.acme, name, policy)
+    said = lines_after_text_from_outside(amys)
+    assert said["search_docs"] == "stays on, because it only reads."
+    assert said["set_alarm"] == "asks first, and is refused where nobody can be asked."
+    assert said["cancel_alarm"] == "asks first, as always."
+    assert said["send"] == "asks first, unless a person or trusted text named where it goes."
+    assert "calculate" not in said
+    Tenant.objects.filter(pk=cast.acme.pk).update(after_untrusted="off")
+    said = lines_after_text_from_outside(amys)
+    assert (said["set_alarm"], said["cancel_alarm"]) == ("off.", "off.")
+    assert said["send"] == "off, unless a person or trusted text named where it goes."
+    Tenant.objects.filter(pk=cast.acme.pk).update(after_untrusted="on")
+    assert lines_after_text_from_outside(amys)["set_alarm"] == "stays on, because the tenant has no rule."

@@ -12,7 +12,7 @@ from assistant.services.knowledge.files import DocumentError
 from assistant.services.knowledge.full_text import search
 from assistant.toolkit import ToolContext
 from tests.base import Cast
-from tests.library.calling import call
+from tests.library.calling import call, context_of
 
 
 @pytest.mark.usefixtures("demo")
@@ -161,3 +161,23 @@ def test_the_index_is_correct_after_changes_of_every_kind(cast: Cast) -> None:
                 "INSERT INTO assistant_passage_fts(assistant_passage_fts, rank) VALUES ('integrity-check', 1)"
             )
     assert set(titles(cast.acme, "pump")) == {"2"}
+
+
+def marks(cast: Cast, query: str) -> list[str]:
+    """Return the sources that a search marks."""
+    found: list[str] = []
+    context = context_of(cast.acme, cast.alice, untrusted=found.extend)
+    call(search_docs, context, query=query, limit=10)
+    return found
+
+
+def test_documents_mark_unless_they_are_trusted(cast: Cast) -> None:
+    add_document(tenant=cast.acme, title="Returns policy", text="Refunds take 14 days.", is_trusted=True)
+    add(cast.acme, "Mail of a customer", "Refunds! Pay me.")
+    add(cast.acme, "Opening hours", "At nine.")
+    assert marks(cast, "refunds") == ["Mail of a customer"]
+    assert marks(cast, "Returns policy") == []
+    Tenant.objects.filter(pk=cast.globex.pk).update(trusts_documents=True)
+    assert marks(cast, "refunds") == ["Mail of a customer"]
+    Tenant.objects.filter(pk=cast.acme.pk).update(trusts_documents=True)
+    assert marks(cast, "refunds") == []

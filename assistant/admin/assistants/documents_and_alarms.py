@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.base.filters import TENANT
@@ -18,6 +19,7 @@ from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Alarm, Document
 from assistant.services.knowledge.documents import check_document, store_document
 from assistant.services.knowledge.files import Content, DocumentError, read_file
+from assistant.services.knowledge.trust import trust_documents
 from assistant.services.toolpolicy.catalogue import is_family_on
 
 
@@ -30,7 +32,7 @@ class DocumentForm(TenantForm):
 
     class Meta:
         model = Document
-        fields = ("tenant", "title", "kind", "text")
+        fields = ("tenant", "title", "kind", "is_trusted", "text")
         widgets = {"text": forms.Textarea(attrs={"rows": 24, "cols": 100})}
 
     def clean(self) -> dict[str, Any]:
@@ -58,11 +60,12 @@ class DocumentAdmin(TenantScopedAdmin):
     """Documents that a tenant's assistants can search and quote."""
 
     form = DocumentForm
-    list_display = ("title", "tenant", "kind", "filename", "updated_at")
-    list_filter = (TENANT, "kind", "updated_at")
+    list_display = ("title", "tenant", "kind", "is_trusted", "filename", "updated_at")
+    list_filter = (TENANT, "kind", "is_trusted", "updated_at")
+    actions = ("trust", "distrust")
     search_fields = ("title", "text")
     list_select_related = ("tenant",)
-    fields = ("tenant", "title", "kind", "text", "file", "filename", "created_at", "updated_at")
+    fields = ("tenant", "title", "kind", "is_trusted", "text", "file", "filename", "created_at", "updated_at")
     readonly_fields = ("filename", "created_at", "updated_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
@@ -86,6 +89,19 @@ class DocumentAdmin(TenantScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         store_document(document=obj)
+
+    @admin.action(description=gettext_lazy("Trust the selected documents"), permissions=["change"])
+    def trust(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        self._set_trust(request, queryset, is_trusted=True)
+
+    @admin.action(description=gettext_lazy("Do not trust the selected documents"), permissions=["change"])
+    def distrust(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        self._set_trust(request, queryset, is_trusted=False)
+
+    def _set_trust(self, request: HttpRequest, queryset: QuerySet[Document], *, is_trusted: bool) -> None:
+        count = trust_documents(actor=request.user, documents=queryset.select_related("tenant"), is_trusted=is_trusted)
+        changed = ngettext("%(count)d document was changed.", "%(count)d documents were changed.", count)
+        self.message_user(request, changed % {"count": count})
 
 
 def _content_of(request: HttpRequest) -> Content | DocumentError | None:

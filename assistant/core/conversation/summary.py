@@ -76,16 +76,18 @@ def _pieces(messages: Sequence[Message], tokens: int) -> Iterator[str]:
 def _lines(messages: Sequence[Message]) -> Iterator[str]:
     """Each message and call as a line of JSON, so that no text can pretend to be another message."""
     for message in messages:
+        source = {"source": ", ".join(message.sources)} if message.sources else {}
         if message.content:
-            source = {"source": ", ".join(message.sources)} if message.sources else {}
             role = "summary" if is_summary(message) else message.role
             yield _line({"role": role, **source, "text": message.content})
         for call in message.tool_calls:
-            yield _line({"role": message.role, "called": call.name, "arguments": call.arguments})
+            yield _line({"role": message.role, **source, "called": call.name, "arguments": call.arguments})
 
 
 def _line(values: Mapping[str, str]) -> str:
-    return json.dumps(values, ensure_ascii=False)
+    line = json.dumps(values, ensure_ascii=False)
+    # JSON allows these three line ends within a text.
+    return line.replace("\x85", "\\u0085").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 async def _answer(model: Model, messages: Sequence[Message], on_usage: OnUsage | None) -> str:

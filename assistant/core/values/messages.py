@@ -58,8 +58,9 @@ class Message:
         is_partial: the text was cut off by a cancellation, a crash or an error.
         media: images of a tool's result, for models that see images.
         sources: where untrusted text in it came from, as names for people; empty if all of it is trusted.
+        from_caller: whether it is the result of a tool that the caller ran itself. It is as trusted as the caller.
 
-    `id`, `reasoning`, `is_partial` and `sources` are never sent to a provider.
+    `id`, `reasoning`, `is_partial`, `sources` and `from_caller` are never sent to a provider.
     """
 
     role: Role
@@ -71,6 +72,7 @@ class Message:
     is_partial: bool = False
     media: tuple[Media, ...] = ()
     sources: tuple[str, ...] = ()
+    from_caller: bool = False
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:

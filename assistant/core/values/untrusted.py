@@ -11,6 +11,7 @@ from assistant.core.values.messages import Message
 from assistant.toolkit.text import clean_text
 
 OUTSIDE, SUMMARY = "text from outside", "a summary of the conversation before this message"
+CALLER = "what the caller's own tool returned"
 # Sources that a message keeps, and characters of a source's name: both are shown to people, and stored.
 MAX_SOURCES = 10
 MAX_SOURCE_CHARACTERS = 80
@@ -138,10 +139,10 @@ def named(sources: Sequence[str]) -> str:
 def for_model(messages: Iterable[Message]) -> list[Message]:
     """Return a conversation as a model is sent it.
 
-    Results with untrusted text are put between markers that the text cannot contain. A summary becomes a part of the
-    first user message, also between markers: as a second system message some chat templates refuse it, and it would
-    give what outsiders wrote the weight of the operator's prompt. Both look the same in every request, so that
-    providers' caches of prompts keep working.
+    Results with untrusted text, and those of callers' own tools, are put between markers that the text cannot contain.
+    A summary becomes a part of the first user message, also between markers: as a second system message some chat
+    templates refuse it, and it would give what outsiders wrote the weight of the operator's prompt. All look the same
+    in every request, so that providers' caches of prompts keep working.
     """
     sent: list[Message] = []
     summary = ""
@@ -151,8 +152,9 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
         elif message.role == "user" and summary:
             sent.append(replace(message, content=f"{_fenced(summary, SUMMARY)}\n\n{message.content}"))
             summary = ""
-        elif message.role == "tool" and message.sources:
-            sent.append(replace(message, content=_fenced(message.content, OUTSIDE, message.tool_call_id)))
+        elif message.role == "tool" and (message.sources or message.from_caller):
+            what = OUTSIDE if message.sources else CALLER
+            sent.append(replace(message, content=_fenced(message.content, what, message.tool_call_id)))
         else:
             sent.append(message)
     # Nobody has asked anything since.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 MAX_RECENT_MESSAGES = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
-_Row = tuple[str, str, str, str, str, int, str]
+_Row = tuple[str, str, str, str, str, int, str, int]
 _EMPTY = "[]"
 _read_names = msgspec.json.Decoder(tuple[str, ...]).decode
 _read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
@@ -39,6 +39,7 @@ def to_message(row: MessageRow) -> Message:
         reasoning=row.reasoning,
         is_partial=row.is_partial,
         sources=tuple(row.sources),
+        from_caller=row.from_caller,
     )
 
 
@@ -87,6 +88,7 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
         # A raw value (0 or 1 in SQLite): Django would convert a boolean row by row.
         ExpressionWrapper(F("is_partial"), TextField()),
         Cast("sources", TextField()),
+        ExpressionWrapper(F("from_caller"), TextField()),
     )
 
 
@@ -109,15 +111,25 @@ def _messages(rows: Iterable[_Row]) -> list[Message]:
             bool(is_partial),
             (),
             () if sources == _EMPTY else _read_names(sources),
+            bool(from_caller),
         )
-        for role, content, message_id, calls, call_id, is_partial, sources in rows
+        for role, content, message_id, calls, call_id, is_partial, sources, from_caller in rows
     )
 
 
 def store_messages(
-    *, conversation_id: uuid.UUID, run_id: int, messages: Sequence[Message], first_position: int
+    *,
+    conversation_id: uuid.UUID,
+    run_id: int,
+    messages: Sequence[Message],
+    first_position: int,
+    digests: Mapping[str, str] | None = None,
 ) -> None:
-    """Append messages to a conversation, from `first_position` on."""
+    """Append messages to a conversation, from `first_position` on.
+
+    Args:
+        digests: of the marked ones by message id, from `returned_marks.digests_of`.
+    """
     _MESSAGES.insert_all(
         [
             MessageRow(
@@ -134,6 +146,8 @@ def store_messages(
                 tool_call_id=message.tool_call_id,
                 is_partial=message.is_partial,
                 sources=list(message.sources),
+                from_caller=message.from_caller,
+                mark_digest=digests.get(message.id, "") if digests else "",
             )
             for offset, message in enumerate(messages)
         ]

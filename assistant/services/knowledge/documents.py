@@ -21,8 +21,12 @@ def add_document(
     text: str | None = None,
     file: File[bytes] | None = None,
     kind: Document.Kind = Document.Kind.MARKDOWN,
+    is_trusted: bool = False,
 ) -> Document:
     """Store and index a document of a tenant, given either as text of a `kind` or as a file.
+
+    Args:
+        is_trusted: whether its authors may instruct assistants, so that finding it does not mark a conversation.
 
     Raises:
         DocumentError: it cannot be read, is empty or too large, or the title is taken.
@@ -31,7 +35,12 @@ def add_document(
         raise TypeError("give either text or file")
     content = Content(kind, text or "", "") if file is None else read_file(file)
     document = Document(
-        tenant_id=tenant.pk, title=title, kind=content.kind, text=content.text, filename=content.filename
+        tenant_id=tenant.pk,
+        title=title,
+        kind=content.kind,
+        text=content.text,
+        filename=content.filename,
+        is_trusted=is_trusted,
     )
     return store_document(document=document)
 

@@ -18,6 +18,7 @@ from assistant.core.values.messages import Message, Usage
 from assistant.models import Conversation, Run
 from assistant.models import Message as MessageRow
 from assistant.services import metrics
+from assistant.services.conversations.returned_marks import digests_of
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.eventlog.frames import as_mapping
@@ -125,7 +126,13 @@ def close_run(
     )
     if not is_held:
         raise LostRun(key.run_id)
-    store_messages(conversation_id=key.conversation_id, run_id=key.pk, messages=messages, first_position=position)
+    store_messages(
+        conversation_id=key.conversation_id,
+        run_id=key.pk,
+        messages=messages,
+        first_position=position,
+        digests=digests_of(messages, key=key),
+    )
     write_usage(key=key, usage=usage)
     if has_webhooks:
         record_run_event(

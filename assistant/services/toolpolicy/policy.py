@@ -100,7 +100,8 @@ def decide(
         decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
         decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
-    if read and after_untrusted != "on" and (tool.destinations or not tool.read_only):
+    is_ruled = bool(tool.destinations) or not tool.read_only
+    if read and after_untrusted != "on" and is_ruled:
         verb = "Asks first" if after_untrusted == "ask" else "Off"
         decisions.append(
             PolicyDecision(after_untrusted, f"{verb}: this conversation has read {named(read)}.", "content")
@@ -112,7 +113,12 @@ def decide(
         config, secrets = _merged_settings(tool, (tenant, assistant))
     except ValueError as exc:
         return PolicyDecision("off", f"Its stored settings are not valid: {exc}", "settings")
-    return replace(decision, config=config, secrets=secrets)
+    rule = decision.rule
+    if read and decision.layer != "content":
+        why = "The tenant has no rule for text from outside." if is_ruled and after_untrusted == "on" else ""
+        why = why if is_ruled else "The tool only reads."
+        rule = " ".join(filter(None, (rule, why, f"This conversation has read {named(read)}.")))
+    return replace(decision, rule=rule, config=config, secrets=secrets)
 
 
 def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from django.db import transaction
 from django.db.models import Count, Q
 
+from assistant.core.toolcalls.protocols import Policy
+from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.tenancy import audit_trail, change_notices
@@ -26,7 +29,9 @@ Stored = dict[tuple[int, int | None, str], ToolSetting]
 class Cell:
     """One tool's switch for a tenant, or for one of its assistants if `assistant_id` is given.
 
-    `stored` is the stored policy, or "follow" if there is none; `setting_id` is the primary key of its row.
+    `stored` is the stored policy, or "follow" if there is none; `setting_id` is the primary key of its row. `marked` is
+    the decision for a conversation that has read text from outside; for a tool with destinations, if these are not in
+    trusted text.
     """
 
     tool_name: str
@@ -35,6 +40,7 @@ class Cell:
     stored: str
     setting_id: int | None
     decision: PolicyDecision
+    marked: PolicyDecision
 
     @property
     def target(self) -> str:
@@ -50,6 +56,7 @@ class Row:
     description: str
     permission: str | None
     is_read_only: bool
+    has_destinations: bool
     has_settings: bool
     cells: tuple[Cell, ...]
 
@@ -134,9 +141,9 @@ def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
 
 def board_of_tenants(*, tenants: Iterable[Tenant]) -> list[Row]:
     """Return the catalogue's tools with one column for each tenant."""
-    columns = [tenant.pk for tenant in tenants]
-    stored = _stored(ToolSetting.objects.filter(tenant_id__in=columns, assistant=None))
-    return [_row(tool, [_cell(tool, stored, pk) for pk in columns]) for tool in catalogue.registry()]
+    columns = list(tenants)
+    stored = _stored(ToolSetting.objects.filter(tenant__in=columns, assistant=None))
+    return [_row(tool, [_cell(tool, stored, tenant) for tenant in columns]) for tool in catalogue.registry()]
 
 
 def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> list[Row]:
@@ -146,7 +153,7 @@ def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> l
     local = list(catalogue.registry())
     remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
     tools = [*((tool, None) for tool in local), *((entry.tool, entry.refusal) for entry in remote)]
-    return [_row(tool, [_cell(tool, stored, tenant.pk, pk, refusal) for pk in columns]) for tool, refusal in tools]
+    return [_row(tool, [_cell(tool, stored, tenant, pk, refusal) for pk in columns]) for tool, refusal in tools]
 
 
 def _row(tool: Tool, cells: Iterable[Cell]) -> Row:
@@ -155,6 +162,7 @@ def _row(tool: Tool, cells: Iterable[Cell]) -> Row:
         description=tool.description,
         permission=tool.permission,
         is_read_only=tool.read_only,
+        has_destinations=bool(tool.destinations),
         has_settings=bool(tool.config or tool.secrets),
         cells=tuple(cells),
     )
@@ -165,22 +173,25 @@ def _stored(rows: Iterable[ToolSetting]) -> Stored:
 
 
 def _cell(
-    tool: Tool, stored: Stored, tenant_id: int, assistant_id: int | None = None, refusal: str | None = None
+    tool: Tool, stored: Stored, tenant: Tenant, assistant_id: int | None = None, refusal: str | None = None
 ) -> Cell:
-    tenant_setting = stored.get((tenant_id, None, tool.name))
-    own = stored.get((tenant_id, assistant_id, tool.name))
+    tenant_setting = stored.get((tenant.pk, None, tool.name))
+    own = stored.get((tenant.pk, assistant_id, tool.name))
     assistant_setting = None if assistant_id is None else own
-    decision = decide(
+    decide_with = partial(
+        decide,
         tool,
         tenant=switch_of(tenant_setting) if tenant_setting else None,
         assistant=switch_of(assistant_setting) if assistant_setting else None,
         refusal=refusal,
+        after_untrusted=cast(Policy, tenant.after_untrusted),
     )
     return Cell(
         tool_name=tool.name,
-        tenant_id=tenant_id,
+        tenant_id=tenant.pk,
         assistant_id=assistant_id,
         stored=own.policy if own else FOLLOW,
         setting_id=own.pk if own else None,
-        decision=decision,
+        decision=decide_with(),
+        marked=decide_with(read=(OUTSIDE,)),
     )

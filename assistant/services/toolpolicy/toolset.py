@@ -71,10 +71,11 @@ def by_destination(entry: EffectiveTool | None, call: ToolCall, read: ReadText) 
         warning = f"“{on_one_line(value)}” comes from {named(origins)}, and from nobody else."
         return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)
     cleared = entry.without_read
+    why = "Its destinations are in trusted text." if values else "It names no destination."
     return replace(
         entry,
         policy=cleared.policy,
-        rule=cleared.rule,
+        rule=f"{cleared.rule} {why} This conversation has read {named(read.sources)}.",
         config=cleared.config,
         secrets=cleared.secrets,
         warning="",

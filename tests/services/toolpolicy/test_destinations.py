@@ -11,11 +11,15 @@ import pytest
 from assistant.core.toolcalls.protocols import Admission
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import ReadText
+from assistant.models import Tenant
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.policy import decide
+from assistant.services.toolpolicy.switch_query import Switch
 from assistant.services.toolpolicy.toolset import TenantToolset, destinations_of
 from assistant.toolkit import InvalidTool, Registry, tool
 from tests.base import Cast
 from tests.factories import switch_tool
+from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -147,3 +151,24 @@ def test_destinations_are_parameters() -> None:
         def send(to: str) -> str:
             """Send."""
             return to
+
+
+async def test_the_rule_of_every_call_of_a_marked_run_says_what_was_read(cast: Cast) -> None:
+    said = " This conversation has read “invoice.pdf”."
+    cleared = await admit(cast, '{"to":"lena@example.com","body":"x"}')
+    assert cleared.rule == f"Switched on for the tenant. Its destinations are in trusted text.{said}"
+    assert (await admit(cast, "{}", "fetch")).rule.endswith(f"It names no destination.{said}")
+    await in_db(Tenant.objects.filter(pk=cast.acme.pk).update)(after_untrusted="on")
+    free = await admit(cast, '{"text":"x"}', "note")
+    assert free.policy == "on"
+    assert free.rule == f"Switched on for the tenant. The tenant has no rule for text from outside.{said}"
+
+
+def test_a_tool_that_only_reads_says_so_and_a_stricter_switch_stays_first() -> None:
+    on, ask = (Switch(policy, {}, "") for policy in ("on", "ask"))
+    reading = decide(note.replace(read_only=True), tenant=on, assistant=None, read=("a.pdf",))
+    assert reading.rule == "Switched on for the tenant. The tool only reads. This conversation has read “a.pdf”."
+    asking = decide(note, tenant=ask, assistant=None, read=("a.pdf",))
+    assert (asking.policy, asking.layer) == ("ask", "tenant")
+    assert asking.rule == "Set to ask first for the tenant. This conversation has read “a.pdf”."
+    assert decide(note, tenant=on, assistant=None).rule == "Switched on for the tenant."

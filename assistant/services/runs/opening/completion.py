@@ -133,7 +133,7 @@ def _message(item: object, where: str) -> Message:
     text = _content(item.get("content"), where, may_be_empty=role == "tool")
     if role == "tool":
         call_id = _text(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID_LENGTH)
-        return Message("tool", text, id=uuid.uuid4().hex, tool_call_id=call_id)
+        return Message("tool", text, id=uuid.uuid4().hex, tool_call_id=call_id, from_caller=True)
     if role not in ("user", "system", "developer"):
         raise InvalidRequest(f"{where}.role", "must be system, developer, user, assistant or tool.")
     return Message("user", text, id=uuid.uuid4().hex)

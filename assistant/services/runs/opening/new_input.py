@@ -83,7 +83,7 @@ def _new_tool_results(
     for answer in given.tool_answers:
         is_new = answer.id not in {message.id for message in first.values()}
         if answer.tool_call_id in awaited and is_new and not _is_known(answer.id, known, conversation):
-            message = Message("tool", answer.text, id=answer.id, tool_call_id=answer.tool_call_id)
+            message = Message("tool", answer.text, id=answer.id, tool_call_id=answer.tool_call_id, from_caller=True)
             first.setdefault(answer.tool_call_id, message)
     return list(first.values())
 

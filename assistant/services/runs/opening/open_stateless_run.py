@@ -8,6 +8,7 @@ from dataclasses import replace
 from django.db import IntegrityError, transaction
 
 from assistant.models import Conversation, Run
+from assistant.services.conversations.returned_marks import with_known_marks
 from assistant.services.errors import Refused
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey, key_of
@@ -54,7 +55,9 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     state = read_opening_state(member, assistant_slug, thread_id)
     if state is None:
         raise Refused("thread_not_found", "This assistant is not available.")
-    new = given.messages[-given.new :]
+    # Marks of an earlier request go on in this one; only the server knows them.
+    messages = with_known_marks(tenant_id=member.tenant_id, user_id=member.user_id, messages=given.messages)
+    new = messages[-given.new :]
     conversation = Conversation.objects.create(
         pk=thread_id,
         tenant_id=member.tenant_id,
@@ -70,7 +73,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         run_id=given.run_id,
         owner=owner,
         must_wait=must_wait,
-        history=given.messages,
+        history=messages,
         new=new,
         messages=1 if new[-1].role == "user" else 0,
     )
