@@ -83,11 +83,9 @@ class Message(models.Model):
     from_caller = models.BooleanField(
         default=False, db_default=False, help_text="The result of a tool that the caller ran itself."
     )
-    mark_digest = models.CharField(
+    mark_digest = models.CharField(  # noqa: DJ001 - databases use the partial index for any list of digests then
         max_length=32,
-        blank=True,
-        default="",
-        db_default="",
+        null=True,
         editable=False,
         help_text="What a marked message is found by if a caller that keeps its own history sends it back.",
     )
@@ -99,7 +97,9 @@ class Message(models.Model):
             models.UniqueConstraint(fields=["conversation", "position"], name="message_position"),
             models.UniqueConstraint(fields=["conversation", "message_id"], name="message_id_per_conversation"),
         ]
-        indexes = [models.Index(fields=["mark_digest"], condition=~models.Q(mark_digest=""), name="marked_messages")]
+        indexes = [
+            models.Index(fields=["mark_digest"], condition=models.Q(mark_digest__isnull=False), name="marked_messages")
+        ]
 
     def __str__(self) -> str:
         return f"{self.role}: {self.content[:60]}"

@@ -18,7 +18,7 @@ from assistant.services.run_key import RunKey
 from assistant.toolkit.context import UserId
 
 
-def digests_of(messages: Sequence[Message], *, key: RunKey) -> dict[str, str]:
+def digests_of(messages: Sequence[Message], *, key: RunKey) -> dict[str, str | None]:
     """Return the digests of a run's marked messages, by message id; runs no query if none is marked."""
     marked = [message for message in messages if message.sources]
     if not marked:
@@ -28,7 +28,7 @@ def digests_of(messages: Sequence[Message], *, key: RunKey) -> dict[str, str]:
     )
     answered = {message.tool_call_id for message in messages if message.role == "tool"}
     asked = rows.order_by("position").values_list("content", flat=True).last() or ""
-    return {message.id: _stored_digest(message, asked, answered) for message in marked}
+    return {message.id: _stored_digest(message, asked, answered) or None for message in marked}
 
 
 def with_known_marks(*, tenant_id: int, user_id: UserId, messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -44,8 +44,8 @@ def with_known_marks(*, tenant_id: int, user_id: UserId, messages: Sequence[Mess
         conversation__tenant_id=tenant_id, conversation__user_id=user_id, mark_digest__in=wanted
     )
     sources: Mapping[str, list[str]] = defaultdict(list)
-    for digest, names in rows.values_list("mark_digest", "sources"):
-        sources[digest].extend(names)
+    for digest, names in rows.order_by().values_list("mark_digest", "sources"):
+        sources[digest or ""].extend(names)
     return tuple(
         replace(message, sources=bounded_sources(names))
         if (names := [name for one in found for name in sources.get(one, ())])

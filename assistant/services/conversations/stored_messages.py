@@ -123,7 +123,7 @@ def store_messages(
     run_id: int,
     messages: Sequence[Message],
     first_position: int,
-    digests: Mapping[str, str] | None = None,
+    digests: Mapping[str, str | None] | None = None,
 ) -> None:
     """Append messages to a conversation, from `first_position` on.
 
@@ -147,7 +147,7 @@ def store_messages(
                 is_partial=message.is_partial,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
-                mark_digest=digests.get(message.id, "") if digests else "",
+                mark_digest=digests.get(message.id) if digests else None,
             )
             for offset, message in enumerate(messages)
         ]

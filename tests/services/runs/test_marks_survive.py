@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.models import Message, Provider, Run, Tenant, ToolCall
+from assistant.models import Assistant, Conversation, Message, Provider, Run, Tenant, ToolCall
 from tests.agui import text_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import serve
+from tests.services.runs.test_delegation import summarising
 from tests.services.runs.test_recovery import RECOVERY
 from tests.websocket.test_untrusted import RULE, prepare
 from tests.websocket.test_websocket import in_db, until
@@ -98,3 +99,25 @@ async def test_a_client_side_result_is_fenced_and_marks_nothing(
     sent = [one["content"] for one in fake_provider.requests[-1].messages if one.get("tool_call_id") == call_id]
     assert "what the caller's own tool returned" in sent[0].splitlines()[0]
     assert (await ToolCall.objects.aget(name="set_alarm")).status == ToolCall.Status.OK
+
+
+async def test_the_stored_summary_of_a_marked_conversation_marks_the_turns_after_it(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(prepare)(cast.acme)
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_tokens=400)
+    fake_provider.rule(summarising)
+    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.reply("They take 14 days.")
+    with serve() as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            thread = (await socket.ask("How do refunds work?"))[0]["threadId"]
+            for number in range(6):
+                await socket.ask(f"Sheep number {number} " + "wool " * 40, thread=thread)
+            conversation = await until(lambda: Conversation.objects.exclude(summary="").first())
+            assert conversation.summary_sources == ["Returns policy"]
+            # The mark of the summary alone decides, without those of the answers since.
+            await Message.objects.all().aupdate(sources=[])
+            fake_provider.call("set_alarm", ALARM)
+            frames = await socket.ask("Set an alarm", thread=thread)
+    assert "has read “Returns policy”" in frames[-1]["outcome"]["interrupts"][0]["message"]
