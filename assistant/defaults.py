@@ -68,6 +68,10 @@ MAX_RUNS = _env.number("MAX_RUNS", 200)
 RUN_QUEUE_SECONDS = _env.number("RUN_QUEUE_SECONDS", 60)
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
+# Requests of synchronous views at once in one server process; each has a thread and a database connection.
+MAX_SYNC_VIEWS = _env.number("MAX_SYNC_VIEWS", 16, least=1)
+# Whether sign-ins with a password are limited by user name and address, and recorded.
+SIGN_IN_LIMITS = _env.flag("SIGN_IN_LIMITS", True)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
@@ -118,6 +122,7 @@ __all__ = [
     "MAX_BODY_BYTES",
     "MAX_CONNECTIONS",
     "MAX_RUNS",
+    "MAX_SYNC_VIEWS",
     "MAX_UPLOAD_BYTES",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
@@ -136,6 +141,7 @@ __all__ = [
     "ROW_LEVEL_SECURITY",
     "RUN_QUEUE_SECONDS",
     "SECRET_KEY_IS_LOCAL",
+    "SIGN_IN_LIMITS",
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",

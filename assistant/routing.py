@@ -16,6 +16,7 @@ from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies
 from assistant.asgi.known_hosts import with_known_hosts
 from assistant.asgi.lifespan import lifespan
+from assistant.asgi.view_slots import with_bounded_views
 from assistant.mcp.server.asgi import application as mcp_application
 from assistant.mcp.server.asgi import is_mcp
 from assistant.services.tenancy.row_scope import set_tenants
@@ -96,6 +97,7 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
         raise ImproperlyConfigured(
             " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
         )
+    site = with_bounded_views(site)
     if settings.DEBUG:
         site = StaticFiles(site)
     api = with_known_hosts(with_mcp(with_request_end(site)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from assistant import health
 from assistant.api import openapi_pages
 from assistant.api.openai import views as chat_completions
 from assistant.docs_site import views
-from assistant.pages import chat, mcp_credentials
+from assistant.pages import chat, mcp_credentials, sign_in
 
 app_name = "assistant"
 urlpatterns = [
@@ -23,13 +23,7 @@ urlpatterns = [
     path("t/<slug:tenant>/connections/", mcp_credentials.connections, name="connections"),
     path("t/<slug:tenant>/connections/<int:server>/", mcp_credentials.connect, name="connect"),
     path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),
-    path(
-        "accounts/login/",
-        LoginView.as_view(
-            template_name="assistant/chat/login.html", next_page="assistant:home", redirect_authenticated_user=True
-        ),
-        name="login",
-    ),
+    path("accounts/login/", sign_in.SignInView.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(next_page=settings.LOGIN_URL), name="logout"),
     path("docs/", views.page, name="manual"),
     path("docs/asyncapi.json", views.asyncapi, name="manual-asyncapi"),

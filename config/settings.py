@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "assistant.admin.sight.AdminSight",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "assistant.pages.sign_in.SignInLimits",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -110,6 +111,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+# The first signs nobody in: it limits how often passwords are tried, on every page.
+AUTHENTICATION_BACKENDS = [
+    "assistant.services.signin.guard.SignInGuard",
+    "django.contrib.auth.backends.ModelBackend",
 ]
 LOGIN_URL = "assistant:login"
 

@@ -13,6 +13,7 @@ from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
+from assistant.models.signin import SignInCount
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.usage import UsageEntry
 from assistant.models.webhooks import Webhook, WebhookDelivery
@@ -41,6 +42,7 @@ __all__ = [
     "QuotaUse",
     "Retention",
     "Run",
+    "SignInCount",
     "Tenant",
     "TenantLimits",
     "ToolCall",

@@ -1,0 +1,162 @@
+"""Bounds how many synchronous views run at once, and how many passwords are checked at once.
+
+Django gives each request of a synchronous view a thread, with a database connection, of its own. Without a bound, sixty
+sign-ins at once take all processor time for hashing, and the database's connections. Requests that wait take turns by
+client address. Probes have places of their own; asynchronous views and websockets need none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction
+from django.conf import settings
+from django.urls import Resolver404, resolve
+
+from assistant.api.authentication import HttpRefusal
+from assistant.asgi.refusals import Application, Message, Receive, Send, path_of, refuse
+from assistant.services import metrics
+from assistant.services.round_robin import RoundRobin
+from assistant.toolkit.per_loop import PerLoop
+
+PROBES, PROBE_PLACES = frozenset({"/healthz", "/readyz", "/metrics"}), 4
+# Names of views that check passwords with what a form has sent.
+SIGN_IN_NAMES = frozenset({"login", "account_login", "account_reauthenticate", "password_change"})
+# Hashing takes a core: at least half of them are left for all else.
+SIGN_IN_PLACES = max(1, (os.cpu_count() or 1) // 2)
+MAX_WAITING, MAX_WAIT_SECONDS, RETRY_SECONDS = 500, 60.0, 5
+# A client that reads its answer slowly gives its place back so long after the answer has begun.
+READING_SECONDS = 5.0
+
+BUSY = HttpRefusal(503, "unavailable", "Too many requests are waiting. Try again in a moment.", retry_after=RETRY_SECONDS)
+
+
+class Places:
+    """So many places; who waits for one takes turns with the others by key."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: RoundRobin[str, asyncio.Future[None]] = RoundRobin()
+
+    def waiting(self) -> int:
+        """Return how many wait."""
+        return len(self._waiting)
+
+    async def take(self, key: str) -> bool:
+        """Wait for a place; return False if too many wait, or it took too long."""
+        if self._free:
+            self._free -= 1
+            return True
+        if len(self._waiting) >= MAX_WAITING:
+            return False
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(key, mine)
+        try:
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
+                await mine
+        except BaseException as exc:
+            if not self._waiting.remove(key, mine) and mine.done() and not mine.cancelled():
+                self.give_back()
+            if isinstance(exc, TimeoutError):
+                return False
+            raise
+        return True
+
+    def give_back(self) -> None:
+        """Give a place to whoever waits."""
+        while len(self._waiting):
+            following = self._waiting.pop()
+            if not following.done():
+                following.set_result(None)
+                return
+        self._free += 1
+
+
+class _All:
+    def __init__(self) -> None:
+        self.probes, self.sign_ins = Places(PROBE_PLACES), Places(SIGN_IN_PLACES)
+        self.views = Places(settings.MAX_SYNC_VIEWS)
+
+    def waiting(self) -> int:
+        return self.views.waiting() + self.sign_ins.waiting()
+
+
+_places: PerLoop[_All] = PerLoop(_All)
+
+metrics.watch(
+    "assistant_views_waiting",
+    "Requests that wait for a place to run a synchronous view.",
+    lambda: sum(each.waiting() for each in _places.values()),
+)
+
+
+def with_bounded_views(application: Application) -> Application:
+    """Wrap a Django site so that each request of a synchronous view waits for a place once its body is complete."""
+
+    async def bounded(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        places = _places_for(scope) if scope["type"] == "http" else None
+        if places is None:
+            await application(scope, receive, send)
+            return
+        turn = _Turn(places, scope, receive, send)
+        try:
+            await application(scope, turn.receive, turn.send)
+        finally:
+            turn.end()
+
+    return bounded
+
+
+def _places_for(scope: Mapping[str, Any]) -> Places | None:
+    path, found = path_of(scope), _places.get()
+    if path in PROBES:
+        return found.probes
+    try:
+        match = resolve(path)
+    except Resolver404:
+        return found.views
+    if iscoroutinefunction(match.func) or getattr(match.func, "view_is_async", False):
+        return None
+    is_sign_in = scope["method"] == "POST" and match.url_name in SIGN_IN_NAMES
+    return found.sign_ins if is_sign_in else found.views
+
+
+class _Turn:
+    """One request's wait for a place. A body that comes slowly takes none."""
+
+    def __init__(self, places: Places, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        self._places, self._scope, self._receive, self._send = places, scope, receive, send
+        self._has_place = self._has_asked = self._is_refused = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] != "http.request" or message.get("more_body", False) or self._has_asked:
+            return message
+        self._has_asked = True
+        self._has_place = await self._places.take(_client_of(self._scope))
+        if self._has_place:
+            return message
+        self._is_refused = True
+        with suppress(OSError):
+            await refuse(BUSY, self._scope, self._send)
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        if self._is_refused:
+            return
+        if message["type"] == "http.response.start":
+            asyncio.get_running_loop().call_later(READING_SECONDS, self.end)
+        await self._send(message)
+
+    def end(self) -> None:
+        if self._has_place:
+            self._has_place = False
+            self._places.give_back()
+
+
+def _client_of(scope: Mapping[str, Any]) -> str:
+    return str((scope.get("client") or ("",))[0])

@@ -1,0 +1,64 @@
+"""The sign-in page, and the answer where sign-in was tried too often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
+
+from assistant.services.signin.guard import guard, remember_device
+from assistant.services.signin.limits import TooManySignIns
+
+
+class SignInForm(AuthenticationForm):
+    """Counts the sign-in itself, because a project may not have `SignInGuard` among its backends."""
+
+    def clean(self) -> dict[str, Any]:
+        name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if name and password and self.request is not None:
+            guard(self.request, {"username": name, "password": password})
+        return super().clean()
+
+
+class SignInView(LoginView):
+    """The sign-in page of the chat."""
+
+    template_name = "assistant/chat/login.html"
+    next_page = "assistant:home"
+    redirect_authenticated_user = True
+    authentication_form = SignInForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            response = super().dispatch(request, *args, **kwargs)
+        except TooManySignIns as exc:
+            return too_many(request, exc)
+        if isinstance(response, HttpResponse):
+            remember_device(request, response)
+        return response
+
+
+class SignInLimits(MiddlewareMixin):
+    """Middleware that answers refused sign-ins of all other pages, such as the admin's."""
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Answer 429; leave every other exception alone."""
+        return too_many(request, exception) if isinstance(exception, TooManySignIns) else None
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Remember the device of somebody who has just signed in."""
+        remember_device(request, response)
+        return response
+
+
+def too_many(request: HttpRequest, refusal: TooManySignIns) -> HttpResponse:
+    """Return the page that says when sign-in can be tried again."""
+    response = render(request, "assistant/chat/too_many_sign_ins.html", {"sentence": str(refusal)}, status=429)
+    response["Retry-After"] = str(refusal.retry_after)
+    response["Cache-Control"] = "no-store"
+    return response

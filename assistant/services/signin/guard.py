@@ -1,0 +1,122 @@
+"""Admits every sign-in with a password, whichever page asks for it, and records it in the audit trail.
+
+`SignInGuard` comes first in AUTHENTICATION_BACKENDS, so that the page, the admin and all else that calls Django's
+`authenticate` for a request is limited by one function.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.signals import user_logged_in, user_login_failed
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+
+from assistant.services.signin.limits import Attempt, TooManySignIns, admit, plain_name, succeed
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.row_scope import all_tenants
+
+DEVICE_COOKIE = "assistant_device"
+DEVICE_SECONDS = 180 * 24 * 3600
+_SALT = "assistant.signin.device"
+_ATTEMPT, _SUCCESS = "_assistant_sign_in", "_assistant_signed_in"
+# What people type as a user name may be their password, so an unknown one is not stored.
+UNKNOWN_NAME = "unknown user name"
+
+
+class SignInGuard:
+    """A backend that signs nobody in: it raises `TooManySignIns` where a limit is reached.
+
+    It has no `get_user`, so that no session is ever its own.
+    """
+
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> None:
+        """Count the sign-in. Without a request nobody is asked, because a command calls."""
+        if request is not None:
+            guard(request, credentials)
+
+    async def aauthenticate(self, request: HttpRequest | None, **credentials: Any) -> None:
+        """The same for asynchronous callers."""
+        await sync_to_async(self.authenticate)(request, **credentials)
+
+
+def guard(request: HttpRequest, credentials: dict[str, Any]) -> None:
+    """Count a sign-in once for its request. Raises `TooManySignIns`."""
+    name = _name_in(credentials)
+    if not settings.SIGN_IN_LIMITS or not name or "password" not in credentials or hasattr(request, _ATTEMPT):
+        return
+    try:
+        attempt = admit(name=name, address=_address_of(request), device=_device_of(request, name))
+    except TooManySignIns as exc:
+        if exc.is_new:
+            _record("signin.limited", name, _address_of(request))
+        raise
+    setattr(request, _ATTEMPT, attempt)
+
+
+def remember_device(request: HttpRequest, response: HttpResponse) -> None:
+    """Give a browser that has signed in a cookie, with which guesses of others never keep it out."""
+    attempt: Attempt | None = getattr(request, _SUCCESS, None)
+    if attempt is None:
+        return
+    value = signing.dumps([attempt.name, secrets.token_hex(16)], salt=_SALT)
+    response.set_cookie(
+        DEVICE_COOKIE,
+        value,
+        max_age=DEVICE_SECONDS,
+        httponly=True,
+        samesite="Lax",
+        secure=bool(settings.SESSION_COOKIE_SECURE),
+    )
+
+
+def connect_signals() -> None:
+    """Record the outcome of the sign-ins that `guard` has admitted. Called by `AppConfig.ready`."""
+    user_logged_in.connect(_signed_in, dispatch_uid="assistant.signin")
+    user_login_failed.connect(_failed, dispatch_uid="assistant.signin")
+
+
+def _signed_in(request: HttpRequest | None, user: Any, **_: Any) -> None:
+    attempt: Attempt | None = getattr(request, _ATTEMPT, None)
+    if attempt is None:
+        return
+    setattr(request, _SUCCESS, attempt)
+    succeed(attempt)
+    _record("signin.success", user.get_username(), attempt.address, actor=user)
+
+
+def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    attempt: Attempt | None = getattr(request, _ATTEMPT, None)
+    if attempt is not None:
+        _record("signin.failure", _name_in(credentials), attempt.address)
+
+
+def _record(action: str, name: str, address: str, *, actor: Any = None) -> None:
+    # Sign-ins belong to no tenant: such rows are the operators'.
+    with all_tenants():
+        users = get_user_model()._default_manager
+        is_known = users.filter(**{get_user_model().USERNAME_FIELD: name}).exists()
+        target = name if is_known else UNKNOWN_NAME
+        audit_trail.record(actor=actor, action=action, target=target, details={"address": address})
+
+
+def _name_in(credentials: dict[str, Any]) -> str:
+    name = credentials.get("username") or credentials.get(get_user_model().USERNAME_FIELD) or credentials.get("email")
+    return str(name or "")
+
+
+def _address_of(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR") or "")
+
+
+def _device_of(request: HttpRequest, name: str) -> str:
+    """Return the id of a device that has signed in with this name, an empty string for any other."""
+    try:
+        known, device = signing.loads(request.COOKIES.get(DEVICE_COOKIE, ""), salt=_SALT, max_age=DEVICE_SECONDS)
+    except (signing.BadSignature, ValueError, TypeError):
+        return ""
+    return str(device) if known == plain_name(name) else ""
