@@ -32,7 +32,9 @@ MAX_WAITING, MAX_WAIT_SECONDS, RETRY_SECONDS = 500, 60.0, 5
 # A client that reads its answer slowly gives its place back so long after the answer has begun.
 READING_SECONDS = 5.0
 
-BUSY = HttpRefusal(503, "unavailable", "Too many requests are waiting. Try again in a moment.", retry_after=RETRY_SECONDS)
+BUSY = HttpRefusal(
+    503, "unavailable", "Too many requests are waiting. Try again in a moment.", retry_after=RETRY_SECONDS
+)
 
 
 class Places:

@@ -83,7 +83,8 @@ def decide(
         narrowing: the names of the tools that the client allows; None for all.
         refusal: why an outside server's tool cannot be used now, or "" if it can; None for other tools.
         read: the sources of untrusted text that the model has read in this run.
-        after_untrusted: the tenant's rule for tools that are not read-only in such a run.
+        after_untrusted: the tenant's rule for tools that are not read-only in such a run; "off" also covers those that
+            read from external systems.
     """
     if tool is None:
         return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
@@ -100,7 +101,8 @@ def decide(
         decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
         decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
-    is_ruled = bool(tool.destinations) or not tool.read_only
+    # A search of the web changes nothing, but can carry away what is searched for: only the strictest rule covers it.
+    is_ruled = bool(tool.destinations) or not tool.read_only or (bool(tool.open_world) and after_untrusted == "off")
     if read and after_untrusted != "on" and is_ruled:
         verb = "Asks first" if after_untrusted == "ask" else "Off"
         decisions.append(

@@ -172,3 +172,12 @@ def test_a_tool_that_only_reads_says_so_and_a_stricter_switch_stays_first() -> N
     assert (asking.policy, asking.layer) == ("ask", "tenant")
     assert asking.rule == "Set to ask first for the tenant. This conversation has read “a.pdf”."
     assert decide(note, tenant=on, assistant=None).rule == "Switched on for the tenant."
+
+
+@pytest.mark.parametrize(("after_untrusted", "policy"), [("off", "off"), ("ask", "on"), ("on", "on")])
+def test_only_the_strictest_rule_covers_tools_that_read_from_outside(after_untrusted: Any, policy: str) -> None:
+    web, on = note.replace(read_only=True, open_world=True), Switch("on", {}, "")
+    read: dict[str, Any] = {"after_untrusted": after_untrusted, "read": ("a.pdf",)}
+    assert decide(web, tenant=on, assistant=None, **read).policy == policy
+    # What reads from the deployment's own systems stays on.
+    assert decide(web.replace(open_world=False), tenant=on, assistant=None, **read).policy == "on"
