@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0004_erased_host_tenant'),
+        ('assistant', '0005_trusted_documents_and_returned_marks'),
     ]
 
     operations = [
