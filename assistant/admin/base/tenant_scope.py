@@ -179,7 +179,16 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Let operators delete a tenant together with its history, although the history's pages allow no deletion."""
         found, counts, missing, protected = super().get_deleted_objects(objs, request)
-        return found, counts, set() if is_operator(request) else missing, protected
+        return (
+            found,
+            counts,
+            set() if is_operator(request) else missing,
+            [*protected, *self.reasons_to_keep(list(objs))],
+        )
+
+    def reasons_to_keep(self, rows: list[Any]) -> list[Any]:
+        """Return sentences that say why rows cannot be deleted; the page of a deletion shows them and refuses it."""
+        return []
 
     def row_or_404(self, request: HttpRequest, object_id: str, is_allowed: Callable[..., bool]) -> Any:
         """Return the row of a custom page. Raises `Http404` if it does not exist or may not be seen."""
