@@ -10,10 +10,11 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.filters import ASSISTANT
-from assistant.admin.base.links import user_column
+from assistant.admin.base.filters import AssistantFilter
+from assistant.admin.base.links import assistant_column, assistant_label, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import PromptVersion
 from assistant.services.assistants import prompts
@@ -40,8 +41,8 @@ class PromptVersionAdmin(TenantScopedAdmin):
     form = PromptForm
     tenant_path = "assistant__tenant"
     change_form_template = "admin/assistant/promptversion/change_form.html"
-    list_display = ("version", "assistant", "tenant", "status", "note", "author", "created_at", "published_at")
-    list_filter = ("status", ("assistant__tenant", RelatedOnlyFieldListFilter), ASSISTANT)
+    list_display = ("version", assistant_column, "tenant", "status", "note", "author", "created_at", "published_at")
+    list_filter = ("status", ("assistant__tenant", RelatedOnlyFieldListFilter), AssistantFilter)
     search_fields = ("text", "note", "assistant__name", "assistant__slug")
     list_select_related = ("assistant", "assistant__tenant", "created_by")
     ordering = ("assistant", "-number")
@@ -101,7 +102,8 @@ class PromptVersionAdmin(TenantScopedAdmin):
 
     def _publish(self, request: HttpRequest, version: PromptVersion) -> None:
         prompts.publish_prompt(version=version, actor=request.user)
-        text = f"Version {version.number} of {version.assistant} is published, and used from the next run on."
+        text = gettext("Version %(number)s of %(assistant)s is published, and used from the next run on.")
+        text %= {"number": version.number, "assistant": assistant_label(version.assistant)}
         self.message_user(request, text, messages.SUCCESS)
 
     def get_urls(self) -> list[Any]:

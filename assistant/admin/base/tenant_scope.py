@@ -17,8 +17,9 @@ from django.db import DataError, models
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 
+from assistant.admin.base.links import assistant_label
 from assistant.admin.base.secret_fields import ask_again
-from assistant.models import Membership, Provider, Tenant
+from assistant.models import Assistant, Membership, Provider, Tenant
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import administered_tenants
 from assistant.toolkit.bounded_json import BoundedDecoder
@@ -126,11 +127,19 @@ class Scoped:
         if db_field.name == "tenant" and not is_operator(request):
             # A row without a tenant belongs to the whole deployment.
             kwargs |= {"required": True, "empty_label": None}
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+        return _with_labels(super().formfield_for_foreignkey(db_field, request, **kwargs))  # type: ignore[misc]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs.setdefault("queryset", choices_of(request, db_field.related_model))
-        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+        return _with_labels(super().formfield_for_manytomany(db_field, request, **kwargs))  # type: ignore[misc]
+
+
+def _with_labels(field: Any) -> Any:
+    """Let choices of assistants name their tenants, because many tenants have assistants of the same name."""
+    if field is not None and field.queryset.model is Assistant:
+        field.queryset = field.queryset.select_related("tenant")
+        field.label_from_instance = assistant_label
+    return field
 
 
 class OverflowSafeChangeList:
