@@ -67,4 +67,4 @@ def test_only_roles_that_can_be_granted_are_offered(
         text = request.getfixturevalue(who).get(f"{LIST}{page}").content.decode()
         select = re.search(r'<select name="role".*?</select>', text, re.DOTALL)
         assert select is not None
-        assert [value for value in re.findall(r'value="(\w+)"', select[0])] == offered
+        assert re.findall(r'value="(\w+)"', select[0]) == offered

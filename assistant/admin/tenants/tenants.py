@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.base.links import link_to_list
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin, is_operator
@@ -19,6 +23,7 @@ from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.limits.quota_report import use_of_members, use_of_tenant
+from assistant.services.privacy import erasure
 from assistant.services.privacy.retention import record_periods
 
 
@@ -105,6 +110,34 @@ class TenantAdmin(TenantScopedAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A tenant synchronised from the project's own is deleted with that one, not here."""
         return super().has_delete_permission(request, obj) and (obj is None or obj.external_id is None)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Offer no deletion of several tenants at once: each is erased from its own page."""
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    @method_decorator(csrf_protect)
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show what would be deleted; after confirmation erase the tenant as `manage.py delete_tenant` does.
+
+        Not in Django's transaction: other processes must see that the tenant is inactive, and stop its runs.
+        """
+        tenant = self.row_or_404(request, object_id, self.has_delete_permission)
+        if request.method != "POST":
+            context = self.admin_site.each_context(request) | {
+                "title": gettext("Erase %(tenant)s") % {"tenant": tenant.name},
+                "opts": self.opts,
+                "object": tenant,
+                "counts": sorted(erasure.count_tenant(tenant).items()),
+            }
+            return TemplateResponse(request, "admin/assistant/tenant/erase.html", context | (extra_context or {}))
+        if request.POST.get("slug", "").strip() != tenant.slug:
+            self.message_user(request, gettext("Nothing was deleted: the short name does not match."), messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+        counts = erasure.erase_tenant(tenant=tenant, actor=request.user)
+        sentence = gettext("%(tenant)s was erased, with %(number)d rows.")
+        numbers = {"tenant": tenant.name, "number": sum(counts.values())}
+        self.message_user(request, sentence % numbers, messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:assistant_tenant_changelist"))
 
     def tenant_of(self, row: Tenant) -> Tenant:
         return row
