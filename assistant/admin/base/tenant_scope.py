@@ -17,6 +17,7 @@ from django.db import DataError, models
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 
+from assistant.admin.base.changes import changed_values
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.secret_fields import ask_again
 from assistant.models import Assistant, Membership, Provider, Tenant
@@ -213,6 +214,12 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
             value = value if step == "pk" else getattr(value, step)
         return value if isinstance(value, Tenant) else None
 
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        """Keep the changed values for the audit entry; Django's message names only the fields."""
+        inlines = [one for formset in formsets or () for one in formset.forms if one.has_changed()]
+        request._changed_values = changed_values([form, *inlines])  # type: ignore[attr-defined]
+        return super().construct_change_message(request, form, formsets, add)
+
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         self._audit(request, obj, "add", message)
         return super().log_addition(request, obj, message)
@@ -231,12 +238,15 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
             return
         # The entry of a deleted tenant cannot refer to it.
         is_gone = verb == "delete" and isinstance(row, Tenant)
+        details: dict[str, Any] = {"changes": message} if isinstance(message, list) and message else {}
+        if values := getattr(request, "_changed_values", None):
+            details["values"] = values
         audit_trail.record(
             actor=request.user,
             action=f"{row._meta.model_name}.{verb}",
             target=str(row),
             tenant=None if is_gone else self.tenant_of(row),
-            details={"changes": message} if isinstance(message, list) and message else {},
+            details=details,
         )
 
 
