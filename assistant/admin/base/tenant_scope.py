@@ -174,6 +174,14 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
             return rows
         return rows.filter(**{f"{self.tenant_path}__in": administered(request)})
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list with filters that are closed until one is set; many values would push the list away."""
+        found = super().get_changelist_instance(request)
+        for spec in found.filter_specs:
+            if spec.template == "admin/filter.html":
+                spec.template = "admin/assistant/filter.html"
+        return found
+
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.may(request, "view")
 
