@@ -91,6 +91,19 @@ class PromptVersionAdmin(TenantScopedAdmin):
         obj.pk, obj.number, obj.status, obj.created_at = made.pk, made.number, made.status, made.created_at
         obj._state.adding = False
 
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self._published(request, obj) or super().response_add(request, obj, post_url_continue)
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        return self._published(request, obj) or super().response_change(request, obj)
+
+    def _published(self, request: HttpRequest, version: PromptVersion) -> HttpResponse | None:
+        """Publish what was just saved if the button says so, in the transaction that saved it."""
+        if "_publish" not in request.POST or not self.has_add_permission(request):
+            return None
+        self._publish(request, PromptVersion.objects.select_related("assistant__tenant").get(pk=version.pk))
+        return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
+
     @admin.action(description="Publish the selected versions (one per assistant)", permissions=["add"])
     def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
         versions = list(queryset.select_related("assistant__tenant"))
