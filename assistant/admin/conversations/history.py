@@ -20,6 +20,7 @@ from assistant.admin.base.filters import TENANT, AssistantFilter, CalledToolFilt
 from assistant.admin.base.links import assistant_column, link, link_to_list, pretty, user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
+from assistant.services.conversations.message_search import with_words
 from assistant.services.conversations.stored_messages import delegated_messages, text_of, to_message
 from assistant.services.toolcalls.files import file_response
 
@@ -34,6 +35,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     list_filter = (TENANT, AssistantFilter, "updated_at")
     search_fields = ("title", username("user"), "id")
     list_select_related = ("tenant", "user", "assistant__tenant")
+    search_help_text = gettext_lazy("Title, member or id; and words of a message, in the newest 2,000 conversations.")
     date_hierarchy = "updated_at"
     fields = (
         "id",
@@ -49,6 +51,13 @@ class ConversationAdmin(ReadOnlyAdmin):
     )
     readonly_fields = ("member", "pages", "transcript")
     member = user_column("user")
+
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
+        """Search titles, members and ids, and the messages of the newest conversations for all of the words."""
+        found, may_repeat = super().get_search_results(request, queryset, search_term)
+        if not search_term.strip():
+            return found, may_repeat
+        return found | queryset.filter(pk__in=with_words(queryset, search_term)), may_repeat
 
     @admin.display(description="see also")
     def pages(self, conversation: Conversation) -> SafeString:
