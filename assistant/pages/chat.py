@@ -27,7 +27,7 @@ from assistant.services.conversations.conversations import (
 )
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
-from assistant.services.tenancy.members import Member, memberships_of
+from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.scopes import OF_SESSIONS
 from assistant.toolkit.context import UserId
 
@@ -73,11 +73,13 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     """Redirect to the user's last or only tenant, or show a choice of their tenants."""
-    slugs = [membership.tenant.slug for membership in memberships_of(user_id=_user_id(request))]
+    memberships = memberships_of(user_id=_user_id(request))
+    slugs = [membership.tenant.slug for membership in memberships]
     last = request.session.get(TENANT_IN_SESSION)
     if last in slugs or len(slugs) == 1:
         return redirect("assistant:chat", tenant=last if last in slugs else slugs[0])
-    return render(request, "assistant/chat/tenants.html", {"memberships": memberships_of(user_id=_user_id(request))})
+    suspended = [] if memberships else suspended_tenants_of(user_id=_user_id(request))
+    return render(request, "assistant/chat/tenants.html", {"memberships": memberships, "suspended": suspended})
 
 
 @require_safe

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.staticfiles import finders
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -99,3 +102,28 @@ def test_the_index_page_makes_no_more_queries_for_many_assistants(root: Client, 
     for _ in range(8):
         make_assistant(cast.acme)
     assert queries_of(root, "/admin/") == few
+
+
+def test_filters_are_closed_until_one_is_set(root: Client, cast: Cast) -> None:
+    fill_all(cast, 2)
+    page = root.get("/admin/assistant/run/").content.decode()
+    assert page.count("<details data-filter-title=") >= 4
+    assert " open>" not in page.partition('id="changelist-filter"')[2]
+    chosen = root.get("/admin/assistant/run/", {"status__exact": "finished"}).content.decode()
+    assert chosen.count(" open>") == 1
+
+
+@pytest.mark.parametrize("page", ["", "{}/change/", "{}/history/"])
+def test_pages_say_in_which_zone_their_times_are(amys: Client, cast: Cast, page: str) -> None:
+    version = cast.support.prompt_versions.get()
+    text = amys.get(f"/admin/assistant/promptversion/{page.format(version.pk)}").content.decode()
+    assert "Times are in UTC." in text
+
+
+def test_the_boards_styles_stay_on_the_board() -> None:
+    found = finders.find("assistant/admin/panel.css")
+    assert isinstance(found, str)
+    selectors = re.findall(r"^\s*([^@{}/*]*\.switchboard(?![\w-])[^{}]*)\{", Path(found).read_text(), re.MULTILINE)
+    parts = [part.strip() for selector in selectors for part in selector.split(",")]
+    assert len(parts) > 20
+    assert all(part.startswith("#content-main.switchboard ") for part in parts)

@@ -94,3 +94,28 @@ def test_a_rivals_version_cannot_be_published(amys: Client, cast: Cast) -> None:
 def test_publishing_requires_a_post(amys: Client, cast: Cast) -> None:
     version = draft_prompt(assistant=cast.support, text="Be brief.")
     assert amys.get(f"{LIST}{version.pk}/publish/").status_code == 405
+
+
+def test_one_button_saves_what_was_typed_and_publishes_it(amys: Client, cast: Cast) -> None:
+    draft = draft_prompt(assistant=cast.support, text="Be brief.")
+    page = f"{LIST}{draft.pk}/change/"
+    shown = amys.get(page).content.decode()
+    assert 'name="_publish"' in shown and f"{LIST}{draft.pk}/publish/" not in shown
+    form = {"assistant": cast.support.pk, "text": "Be very brief.", "note": "", "_publish": "1"}
+    assert "is published" in amys.post(page, form, follow=True).content.decode()
+    assert published(cast) == [(2, "Be very brief.")]
+    assert [row.action for row in AuditEntry.objects.order_by("pk")][-2:] == ["prompt.edit", "prompt.publish"]
+
+
+def test_a_new_version_is_saved_and_published_at_once(amys: Client, cast: Cast) -> None:
+    assert 'name="_publish"' in amys.get(f"{LIST}add/").content.decode()
+    form = {"assistant": cast.support.pk, "text": "Be kind.", "note": "", "_publish": "1"}
+    amys.post(f"{LIST}add/", form)
+    assert published(cast) == [(2, "Be kind.")]
+
+
+def test_what_cannot_be_saved_is_not_published(amys: Client, cast: Cast) -> None:
+    amys.post(f"{LIST}add/", {"assistant": cast.rival_support.pk, "text": "Mine.", "_publish": "1"})
+    amys.post(f"{LIST}add/", {"assistant": cast.support.pk, "text": "", "_publish": "1"})
+    assert published(cast) == [(1, "You are Acme's support assistant.")]
+    assert cast.rival_support.prompt_versions.count() == 1

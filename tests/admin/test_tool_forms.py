@@ -8,8 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 from django.test import Client
+from pydantic import BaseModel, Field
 
+from assistant.admin.tools.tool_settings_form import fields_of
 from assistant.models import AuditEntry, Provider, ToolSetting
+from assistant.toolkit import ToolContext, tool
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
@@ -116,3 +119,17 @@ async def test_a_run_has_the_settings_and_secrets_that_the_form_gave(
     assert json.loads(stored.secrets) == {"bank_key": "sk-canary-1", "pin": "sk-canary-2"}
     assert "sk-canary" not in str([row async for row in AuditEntry.objects.values()])
     assert "sk-canary" not in str(fake_provider.requests[-1].json)
+
+
+def test_a_setting_that_is_empty_by_default_has_no_empty_help(cast: Cast) -> None:
+    class Config(BaseModel):
+        footer: str = Field("", description="Below every letter.")
+        payees: list[str] = []
+
+    @tool(config=Config)
+    def write_letter(context: ToolContext) -> str:
+        """Write a letter."""
+        return "Done."
+
+    texts = [field.help_text for field in fields_of(write_letter, ToolSetting(tool="write_letter")).values()]
+    assert texts == ["Below every letter.", ""]

@@ -78,6 +78,15 @@ def test_who_belongs_nowhere_is_told(client: Client, cast: Cast) -> None:
     assert "No organisation yet" in client.get("/").content.decode()
 
 
+def test_a_member_of_a_suspended_organisation_reads_that(client: Client, cast: Cast, alice: User) -> None:
+    Tenant.objects.update(is_active=False)
+    client.force_login(alice)
+    page = client.get("/").content.decode()
+    assert "Acme is suspended" in page
+    assert "do not belong" not in page
+    assert "Globex" not in page
+
+
 def test_the_chat_page_says_who_answers(visit: Client, support: Assistant) -> None:
     page = visit.get("/t/acme/").content.decode()
     assert support.name in page

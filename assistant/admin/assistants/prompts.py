@@ -10,10 +10,11 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.filters import ASSISTANT
-from assistant.admin.base.links import user_column
+from assistant.admin.base.filters import AssistantFilter
+from assistant.admin.base.links import assistant_column, assistant_label, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import PromptVersion
 from assistant.services.assistants import prompts
@@ -40,8 +41,8 @@ class PromptVersionAdmin(TenantScopedAdmin):
     form = PromptForm
     tenant_path = "assistant__tenant"
     change_form_template = "admin/assistant/promptversion/change_form.html"
-    list_display = ("version", "assistant", "tenant", "status", "note", "author", "created_at", "published_at")
-    list_filter = ("status", ("assistant__tenant", RelatedOnlyFieldListFilter), ASSISTANT)
+    list_display = ("version", assistant_column, "tenant", "status", "note", "author", "created_at", "published_at")
+    list_filter = ("status", ("assistant__tenant", RelatedOnlyFieldListFilter), AssistantFilter)
     search_fields = ("text", "note", "assistant__name", "assistant__slug")
     list_select_related = ("assistant", "assistant__tenant", "created_by")
     ordering = ("assistant", "-number")
@@ -90,6 +91,19 @@ class PromptVersionAdmin(TenantScopedAdmin):
         obj.pk, obj.number, obj.status, obj.created_at = made.pk, made.number, made.status, made.created_at
         obj._state.adding = False
 
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self._published(request, obj) or super().response_add(request, obj, post_url_continue)
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        return self._published(request, obj) or super().response_change(request, obj)
+
+    def _published(self, request: HttpRequest, version: PromptVersion) -> HttpResponse | None:
+        """Publish what was just saved if the button says so, in the transaction that saved it."""
+        if "_publish" not in request.POST or not self.has_add_permission(request):
+            return None
+        self._publish(request, PromptVersion.objects.select_related("assistant__tenant").get(pk=version.pk))
+        return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
+
     @admin.action(description="Publish the selected versions (one per assistant)", permissions=["add"])
     def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
         versions = list(queryset.select_related("assistant__tenant"))
@@ -101,7 +115,8 @@ class PromptVersionAdmin(TenantScopedAdmin):
 
     def _publish(self, request: HttpRequest, version: PromptVersion) -> None:
         prompts.publish_prompt(version=version, actor=request.user)
-        text = f"Version {version.number} of {version.assistant} is published, and used from the next run on."
+        text = gettext("Version %(number)s of %(assistant)s is published, and used from the next run on.")
+        text %= {"number": version.number, "assistant": assistant_label(version.assistant)}
         self.message_user(request, text, messages.SUCCESS)
 
     def get_urls(self) -> list[Any]:

@@ -6,12 +6,18 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
+from assistant.admin.base.links import assistant_label
+from assistant.admin.base.tenant_scope import tenants_of
+from assistant.models import Assistant, Run, ToolCall
 from assistant.services.toolpolicy import catalogue
 
 TENANT = ("tenant", RelatedOnlyFieldListFilter)
-ASSISTANT = ("assistant", RelatedOnlyFieldListFilter)
+# The state of a run whose approval was given, refused or has expired.
+ANSWERED = "answered"
 
 
 class ToolFilter(admin.SimpleListFilter):
@@ -32,3 +38,48 @@ class CalledToolFilter(ToolFilter):
     """Filter calls by their tool."""
 
     field = "name"
+
+
+class RunStatusFilter(admin.SimpleListFilter):
+    """Filter runs by their state, in which those that waited for an approval and no longer do are `ANSWERED`.
+
+    Clients see such a run as waiting for good, because another run continues it.
+    """
+
+    title = gettext_lazy("status")
+    parameter_name = "status__exact"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [*Run.Status.choices, (ANSWERED, gettext_lazy("Answered; another run went on"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
+        status = self.value()
+        if status == ANSWERED:
+            return queryset.filter(status=Run.Status.WAITING).exclude(awaits_approval())
+        if status == Run.Status.WAITING:
+            return queryset.filter(awaits_approval(), status=Run.Status.WAITING)
+        return queryset.filter(status=status) if status else queryset
+
+
+def awaits_approval() -> Exists:
+    """Return the condition that a call of a run waits for approval."""
+    calls = ToolCall.objects.filter(run=OuterRef("pk"), tenant=OuterRef("tenant"))
+    return Exists(calls.filter(status=ToolCall.Status.AWAITING_APPROVAL))
+
+
+class AssistantFilter(admin.SimpleListFilter):
+    """Filter by the assistants that the user may see, labelled with their tenants."""
+
+    title = gettext_lazy("assistant")
+    parameter_name = "assistant__id__exact"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        rows = Assistant.objects.filter(tenant__in=tenants_of(request)).select_related("tenant")
+        return [(str(row.pk), assistant_label(row)) for row in rows.order_by("name", "tenant__slug", "slug")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        chosen = self.value() or ""
+        if not chosen:
+            return queryset
+        is_number = chosen.isascii() and chosen.isdigit() and len(chosen) < 19
+        return queryset.filter(assistant_id=int(chosen)) if is_number else queryset.none()

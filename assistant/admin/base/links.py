@@ -13,7 +13,9 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
 
+from assistant.models import Assistant
 from assistant.toolkit.bounded_json import load_json
 
 
@@ -25,6 +27,17 @@ def user_column(field: str) -> Callable[[Any, Any], str]:
         return "—" if user is None else str(user)
 
     return admin.display(description=field.replace("_", " "), ordering=field)(named)
+
+
+def assistant_label(assistant: Assistant) -> str:
+    """Return an assistant's name with its tenant and slug, because many tenants have one of the same name."""
+    return f"{assistant.name} ({assistant.tenant.slug}/{assistant.slug})"
+
+
+@admin.display(description=gettext_lazy("assistant"), ordering="assistant__name")
+def assistant_column(row: Any) -> str:
+    """Return the column of a row's assistant; the list selects `assistant__tenant`."""
+    return assistant_label(row.assistant)
 
 
 def username(path: str) -> str:

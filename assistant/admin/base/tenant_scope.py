@@ -17,8 +17,10 @@ from django.db import DataError, models
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 
+from assistant.admin.base.changes import changed_values
+from assistant.admin.base.links import assistant_label
 from assistant.admin.base.secret_fields import ask_again
-from assistant.models import Membership, Provider, Tenant
+from assistant.models import Assistant, Membership, Provider, Tenant
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import administered_tenants
 from assistant.toolkit.bounded_json import BoundedDecoder
@@ -126,11 +128,19 @@ class Scoped:
         if db_field.name == "tenant" and not is_operator(request):
             # A row without a tenant belongs to the whole deployment.
             kwargs |= {"required": True, "empty_label": None}
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+        return _with_labels(super().formfield_for_foreignkey(db_field, request, **kwargs))  # type: ignore[misc]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs.setdefault("queryset", choices_of(request, db_field.related_model))
-        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+        return _with_labels(super().formfield_for_manytomany(db_field, request, **kwargs))  # type: ignore[misc]
+
+
+def _with_labels(field: Any) -> Any:
+    """Let choices of assistants name their tenants, because many tenants have assistants of the same name."""
+    if field is not None and field.queryset.model is Assistant:
+        field.queryset = field.queryset.select_related("tenant")
+        field.label_from_instance = assistant_label
+    return field
 
 
 class OverflowSafeChangeList:
@@ -164,6 +174,14 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
             return rows
         return rows.filter(**{f"{self.tenant_path}__in": administered(request)})
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list with filters that are closed until one is set; many values would push the list away."""
+        found = super().get_changelist_instance(request)
+        for spec in found.filter_specs:
+            if spec.template == "admin/filter.html":
+                spec.template = "admin/assistant/filter.html"
+        return found
+
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.may(request, "view")
 
@@ -179,7 +197,16 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Let operators delete a tenant together with its history, although the history's pages allow no deletion."""
         found, counts, missing, protected = super().get_deleted_objects(objs, request)
-        return found, counts, set() if is_operator(request) else missing, protected
+        return (
+            found,
+            counts,
+            set() if is_operator(request) else missing,
+            [*protected, *self.reasons_to_keep(list(objs))],
+        )
+
+    def reasons_to_keep(self, rows: list[Any]) -> list[Any]:
+        """Return sentences that say why rows cannot be deleted; the page of a deletion shows them and refuses it."""
+        return []
 
     def row_or_404(self, request: HttpRequest, object_id: str, is_allowed: Callable[..., bool]) -> Any:
         """Return the row of a custom page. Raises `Http404` if it does not exist or may not be seen."""
@@ -194,6 +221,12 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         for step in self.tenant_path.split("__"):
             value = value if step == "pk" else getattr(value, step)
         return value if isinstance(value, Tenant) else None
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        """Keep the changed values for the audit entry; Django's message names only the fields."""
+        inlines = [one for formset in formsets or () for one in formset.forms if one.has_changed()]
+        request._changed_values = changed_values([form, *inlines])  # type: ignore[attr-defined]
+        return super().construct_change_message(request, form, formsets, add)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         self._audit(request, obj, "add", message)
@@ -213,12 +246,15 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
             return
         # The entry of a deleted tenant cannot refer to it.
         is_gone = verb == "delete" and isinstance(row, Tenant)
+        details: dict[str, Any] = {"changes": message} if isinstance(message, list) and message else {}
+        if values := getattr(request, "_changed_values", None):
+            details["values"] = values
         audit_trail.record(
             actor=request.user,
             action=f"{row._meta.model_name}.{verb}",
             target=str(row),
             tenant=None if is_gone else self.tenant_of(row),
-            details={"changes": message} if isinstance(message, list) and message else {},
+            details=details,
         )
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import uuid
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_lazy
 
-from assistant.admin.base.filters import ASSISTANT, TENANT, CalledToolFilter
-from assistant.admin.base.links import link, link_to_list, pretty, user_column, username
+from assistant.admin.base.filters import TENANT, AssistantFilter, CalledToolFilter, RunStatusFilter, awaits_approval
+from assistant.admin.base.links import assistant_column, link, link_to_list, pretty, user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
+from assistant.services.conversations.message_search import with_words
 from assistant.services.conversations.stored_messages import delegated_messages, text_of, to_message
 from assistant.services.toolcalls.files import file_response
 
@@ -27,10 +31,11 @@ SHOWN_MESSAGES = 50
 class ConversationAdmin(ReadOnlyAdmin):
     """Conversations, with their last messages and links to their runs."""
 
-    list_display = ("__str__", "tenant", "member", "assistant", "created_at", "updated_at")
-    list_filter = (TENANT, ASSISTANT, "updated_at")
+    list_display = ("__str__", "tenant", "member", assistant_column, "created_at", "updated_at")
+    list_filter = (TENANT, AssistantFilter, "updated_at")
     search_fields = ("title", username("user"), "id")
-    list_select_related = ("tenant", "user", "assistant")
+    list_select_related = ("tenant", "user", "assistant__tenant")
+    search_help_text = gettext_lazy("Title, member or id; and words of a message, in the newest 2,000 conversations.")
     date_hierarchy = "updated_at"
     fields = (
         "id",
@@ -46,6 +51,13 @@ class ConversationAdmin(ReadOnlyAdmin):
     )
     readonly_fields = ("member", "pages", "transcript")
     member = user_column("user")
+
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
+        """Search titles, members and ids, and the messages of the newest conversations for all of the words."""
+        found, may_repeat = super().get_search_results(request, queryset, search_term)
+        if not search_term.strip():
+            return found, may_repeat
+        return found | queryset.filter(pk__in=with_words(queryset, search_term)), may_repeat
 
     @admin.display(description="see also")
     def pages(self, conversation: Conversation) -> SafeString:
@@ -115,23 +127,23 @@ class RunAdmin(ReadOnlyAdmin):
 
     list_display = (
         "started_at",
-        "status",
+        "state",
         "tenant",
         "member",
-        "assistant",
+        assistant_column,
         "conversation_link",
         "tokens",
         "error_code",
         "model",
     )
-    list_filter = ("status", TENANT, ASSISTANT, "error_code", "model", "started_at")
+    list_filter = (RunStatusFilter, TENANT, AssistantFilter, "error_code", "model", "started_at")
     search_fields = ("run_id", username("user"), "conversation__title", "error_message")
-    list_select_related = ("tenant", "user", "assistant", "conversation")
+    list_select_related = ("tenant", "user", "assistant__tenant", "conversation")
     date_hierarchy = "started_at"
     fields = (
         "run_id",
         "number",
-        "status",
+        "state",
         "tenant",
         "member",
         "assistant",
@@ -150,8 +162,19 @@ class RunAdmin(ReadOnlyAdmin):
         "cancel_requested_at",
         "lease_until",
     )
-    readonly_fields = ("member", "conversation_link", "tool_calls_link")
+    readonly_fields = ("state", "member", "conversation_link", "tool_calls_link")
     member = user_column("user")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        rows: QuerySet[Run] = super().get_queryset(request).annotate(awaits=awaits_approval())
+        return rows
+
+    @admin.display(description=gettext_lazy("status"), ordering="status")
+    def state(self, run: Any) -> str:
+        """Return the status; clients see a run whose approval was given as waiting, for another run continues it."""
+        if run.status != Run.Status.WAITING or run.awaits:
+            return str(run.get_status_display())
+        return gettext("Answered; another run went on")
 
     @admin.display(description="tokens", ordering="output_tokens")
     def tokens(self, run: Run) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.utils.translation import gettext_lazy
 
+from assistant.admin.base.changes import sentence_of
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -14,11 +16,22 @@ from assistant.models import AuditEntry
 class AuditEntryAdmin(ReadOnlyAdmin):
     """The audit trail: who changed which switch, prompt, key or setting."""
 
-    list_display = ("created_at", "tenant", "who", "action", "target")
+    list_display = ("created_at", "tenant", "who", "action", "target", "change")
     list_filter = (TENANT, "action", "created_at")
     search_fields = ("action", "target", username("actor"))
     list_select_related = ("tenant", "actor")
     date_hierarchy = "created_at"
     exclude = ("actor",)
-    readonly_fields = ("who",)
+    readonly_fields = ("who", "change")
     who = user_column("actor")
+
+    @admin.display(description=gettext_lazy("before → after"))
+    def change(self, entry: AuditEntry) -> str:
+        """Return the values that were changed; of a switch its policy."""
+        details = entry.details if isinstance(entry.details, dict) else {}
+        values = details.get("values")
+        if isinstance(values, dict):
+            return sentence_of(values)
+        if "before" in details and "policy" in details:
+            return f"{details['before']} → {details['policy']}"
+        return ""

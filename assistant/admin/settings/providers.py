@@ -8,14 +8,20 @@ from django import forms
 from django.contrib import admin
 from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import assistant_label, link
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
 from assistant.services.assistants.provider_choice import check_prices
+from assistant.services.assistants.provider_use import assistants_of
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
+
+# Assistants listed when a provider that is in use cannot be deleted.
+MAX_LISTED_USERS = 50
 
 
 class ProviderForm(TenantForm):
@@ -91,9 +97,26 @@ class ProviderAdmin(TenantScopedAdmin):
     def has_api_key(self, provider: Provider) -> bool:
         return bool(getattr(provider, "key_is_stored", False))
 
+    def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
+        """List the assistants that answer with the providers; without them another model would answer, unsaid."""
+        return [reason for provider in rows for reason in _uses(provider)]
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if form.cleaned_data["clear_api_key"]:
             obj.api_key = ""
         elif form.cleaned_data["new_api_key"]:
             obj.api_key = form.cleaned_data["new_api_key"]
         super().save_model(request, obj, form, change)
+
+
+def _uses(provider: Provider) -> list[Any]:
+    users = list(assistants_of(provider=provider)[: MAX_LISTED_USERS + 1])
+    if not users:
+        return []
+    lines: list[Any] = [link(assistant, assistant_label(assistant)) for assistant in users[:MAX_LISTED_USERS]]
+    if len(users) > MAX_LISTED_USERS:
+        lines.append(gettext("and more"))
+    sentence = gettext(
+        "%(provider)s answers for these assistants. Choose another provider for them or their tenant first."
+    )
+    return [sentence % {"provider": provider.name}, lines]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from assistant.admin.base.filters import ASSISTANT, TENANT
-from assistant.admin.base.links import link, user_column, username
+from assistant.admin.base.filters import TENANT, AssistantFilter
+from assistant.admin.base.links import assistant_column, link, user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import UsageEntry
 
@@ -18,7 +18,7 @@ class UsageEntryAdmin(ReadOnlyAdmin):
         "created_at",
         "tenant",
         "member",
-        "assistant",
+        assistant_column,
         "provider",
         "model",
         "input_tokens",
@@ -26,9 +26,9 @@ class UsageEntryAdmin(ReadOnlyAdmin):
         "cached_input_tokens",
         "reasoning_tokens",
     )
-    list_filter = (TENANT, ASSISTANT, "provider", "model", "created_at")
+    list_filter = (TENANT, AssistantFilter, "provider", "model", "created_at")
     search_fields = ("model", "provider", username("user"))
-    list_select_related = ("tenant", "user", "assistant")
+    list_select_related = ("tenant", "user", "assistant__tenant")
     date_hierarchy = "created_at"
     exclude = ("run", "user")
     readonly_fields = ("member", "run_link")

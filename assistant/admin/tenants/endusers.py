@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from assistant.admin.base.filters import ASSISTANT, TENANT
-from assistant.admin.base.links import link_to_list
+from assistant.admin.base.filters import TENANT, AssistantFilter
+from assistant.admin.base.links import assistant_column, link_to_list
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.models import Conversation, EndUser, WidgetOrigin
 from assistant.services.tenancy.end_users import delete_end_user
@@ -20,10 +20,10 @@ from assistant.services.tenancy.end_users import delete_end_user
 class WidgetOriginAdmin(TenantScopedAdmin):
     """The allow-list of origins; deleting a row closes the connections from that origin."""
 
-    list_display = ("origin", "assistant", "tenant", "created_at")
-    list_filter = (TENANT, ASSISTANT)
+    list_display = ("origin", assistant_column, "tenant", "created_at")
+    list_filter = (TENANT, AssistantFilter)
     search_fields = ("origin", "assistant__name", "tenant__slug")
-    list_select_related = ("assistant", "tenant")
+    list_select_related = ("assistant__tenant", "tenant")
     fields = ("tenant", "assistant", "origin", "created_at")
     readonly_fields = ("created_at",)
 

@@ -114,7 +114,8 @@ def _field(name: str, schema: JsonSchema, stored: Any) -> forms.Field:
 
 def _help(schema: JsonSchema) -> str:
     lines = [str(schema.get("description", "")).strip()]
-    if "default" in schema and schema["default"] is not None:
+    # A default of no characters or no entries needs no words: the empty field says it.
+    if schema.get("default") not in (None, "", [], {}):
         default = schema["default"]
         shown = {True: "yes", False: "no"}.get(default) if isinstance(default, bool) else default
         lines.append(f"Empty: {shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)}.")

@@ -168,7 +168,7 @@ def _lock(tenant_id: int, user_id: UserId, quotas: Sequence[Quota], now: datetim
         if user not in rows:
             # The tenant's row is locked before a member's is created: another transaction that created the same member
             # row while holding the tenant's lock would deadlock with this one.
-            QuotaUse.objects.bulk_create([_recounted(tenant_id, user, now)], ignore_conflicts=True)
+            QuotaUse.objects.bulk_create([recounted(tenant_id, user, now)], ignore_conflicts=True)
             rows |= _rows(tenant_id, [user])
     return [(quota, current_use(rows[whose[quota.scope]], now)) for quota in quotas]
 
@@ -181,8 +181,11 @@ def _rows(tenant_id: int, users: Sequence[UserId | None]) -> dict[UserId | None,
     return {row.user_id: row for row in rows.select_for_update()}
 
 
-def _recounted(tenant_id: int, user_id: UserId | None, now: datetime) -> QuotaUse:
-    """Return counters computed from stored runs, because a limit can be set in the middle of a month."""
+def recounted(tenant_id: int, user_id: UserId | None, now: datetime) -> QuotaUse:
+    """Return unsaved counters of a member, or of the tenant for None, computed from stored runs.
+
+    A limit can be set in the middle of a month, when nothing was counted yet.
+    """
     windows = Windows.at(now)
     runs, usage = Run.objects.filter(tenant_id=tenant_id), UsageEntry.objects.filter(tenant_id=tenant_id)
     calls = ToolCall.objects.filter(tenant_id=tenant_id, started_at__gte=windows.day)

@@ -6,17 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import Count
 from django.utils import timezone
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Quota, Windows
-from assistant.models import EndUser, QuotaUse, Tenant
-from assistant.services.limits.quota_ledger import COLUMNS, current_use
+from assistant.models import EndUser, QuotaUse, Run, Tenant
+from assistant.services.limits.quota_ledger import COLUMNS, current_use, recounted
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
 
-# Members listed on a tenant's page, those with the most messages of the day first.
+# Members listed on a tenant's page, those with the most runs of the day first.
 MAX_LISTED_MEMBERS = 10
 
 
@@ -44,45 +45,45 @@ class MemberUse:
 
 def use_of_tenant(*, tenant: Tenant) -> list[QuotaUsage]:
     """Return the use of the limits of all members together; empty if the tenant has none."""
-    quota = quotas_of(tenant).tenant
-    return _usage(quota, _uses(tenant).filter(user=None).first())
+    return _usage(quotas_of(tenant).tenant, tenant, None)
 
 
 def use_of_member(*, tenant: Tenant, user_id: UserId) -> list[QuotaUsage]:
     """Return one member's use of the limits for each member; empty if the tenant has none."""
-    return _usage(quotas_of(tenant).member, _uses(tenant).filter(user=user_id).first())
+    return _usage(quotas_of(tenant).member, tenant, user_id)
 
 
 def use_of_members(*, tenant: Tenant) -> list[MemberUse]:
-    """Return the members with the highest use today; empty if members have no limits."""
+    """Return the members with the most runs today, and their use; empty if members have no limits."""
     quotas = {is_end_user: quotas_of(tenant, is_end_user=is_end_user).member for is_end_user in (False, True)}
-    now = timezone.now()
     if not any(quota.is_counted for quota in quotas.values()):
         return []
-    today = _uses(tenant).filter(day_at=Windows.at(now).day).exclude(user=None).select_related("user")
-    busiest = today.order_by("-day_messages", "-day_tokens", "pk")[:MAX_LISTED_MEMBERS]
-    end_users = set(EndUser.objects.filter(tenant=tenant).values_list("user_id", flat=True))
+    today = Run.objects.filter(tenant=tenant, started_at__gte=Windows.at(timezone.now()).day)
+    counts = today.order_by().values("user_id").annotate(runs=Count("pk")).order_by("-runs", "user_id")
+    busiest = [row["user_id"] for row in counts[:MAX_LISTED_MEMBERS]]
+    names = get_user_model()._default_manager.in_bulk(busiest)
+    end_users = set(EndUser.objects.filter(tenant=tenant, user__in=busiest).values_list("user_id", flat=True))
     return [
-        MemberUse(use.user.get_username(), tuple(_usage(quotas[use.user_id in end_users], use)))
-        for use in busiest
-        if use.user is not None and quotas[use.user_id in end_users].is_counted
+        MemberUse(names[user_id].get_username(), tuple(_usage(quotas[user_id in end_users], tenant, user_id)))
+        for user_id in busiest
+        if quotas[user_id in end_users].is_counted
     ]
 
 
-def _uses(tenant: Tenant) -> QuerySet[QuotaUse]:
-    return QuotaUse.objects.filter(tenant=tenant)
-
-
-def _usage(quota: Quota, use: QuotaUse | None) -> list[QuotaUsage]:
+def _usage(quota: Quota, tenant: Tenant, user_id: UserId | None) -> list[QuotaUsage]:
+    """Return the use of a quota; without stored counters, as after a change of limits, it is computed from the runs."""
+    if not quota.is_counted:
+        return []
     now = timezone.now()
-    present = None if use is None else current_use(use, now)
-    return list(_lines(quota, present, Windows.at(now)))
+    stored = QuotaUse.objects.filter(tenant=tenant, user=user_id).first()
+    use = recounted(tenant.pk, user_id, now) if stored is None else current_use(stored, now)
+    return list(_lines(quota, use, Windows.at(now)))
 
 
-def _lines(quota: Quota, use: QuotaUse | None, windows: Windows) -> Iterable[QuotaUsage]:
+def _lines(quota: Quota, use: QuotaUse, windows: Windows) -> Iterable[QuotaUsage]:
     for name, (column, window) in COLUMNS.items():
         if limit := getattr(quota, name):
-            used = 0 if use is None else getattr(use, column)
+            used = getattr(use, column)
             share = min(100, 100 * used // limit)
             is_cost = name.startswith("cost")
             yield QuotaUsage(

@@ -181,6 +181,14 @@ def memberships_of(*, user_id: UserId) -> list[Membership]:
     )
 
 
+@all_tenants()
+def suspended_tenants_of(*, user_id: UserId) -> list[str]:
+    """Return the names of the inactive tenants that a user is a member of."""
+    suspended = Membership.objects.filter(user_id=user_id, tenant__is_active=False)
+    rows = suspended.exclude(role=Membership.Role.END_USER).order_by("tenant__name")
+    return list(rows.values_list("tenant__name", flat=True))
+
+
 def hash_key(key: str) -> str:
     """Return the hash that is stored of an API key. Plain SHA-256 is enough for 256 random bits."""
     return hashlib.sha256(key.encode()).hexdigest()

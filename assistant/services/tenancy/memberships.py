@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -82,9 +83,38 @@ def add_member(*, tenant: Tenant, username: str, role: str, password: str = "") 
     return membership
 
 
+class LastAdministrator(ValueError):
+    """The change would leave a tenant without its last owner, or without anybody who administers it."""
+
+
+def role_left_empty(*, tenant: Tenant, leaving: Collection[int], role: str = "") -> str:
+    """Return the role of administrators that nobody in the tenant would hold any more, or "".
+
+    Args:
+        leaving: primary keys of memberships that end or change.
+        role: the role that they change to; empty if they end.
+    """
+    administrators = Membership.objects.filter(tenant=tenant, role__in=ADMIN_ROLES, user__is_active=True)
+    held = dict(administrators.values_list("pk", "role"))
+    left = {other for pk, other in held.items() if pk not in leaving}
+    if held.keys() & set(leaving):
+        left.add(role)
+    if Membership.Role.OWNER in held.values() and Membership.Role.OWNER not in left:
+        return Membership.Role.OWNER
+    return Membership.Role.ADMIN if held and left.isdisjoint(ADMIN_ROLES) else ""
+
+
 @transaction.atomic
 def set_role(*, membership: Membership, role: str) -> Membership:
-    """Change a member's role, from their next request on."""
+    """Change a member's role, from their next request on.
+
+    Raises:
+        LastAdministrator: the tenant would lose its last owner, or its last admin.
+    """
+    # Two administrators who demote each other at once must not both succeed.
+    Tenant.objects.select_for_update().only("pk").get(pk=membership.tenant_id)
+    if role_left_empty(tenant=membership.tenant, leaving={membership.pk}, role=role):
+        raise LastAdministrator(f"{membership.tenant.slug} needs another owner or admin first")
     membership.role = role
     membership.save(update_fields=["role"])
     _grant_admin_access(membership)

@@ -1,0 +1,50 @@
+"""The audit trail says which value was changed from what to what, and holds no secret."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.test import Client
+
+from assistant.models import AuditEntry, TenantLimits
+from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
+from tests.admin.test_scope import new_assistant, retention_form
+from tests.base import Cast
+from tests.factories import make_provider
+
+LIST = "/admin/assistant/auditentry/"
+
+
+def test_a_change_of_limits_is_recorded_with_its_values(root: Client, cast: Cast) -> None:
+    limits = TenantLimits.objects.create(tenant=cast.acme, tenant_cost_per_month=Decimal(10))
+    form = {"name": "Acme", "slug": "acme", "timezone": "Europe/Vienna", "is_active": "on", **retention_form()}
+    form |= {f"limits-0-{name}": "" for name in (*OF_TENANT, *OF_MEMBER, *OF_END_USER)}
+    form |= {"limits-TOTAL_FORMS": 1, "limits-INITIAL_FORMS": 1, "limits-0-id": limits.pk}
+    form |= {"limits-0-tenant": cast.acme.pk, "limits-0-tenant_cost_per_month": "25", "limits-0-member_runs": "3"}
+    assert root.post(f"/admin/assistant/tenant/{cast.acme.pk}/change/", form).status_code == 302
+    entry = AuditEntry.objects.get(action="tenant.change")
+    assert entry.details["values"] == {"tenant_cost_per_month": ["10.00", "25"], "member_runs": [None, "3"]}
+    page = root.get(LIST).content.decode()
+    assert "tenant cost per month: 10.00 → 25; member runs: — → 3" in page
+
+
+def test_a_change_of_a_run_limit_is_recorded_with_its_values(amys: Client, cast: Cast) -> None:
+    form = new_assistant(tenant=cast.acme.pk, slug="support", max_rounds=7)
+    assert amys.post(f"/admin/assistant/assistant/{cast.support.pk}/change/", form).status_code == 302
+    assert AuditEntry.objects.get(action="assistant.change").details["values"]["max_rounds"] == ["20", "7"]
+
+
+def test_no_secret_and_no_text_is_recorded(root: Client, cast: Cast) -> None:
+    row = make_provider(None, base_url="https://llm.example.com/v1")
+    form = {"name": "New name", "base_url": "https://llm.example.com/v1", "default_model": "m", "prices": "{}"}
+    form |= {"new_api_key": "sk-canary-9", "is_small": "on"}
+    assert root.post(f"/admin/assistant/provider/{row.pk}/change/", form).status_code == 302
+    entry = AuditEntry.objects.get(action="provider.change")
+    assert entry.details["values"] == {"is_small": ["False", "True"]}
+    assert "sk-canary-9" not in str(entry.details)
+
+
+def test_a_switch_is_listed_with_the_policy_before_and_after(root: Client, cast: Cast) -> None:
+    AuditEntry.objects.create(action="tool.switch", target="x", details={"policy": "ask", "before": "follow"})
+    AuditEntry.objects.create(action="odd", target="x", details=["no object"])
+    assert "follow → ask" in root.get(LIST).content.decode()

@@ -1,0 +1,36 @@
+"""A tenant's page shows what was used of its limits, also right after a limit was changed."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.test import Client
+
+from assistant.models import QuotaUse, TenantLimits, UsageEntry
+from assistant.services.limits.quota_ledger import reset_use
+from tests.admin.conftest import say_something
+from tests.base import Cast
+
+
+def spend(cast: Cast, cost: int) -> None:
+    """Let Alice spend `cost` millionths, and set limits for Acme and each of its members."""
+    say_something(cast)
+    UsageEntry.objects.update(cost=cost)
+    limits = {"tenant_cost_per_month": Decimal(10), "member_cost_per_month": Decimal(20)}
+    TenantLimits.objects.create(tenant=cast.acme, **limits)
+
+
+def test_use_is_shown_after_a_change_of_limits(root: Client, cast: Cast) -> None:
+    spend(cast, 11_000_000)
+    reset_use(tenant_id=cast.acme.pk)
+    page = root.get(f"/admin/assistant/tenant/{cast.acme.pk}/change/").content.decode()
+    assert "11.00 of 10.00" in page
+    assert "11.00 of 20.00" in page
+    assert not QuotaUse.objects.exists()
+
+
+def test_a_members_use_is_shown_after_a_change_of_limits(root: Client, cast: Cast) -> None:
+    spend(cast, 3_000_000)
+    membership = cast.acme.memberships.get(user=cast.alice)
+    page = root.get(f"/admin/assistant/membership/{membership.pk}/change/").content.decode()
+    assert "3.00 of 20.00" in page
