@@ -14,6 +14,7 @@ def urls(site: AdminSite) -> list[URLPattern]:
     """Return the pages of a site, for people who may use its admin."""
     return [
         path("pick-tenant/", site.admin_view(picker.pick_tenant), name="pick_tenant"),
+        path("days.csv", site.admin_view(home.days_as_csv), name="days_csv"),
         path("search/", site.admin_view(search.results), name="search"),
         path("advanced/", site.admin_view(home.advanced), name="advanced"),
     ]

@@ -69,6 +69,16 @@ def use_of_members(*, tenant: Tenant) -> list[MemberUse]:
     ]
 
 
+def high_use(*, uses: Iterable[QuotaUse], share: int) -> list[tuple[Tenant, QuotaUsage]]:
+    """Return the limits of tenants of which at least `share` per cent are used, the fullest first.
+
+    Args:
+        uses: rows of tenants, without a user, loaded with `tenant` and `tenant__limits`.
+    """
+    found = [(use.tenant, line) for use in uses for line in _usage(quotas_of(use.tenant).tenant, use)]
+    return sorted((one for one in found if one[1].share >= share), key=lambda one: -one[1].share)
+
+
 def _uses(tenant: Tenant) -> QuerySet[QuotaUse]:
     return QuotaUse.objects.filter(tenant=tenant)
 
