@@ -40,7 +40,7 @@ INSTALLED_APPS = [
     # Only for `runserver`: daphne adds websockets to it, but is slow to import.
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
-    "django.contrib.admin",
+    "config.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -16,8 +16,8 @@ MODULES = [
 MAX_FILES, MAX_LINES = 25, 300
 # What Django, or a project that installs the app, looks for right under `assistant`.
 TOP = {
-    "__init__", "apps", "checks", "defaults", "environment", "health", "hosting", "operations", "outages", "routing",
-    "spans", "staticfiles", "urls",
+    "__init__", "apps", "checks", "defaults", "environment", "health", "hosting", "operations", "outages", "panel",
+    "routing", "spans", "staticfiles", "urls",
 }  # fmt: skip
 
 

@@ -53,6 +53,9 @@ class Run(models.Model):
     ending = models.JSONField(null=True, help_text="The run's last event, as clients saw it.")
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    first_token_ms = models.PositiveIntegerField(
+        "first token (ms)", null=True, help_text="From the start until the model's first token. Empty: there was none."
+    )
     reserved_tokens = models.PositiveIntegerField(
         default=0, help_text="Tokens reserved in quotas while it runs. 0: none."
     )

@@ -26,6 +26,8 @@ from assistant.services.tenancy.memberships import administered_tenants
 from assistant.toolkit.bounded_json import BoundedDecoder
 
 ALL = frozenset({"view", "add", "change", "delete"})
+# The session's key with the id of the tenant that was picked in the header.
+PICKED_TENANT = "panel_tenant"
 
 
 def is_operator(request: HttpRequest) -> bool:
@@ -45,6 +47,19 @@ def administered(request: HttpRequest) -> frozenset[int]:
 def tenants_of(request: HttpRequest) -> QuerySet[Tenant]:
     """Return the tenants whose rows the user may see."""
     return Tenant.objects.all() if is_operator(request) else Tenant.objects.filter(pk__in=administered(request))
+
+
+def picked_tenant_id(request: HttpRequest) -> int | None:
+    """Return the id of the tenant that was picked in the header; None if none was, or the user may not see it."""
+    session = getattr(request, "session", None)
+    pk = session.get(PICKED_TENANT) if session is not None else None
+    return pk if pk is not None and (is_operator(request) or pk in administered(request)) else None
+
+
+def is_list(request: HttpRequest) -> bool:
+    """Whether a request is for a model's list, which the picked tenant narrows. Other pages open for any tenant."""
+    match = request.resolver_match
+    return match is not None and (match.url_name or "").endswith("_changelist")
 
 
 def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]:
@@ -170,6 +185,9 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
+        picked = picked_tenant_id(request) if is_list(request) else None
+        if picked is not None:
+            return rows.filter(**{self.tenant_path: picked})
         if is_operator(request):
             return rows
         return rows.filter(**{f"{self.tenant_path}__in": administered(request)})
@@ -181,6 +199,11 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
             if spec.template == "admin/filter.html":
                 spec.template = "admin/assistant/filter.html"
         return found
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A new row's tenant is at first the one that was picked in the header."""
+        picked = picked_tenant_id(request)
+        return {**({} if picked is None else {"tenant": picked}), **super().get_changeform_initial_data(request)}
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.may(request, "view")

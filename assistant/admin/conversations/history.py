@@ -155,6 +155,7 @@ class RunAdmin(ReadOnlyAdmin):
         "model",
         "input_tokens",
         "output_tokens",
+        "first_token_ms",
         "error_code",
         "error_message",
         "started_at",

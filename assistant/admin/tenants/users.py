@@ -13,7 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from assistant.admin.base.tenant_scope import OperatorsOnly
+from assistant.admin.base.tenant_scope import OperatorsOnly, is_list, picked_tenant_id
 from assistant.models import Membership
 
 
@@ -39,7 +39,9 @@ class OperatorsUserAdmin(OperatorsOnly, UserAdmin[User]):
     inlines = (MembershipInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return super().get_queryset(request).prefetch_related("memberships__tenant")
+        rows = super().get_queryset(request).prefetch_related("memberships__tenant")
+        picked = picked_tenant_id(request) if is_list(request) else None
+        return rows if picked is None else rows.filter(memberships__tenant=picked)
 
     @admin.display(description="member of")
     def tenants(self, user: User) -> str:

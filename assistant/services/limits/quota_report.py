@@ -70,6 +70,23 @@ def use_of_members(*, tenant: Tenant) -> list[MemberUse]:
     ]
 
 
+def high_use(*, uses: Iterable[QuotaUse], share: int) -> list[tuple[Tenant, QuotaUsage]]:
+    """Return the limits of tenants of which at least `share` per cent are used, the fullest first.
+
+    Args:
+        uses: rows of tenants, without a user, loaded with `tenant` and `tenant__limits`.
+    """
+    now = timezone.now()
+    windows = Windows.at(now)
+    found = [
+        (use.tenant, line)
+        for use in uses
+        for line in _lines(quotas_of(use.tenant).tenant, current_use(use, now), windows)
+        if line.share >= share
+    ]
+    return sorted(found, key=lambda one: -one[1].share)
+
+
 def _usage(quota: Quota, tenant: Tenant, user_id: UserId | None) -> list[QuotaUsage]:
     """Return the use of a quota; without stored counters, as after a change of limits, it is computed from the runs."""
     if not quota.is_counted:

@@ -64,6 +64,7 @@ _END = PreparedUpdate(
     "error_message",
     "input_tokens",
     "output_tokens",
+    "first_token_ms",
     "partial",
     "checkpoint_seq",
     "lease_until",
@@ -84,6 +85,7 @@ def close_run(
     last_seq: int,
     position: int | None = None,
     has_webhooks: bool = True,
+    first_token: float | None = None,
 ) -> None:
     """Store a run's messages, usage and ending.
 
@@ -92,6 +94,7 @@ def close_run(
         position: the position in the conversation of the first of `messages`; None to count. While a run is open,
             nothing else adds messages.
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
+        first_token: seconds until the model's first token; None if there was none.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -115,6 +118,7 @@ def close_run(
             "error_message": ending.error_message,
             "input_tokens": total.input_tokens,
             "output_tokens": total.output_tokens,
+            "first_token_ms": None if first_token is None else round(first_token * 1000),
             "partial": None,
             "checkpoint_seq": last_seq,
             "lease_until": None,

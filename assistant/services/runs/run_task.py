@@ -271,6 +271,7 @@ class RunTask:
             last_seq=self._seq + 1,
             position=self._position,
             has_webhooks=self._has_webhooks,
+            first_token=self._first_token,
         )
 
     async def _store_checkpoints(self) -> None:

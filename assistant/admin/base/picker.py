@@ -1,0 +1,80 @@
+"""The tenant picker in the header, which narrows every list and report to one tenant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from assistant.admin.base.tenant_scope import (
+    PICKED_TENANT,
+    administered,
+    is_operator,
+    picked_tenant_id,
+    tenants_of,
+)
+from assistant.models import Tenant
+from assistant.services.reports.tenant_filter import TenantFilter
+
+# With more tenants than these the picker is a text field, with the first ones as suggestions.
+MAX_OPTIONS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Picker:
+    """The choices of the picker: the tenants as id, slug and name, at most `MAX_OPTIONS`, and the picked one."""
+
+    options: tuple[tuple[int, str, str], ...]
+    picked: Tenant | None
+    is_long: bool
+
+    @property
+    def is_needed(self) -> bool:
+        return len(self.options) > 1 or self.picked is not None
+
+
+def picked_tenant(request: HttpRequest) -> Tenant | None:
+    """Return the tenant that the user has picked and may see; None if pages show all. One query per request."""
+    if not hasattr(request, "_picked_tenant"):
+        pk = picked_tenant_id(request)
+        request._picked_tenant = None if pk is None else tenants_of(request).filter(pk=pk).first()  # type: ignore[attr-defined]
+    found: Tenant | None = request._picked_tenant  # type: ignore[attr-defined]
+    return found
+
+
+def reported_tenants(request: HttpRequest) -> TenantFilter:
+    """Return the tenants that a report for the user is about: the picked one, else all that they may see."""
+    picked = picked_tenant(request)
+    if picked is not None:
+        return TenantFilter(frozenset({picked.pk}))
+    return TenantFilter(None if is_operator(request) else administered(request))
+
+
+def picker_of(request: HttpRequest) -> Picker:
+    """Return the picker with the tenants that the user may pick."""
+    rows = tuple(tenants_of(request).order_by("name", "slug").values_list("pk", "slug", "name")[: MAX_OPTIONS + 1])
+    return Picker(rows[:MAX_OPTIONS], picked_tenant(request), len(rows) > MAX_OPTIONS)
+
+
+@require_POST
+def pick_tenant(request: HttpRequest) -> HttpResponse:
+    """Remember the tenant whose slug or name was sent as `tenant`, or none if that is empty; return to `next`."""
+    text = request.POST.get("tenant", "").replace("\x00", "").strip()[:200]
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure()):
+        back = reverse("admin:index")
+    if not text:
+        request.session.pop(PICKED_TENANT, None)
+        return HttpResponseRedirect(back)
+    found = list(tenants_of(request).filter(Q(slug=text) | Q(name__iexact=text))[:2])
+    if len(found) != 1:
+        messages.warning(request, _("There is no tenant with this slug or name. Choose one from the list."))
+        return HttpResponseRedirect(f"{reverse('admin:assistant_tenant_changelist')}?{urlencode({'q': text})}")
+    request.session[PICKED_TENANT] = found[0].pk
+    return HttpResponseRedirect(back)

@@ -1,0 +1,106 @@
+"""The rooms of the control panel: what its navigation shows, and which pages belong to which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from assistant.admin.base.picker import Picker, picker_of
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room: its name, the URL name of its first page, and the models whose pages it has.
+
+    Without a first page it is the list of the first model that the user may see.
+    """
+
+    slug: str
+    name: str | Promise
+    models: tuple[str, ...] = ()
+    first_page: str = ""
+    first_page_name: str | Promise = ""
+
+
+ROOMS = (
+    Room("home", _("Home"), first_page="admin:index"),
+    Room("tenants", _("Tenants"), ("tenant", "membership", "enduser", "widgetorigin")),
+    Room("assistants", _("Assistants"), ("assistant", "promptversion", "document")),
+    Room("tools", _("Tools"), ("toolsetting",), "admin:switchboard", _("Switchboard")),
+    Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
+    Room("inbox", _("Inbox"), ("approval", "incident")),
+    Room("spend", _("Spend"), ("usageentry",)),
+    Room(
+        "settings",
+        _("Settings"),
+        ("provider", "mcpserver", "mcpcredential", "apikey", "webhook", "webhookdelivery", "auditentry"),
+    ),
+)
+ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of the navigation; `is_current` if it leads to the page, or the room, that is shown."""
+
+    name: str
+    url: str
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands above each page: the rooms, the pages of the room that is shown, the tenant picker and the search."""
+
+    rooms: tuple[Link, ...]
+    pages: tuple[Link, ...]
+    picker: Picker
+    query: str
+
+
+def frame(site: AdminSite, request: HttpRequest) -> Frame:
+    """Return the frame of a page for a user who may use the admin."""
+    pages = {room.slug: tuple(_pages(room, site, request)) for room in ROOMS}
+    current = _current(pages, request)
+    rooms = [Link(str(room.name), pages[room.slug][0].url, room.slug == current) for room in ROOMS if pages[room.slug]]
+    rooms.append(Link(str(ADVANCED.name), reverse(ADVANCED.first_page), current == ADVANCED.slug))
+    of_room = pages.get(current, ())
+    return Frame(
+        tuple(rooms),
+        tuple(Link(page.name, page.url, page.url == request.path) for page in of_room) if len(of_room) > 1 else (),
+        picker_of(request),
+        request.GET.get("q", "") if request.path == reverse("admin:search") else "",
+    )
+
+
+def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:
+    if room.first_page:
+        yield Link(str(room.first_page_name or room.name), reverse(room.first_page))
+    for name in room.models:
+        model: Any = apps.get_model("assistant", name)
+        page = site._registry.get(model)
+        if page is not None and page.has_module_permission(request):
+            url = reverse(f"admin:assistant_{name}_changelist")
+            yield Link(str(capfirst(model._meta.verbose_name_plural)), url)
+
+
+def _current(pages: dict[str, tuple[Link, ...]], request: HttpRequest) -> str:
+    """Return the slug of the room that the requested page belongs to; pages below a room's pages are in it."""
+    home = reverse("admin:index")
+    if request.path == home:
+        return "home"
+    if request.path == reverse("admin:search"):
+        return ""
+    for slug, links in pages.items():
+        if any(link.url != home and request.path.startswith(link.url) for link in links):
+            return slug
+    return ADVANCED.slug

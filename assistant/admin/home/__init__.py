@@ -1,0 +1,1 @@
+"""The first page of the control panel."""

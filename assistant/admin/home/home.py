@@ -1,0 +1,131 @@
+"""The first page of the control panel, its figures as CSV, and the list of all models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from assistant.admin.base.charts import Bar, bar_chart
+from assistant.admin.base.csv_file import csv_response
+from assistant.admin.base.picker import picked_tenant, reported_tenants
+from assistant.services.reports.days import Day
+from assistant.services.reports.home import HomeReport, home_report, last_changes
+from assistant.services.reports.needs import Kind, Need, needs
+
+# The sentence about each kind, the page that lists all of it, and the model whose row an item is.
+_KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
+    "approval": (
+        lambda n: ngettext("%(n)s tool call waits for approval", "%(n)s tool calls wait for approval", n),
+        "assistant_approval_changelist",
+        "approval",
+    ),
+    "incident": (
+        lambda n: ngettext("%(n)s incident is not resolved", "%(n)s incidents are not resolved", n),
+        "assistant_incident_changelist",
+        "incident",
+    ),
+    "limit": (
+        lambda n: ngettext("%(n)s limit is nearly used up", "%(n)s limits are nearly used up", n),
+        "assistant_tenant_changelist",
+        "tenant",
+    ),
+    "mcptool": (
+        lambda n: ngettext(
+            "%(n)s tool of an MCP server has changed and is off",
+            "%(n)s tools of MCP servers have changed and are off",
+            n,
+        ),
+        "assistant_mcpserver_changelist",
+        "mcpserver",
+    ),
+    "webhook": (
+        lambda n: ngettext("%(n)s webhook fails", "%(n)s webhooks fail", n),
+        "assistant_webhook_changelist",
+        "webhook",
+    ),
+    "stand-in": (
+        lambda n: ngettext(
+            "%(n)s assistant has no language model, and the stand-in answers",
+            "%(n)s assistants have no language model, and the stand-in answers",
+            n,
+        ),
+        "assistant_provider_changelist",
+        "assistant",
+    ),
+    "secret": (
+        lambda n: ngettext("%(n)s tool lacks a secret", "%(n)s tools lack a secret", n),
+        "assistant_toolsetting_changelist",
+        "toolsetting",
+    ),
+}
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """Return what the first page shows to a user, of the picked tenant or of all that they may see."""
+    tenants, zone = reported_tenants(request), _zone(request)
+    report = home_report(tenants=tenants, now=timezone.now(), zone=zone)
+    return {
+        "report": report,
+        "zone": zone.key,
+        "needs": [_shown(need) for need in needs(tenants=tenants, now=timezone.now())],
+        "chart": _chart(report),
+        "changes": last_changes(tenants=tenants),
+    }
+
+
+def _zone(request: HttpRequest) -> ZoneInfo:
+    """Return the picked tenant's time zone, else the site's."""
+    picked = picked_tenant(request)
+    return ZoneInfo(picked.timezone if picked is not None else timezone.get_default_timezone_name())
+
+
+def _shown(need: Need) -> dict[str, Any]:
+    sentence, every, model = _KINDS[need.kind]
+    number = f"{need.count}+" if need.has_more else str(need.count)
+    return {
+        "sentence": sentence(need.count) % {"n": number},
+        "url": reverse(f"admin:{every}"),
+        "items": [
+            (item.name, item.tenant, reverse(f"admin:assistant_{model}_change", args=[item.key])) for item in need.items
+        ],
+        "is_cut": need.count > len(need.items),
+    }
+
+
+def _chart(report: HomeReport) -> SafeString:
+    name = _("Runs on each of the last %(days)s days, with those that failed") % {"days": len(report.days)}
+    return bar_chart([_bar(day) for day in report.days], name=name)
+
+
+def _bar(day: Day) -> Bar:
+    date = date_format(day.date, "SHORT_DATE_FORMAT")
+    title = _("%(date)s: %(runs)s runs, %(failed)s failed") % {"date": date, "runs": day.runs, "failed": day.failed}
+    return Bar(date_format(day.date, "MONTH_DAY_FORMAT"), day.runs, day.failed, title)
+
+
+def days_as_csv(request: HttpRequest) -> HttpResponse:
+    """Return the days of the first page as a CSV file."""
+    report = home_report(tenants=reported_tenants(request), now=timezone.now(), zone=_zone(request))
+    rows = [(day.date.isoformat(), day.runs, day.failed, f"{day.cost:.6f}") for day in report.days]
+    return csv_response("days", [_("Day"), _("Runs"), _("Failed"), _("Cost")], rows)
+
+
+def advanced(request: HttpRequest) -> HttpResponse:
+    """Show the lists of all models that the user may see."""
+    context = {
+        **admin.site.each_context(request),
+        "title": _("Advanced"),
+        "app_list": admin.site.get_app_list(request),
+    }
+    return TemplateResponse(request, "admin/assistant/panel/advanced.html", context)

@@ -1,0 +1,20 @@
+"""The addresses of the control panel's own pages."""
+
+from __future__ import annotations
+
+from django.contrib.admin import AdminSite
+from django.urls import URLPattern, path
+
+from assistant.admin.base import picker
+from assistant.admin.home import home
+from assistant.admin.search import search
+
+
+def urls(site: AdminSite) -> list[URLPattern]:
+    """Return the pages of a site, for people who may use its admin."""
+    return [
+        path("pick-tenant/", site.admin_view(picker.pick_tenant), name="pick_tenant"),
+        path("days.csv", site.admin_view(home.days_as_csv), name="days_csv"),
+        path("search/", site.admin_view(search.results), name="search"),
+        path("advanced/", site.admin_view(home.advanced), name="advanced"),
+    ]

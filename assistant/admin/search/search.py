@@ -1,0 +1,49 @@
+"""The page with the results of the search box in the header."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+
+from assistant.admin.base.picker import reported_tenants
+from assistant.services.reports.search import MAX_HITS, MIN_LENGTH, Hit, Kind, search
+
+TITLES: Mapping[Kind, str | Promise] = {
+    "tenant": _("Tenants"),
+    "membership": _("People"),
+    "conversation": _("Conversations"),
+    "run": _("Runs"),
+    "toolcall": _("Tool calls"),
+    "tool": _("Tools"),
+}
+
+
+def results(request: HttpRequest) -> HttpResponse:
+    """Show what `q` finds in the tenants that the user may see, or in the picked one."""
+    text = request.GET.get("q", "")
+    found = [
+        (TITLES[one.kind], [(hit, _url(hit)) for hit in one.hits], one.has_more)
+        for one in search(text=text, tenants=reported_tenants(request))
+    ]
+    context = {
+        **admin.site.each_context(request),
+        "title": _("Search"),
+        "text": text,
+        "found": found,
+        "most": MAX_HITS,
+        "least": MIN_LENGTH,
+    }
+    return TemplateResponse(request, "admin/assistant/panel/search.html", context)
+
+
+def _url(hit: Hit) -> str:
+    if hit.kind == "tool":
+        return f"{reverse('admin:assistant_toolcall_changelist')}?{urlencode({'q': hit.name})}"
+    return reverse(f"admin:assistant_{hit.kind}_change", args=[hit.key])

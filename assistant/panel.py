@@ -1,0 +1,43 @@
+"""The control panel: an admin site with rooms, a tenant picker and a search besides Django's pages of models.
+
+A project that wants it names it as the default site of its admin (docs/admin.md). One that keeps its own admin site
+gets the pages of models there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver
+from django.utils.translation import gettext_lazy as _
+
+
+class PanelSite(AdminSite):
+    """The admin site of the control panel."""
+
+    site_header = site_title = _("Tenant Assistant")
+    index_title = _("Control panel")
+    index_template = "admin/assistant/panel/home.html"
+    # The rooms above each page take its place; on a phone Django hides it.
+    enable_nav_sidebar = False
+
+    # The modules of the admin register their pages with this site while they are imported, so it imports them later.
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        from assistant.admin import panel_pages
+
+        return [*panel_pages.urls(self), *super().get_urls()]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        from assistant.admin.base import rooms
+
+        context = super().each_context(request)
+        return {**context, "panel": rooms.frame(self, request) if context["has_permission"] else None}
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        from assistant.admin.home import home
+
+        return super().index(request, {**home.context(request), **(extra_context or {})})

@@ -1,0 +1,136 @@
+"""Finds what waits for a person: approvals, incidents, full limits, and settings that do not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from django.conf import settings
+from django.db.models import Exists, F, OuterRef, Q
+
+from assistant.core.values.quota_kinds import Windows
+from assistant.models import (
+    Approval,
+    Assistant,
+    Incident,
+    McpTool,
+    Provider,
+    QuotaUse,
+    Tenant,
+    ToolSetting,
+    Webhook,
+)
+from assistant.services.limits.quota_report import high_use
+from assistant.services.reports.tenant_filter import TenantFilter
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.tool_settings import read_secrets
+
+FULL = 80
+# Counted to this number; a page shows more as "100+".
+MOST = 100
+# Named one by one.
+NAMED = 5
+
+Kind = Literal["approval", "incident", "limit", "mcptool", "webhook", "stand-in", "secret"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing: its name, its tenant's, and the primary key of the row whose page settles it."""
+
+    name: str
+    tenant: str
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Things of one kind: how many, at most `MOST`, and the first `NAMED` of them."""
+
+    kind: Kind
+    count: int
+    items: tuple[Item, ...]
+
+    @property
+    def has_more(self) -> bool:
+        return self.count >= MOST
+
+
+def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
+    """Return what waits for a person in these tenants, without kinds of which there is nothing."""
+    found: tuple[tuple[Kind, Iterable[Item]], ...] = (
+        ("approval", _approvals(tenants)),
+        ("incident", _incidents(tenants)),
+        ("limit", _limits(tenants, now)),
+        ("mcptool", _changed_tools(tenants)),
+        ("webhook", _failing_webhooks(tenants)),
+        ("stand-in", _without_model(tenants)),
+        ("secret", _without_secret(tenants)),
+    )
+    lists = [(kind, list(items)) for kind, items in found]
+    return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
+
+
+def _items(rows: Any, name: str, tenant: str = "tenant__name", key: str = "pk") -> list[Item]:
+    return [Item(*row) for row in rows.values_list(name, tenant, key)[:MOST]]
+
+
+def _approvals(tenants: TenantFilter) -> list[Item]:
+    return _items(tenants.rows(Approval.objects.filter(tenant__is_active=True)).order_by("started_at"), "name")
+
+
+def _incidents(tenants: TenantFilter) -> list[Item]:
+    return _items(tenants.rows(Incident.objects.filter(is_resolved=False)).order_by("-pk"), "tool")
+
+
+def _limits(tenants: TenantFilter, now: datetime) -> list[Item]:
+    windows = Windows.at(now)
+    uses = tenants.rows(
+        QuotaUse.objects.filter(Q(day_at=windows.day) | Q(month_at=windows.month), user=None, tenant__is_active=True)
+    ).select_related("tenant", "tenant__limits")
+    full = high_use(uses=uses, share=FULL)[:MOST]
+    return [Item(f"{use.name}: {use.share} %", tenant.name, tenant.pk) for tenant, use in full]
+
+
+def _changed_tools(tenants: TenantFilter) -> list[Item]:
+    rows = McpTool.objects.filter(is_let_in=True, is_listed=True, server__is_active=True).exclude(
+        accepted_digest=F("digest")
+    )
+    found = tenants.rows(rows, "server__tenant").order_by("server__tenant", "server", "name")
+    return _items(found, "name", "server__tenant__name", "server")
+
+
+def _failing_webhooks(tenants: TenantFilter) -> list[Item]:
+    failing = Q(is_active=True, failing_since__isnull=False) | Q(disabled_at__isnull=False)
+    return _items(tenants.rows(Webhook.objects.filter(failing)).order_by("-failing_since"), "name")
+
+
+def _without_model(tenants: TenantFilter) -> list[Item]:
+    """Return the assistants that the stand-in answers, as `provider_choice` decides."""
+    if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL:
+        return []
+    own = Provider.objects.filter(tenant=OuterRef("tenant"))
+    usable = Q(provider__tenant=None) | Q(provider__tenant=F("tenant"))
+    default = Q(tenant__default_provider__tenant=None) | Q(tenant__default_provider__tenant=F("tenant"))
+    rows = Assistant.objects.filter(is_active=True, tenant__is_active=True)
+    rows = rows.exclude(usable, provider__isnull=False).exclude(default, tenant__default_provider__isnull=False)
+    return _items(tenants.rows(rows.exclude(Exists(own))).order_by("tenant", "slug"), "name")
+
+
+def _without_secret(tenants: TenantFilter) -> list[Item]:
+    """Return the tools that are on for a tenant and have a secret that neither it nor an assistant of it has set."""
+    declared = {tool.name: set(tool.secrets) for tool in catalogue.registry() if tool.secrets}
+    if not declared:
+        return []
+    rows = tenants.rows(ToolSetting.objects.filter(tool__in=declared, tenant__is_active=True))
+    by_tool: dict[tuple[Tenant, str], list[ToolSetting]] = {}
+    for setting in rows.select_related("tenant").order_by("tenant", "tool", "assistant"):
+        by_tool.setdefault((setting.tenant, setting.tool), []).append(setting)
+    return [
+        Item(tool, tenant.name, layers[0].pk)
+        for (tenant, tool), layers in by_tool.items()
+        if any(layer.policy != ToolSetting.Policy.OFF for layer in layers)
+        and declared[tool] - set(read_secrets(layer.secrets for layer in layers))
+    ][:MOST]
