@@ -22,9 +22,10 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from assistant.services.errors import REDIS_ERRORS
+from assistant.services.errors import REDIS_ERRORS, describe_outage, redis_problem
 from assistant.services.eventlog.log import Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
+from assistant.services.eventlog.redis_loss import LossWatch
 from assistant.services.eventlog.redis_pubsub import Subscriptions
 from assistant.services.eventlog.redis_scripts import APPEND, READ, RENEW
 from assistant.services.eventlog.redis_writer import Batch, Expiries, RedisWriter, WriteRounds
@@ -68,6 +69,7 @@ class RedisLog:
         self._append_script = self._redis.register_script(APPEND)
         self._read_script = self._redis.register_script(READ)
         self._renew_script = self._redis.register_script(RENEW)
+        self._loss_watch = LossWatch(self._redis, self._fill_all)
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
@@ -83,6 +85,7 @@ class RedisLog:
     async def start(self) -> None:
         await self._subscriptions.start(CONTROL, MAILBOX + self._id)
         self._renewal = asyncio.create_task(self._renew(), name="redis-log-renewal", context=contextvars.Context())
+        self._loss_watch.start()
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> RedisWriter:
         return RedisWriter(self._rounds, thread, on_failure)
@@ -101,12 +104,13 @@ class RedisLog:
             arguments += (number, seq, len(entries), _encode((thread, entries)))
             arguments += [entry.frame for entry in entries]
         try:
-            failed = set(await self._with_retry(lambda: self._append_script(keys=keys, args=arguments)))
-        except ResponseError:
-            failed = set(range(len(batches)))
+            append = self._append_script
+            failed = set(await self._with_retry(lambda: append(keys=keys, args=arguments), is_write=True))
         except REDIS_ERRORS as exc:
-            logger.warning("The events of %d threads could not be stored: %r", len(batches), exc)
-            return [exc] * len(batches)
+            if not isinstance(exc, ResponseError) or redis_problem(exc):
+                logger.warning("%s: the events of %d threads are not stored", describe_outage(exc), len(batches))
+                return [exc] * len(batches)
+            failed = set(range(len(batches)))
         failures: list[Exception | None] = []
         outage: Exception | None = None
         for index, (thread, entries) in enumerate(batches):
@@ -135,15 +139,15 @@ class RedisLog:
         logger.warning("Another process writes to thread %s", thread)
         return Fenced(thread)
 
-    async def _with_retry(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """Run a command; repeat it while Redis cannot be reached, for at most `MAX_RETRY_SECONDS`."""
+    async def _with_retry(self, command: Callable[[], Awaitable[Any]], *, is_write: bool = False) -> Any:
+        """Run a command; repeat it while Redis cannot be reached (or refuses it, if `is_write`), for a limited time."""
         deadline = asyncio.get_running_loop().time() + MAX_RETRY_SECONDS
         while True:
             try:
                 return await command()
-            except ResponseError:
-                raise
             except REDIS_ERRORS as exc:
+                if isinstance(exc, ResponseError) and not (is_write and redis_problem(exc)):
+                    raise
                 if asyncio.get_running_loop().time() > deadline:
                     if isinstance(exc, RuntimeError):
                         raise RedisConnectionError("The connection was closed.") from exc
@@ -218,6 +222,7 @@ class RedisLog:
 
     async def close(self) -> None:
         await self._subscriptions.close()
+        await self._loss_watch.close()
         tasks = [*self._fills.values(), *([self._renewal] if self._renewal is not None else [])]
         for task in tasks:
             task.cancel()
@@ -228,7 +233,6 @@ class RedisLog:
         if message["type"] == "subscribe" and message["channel"].decode() != CONTROL:
             # Earlier messages may have been missed. A process that could not be reached was removed from the readers,
             # and a Redis that was restarted may have lost readers and expiries.
-            self._expiries.clear()
             self._fill_all()
         if message["type"] != "message":
             return
@@ -256,6 +260,7 @@ class RedisLog:
             self._memory.reset(thread)
 
     def _fill_all(self) -> None:
+        self._expiries.clear()
         for thread in list(self._followed):
             self._fill_soon(thread)
 
@@ -273,8 +278,8 @@ class RedisLog:
                 try:
                     async with self._fetching:
                         await self._fill(thread)
-                except REDIS_ERRORS:
-                    logger.warning("Redis cannot be reached; thread %s waits for its events", thread)
+                except REDIS_ERRORS as exc:
+                    logger.warning("%s; thread %s waits for its events", describe_outage(exc), thread)
                     self._wanted.add(thread)
                     await asyncio.sleep(RETRY_INTERVAL_SECONDS)
         finally:
