@@ -146,6 +146,11 @@ def is_outage(exc: BaseException | None) -> bool:
     return isinstance(exc, OUTAGE_ERRORS) or storage_problem(exc) is not None or redis_problem(exc) is not None
 
 
+def unavailable() -> Refused:
+    """Return the refusal of a run while the service cannot store anything."""
+    return Failure("unavailable", f"{_SENTENCES[None]}.").refusal
+
+
 def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:
     """Log an exception with a new error id and return the failure, whose message contains the id.
 

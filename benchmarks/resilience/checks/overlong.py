@@ -13,7 +13,7 @@ from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import Frame, connected, run_input
 from benchmarks.resilience.figures import is_valid, p95
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Site
-from tests.fake_answers import Answer, Recorded, raw, reply, respond
+from tests.fake_answers import Answer, Recorded, Step, raw, reply, respond
 from tests.fake_provider import FakeProvider
 
 TITLE = "Trickles and 300 calls"
@@ -30,20 +30,20 @@ UNENDED, UNTYPED, BEYOND, UNANSWERED, INVALID, UNTOLD, NEIGHBOUR, SLOWEST = (
     "invalid requests to the provider",
     "runs with 300 calls that did not end with `limit_reached`",
     "turns of the other member that failed",
-    "longest turn of the other member",
+    "95th percentile of the other member's turns",
 )
 SECONDS, MORE_SECONDS, PER_TOOL, CALLS, RUNS = 8, 3.0, 40, 300, 8
-TRICKLE = [step for _ in range(600) for step in (1.0, b"x")]
+TRICKLE: list[Step] = [step for _ in range(600) for step in (1.0, b"x")]
 KINDS = ("event", "comment", "space", "error")
 SHAPES = ("distinct", "equal", "one id")
 
 
 def wait_for_each_byte_alone() -> None:
     """A run has no limit of its own: each byte has its time."""
-    from assistant.core.turn import loop
     from assistant.core.values.deadline import Deadline
 
-    loop.Deadline = lambda seconds: Deadline(0)  # type: ignore[assignment,misc]
+    begin = Deadline.__init__
+    Deadline.__init__ = lambda self, seconds: begin(self, 0)  # type: ignore[method-assign]
 
 
 def count_no_calls() -> None:
@@ -82,7 +82,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         Line(INVALID, counts[INVALID], "", 0, beside=f"of {asked} requests"),
         Line(UNTOLD, counts[UNTOLD], "", 0, beside=f"of {2 * len(SHAPES)}"),
         Line(NEIGHBOUR, counts[NEIGHBOUR], "", 0, beside=f"of {len(slowest)}"),
-        Line(SLOWEST, max(slowest), "s", 3, beside=f"p95 {p95(slowest):.2f} s"),
+        Line(SLOWEST, p95(slowest), "s", 2, beside=f"the longest {max(slowest):.2f} s"),
     ]
 
 

@@ -55,7 +55,7 @@ def name_no_reason() -> None:
     """The reason of an outage of the database is not looked for."""
     from assistant.services import errors
 
-    errors._AT_LIMIT = ()  # type: ignore[attr-defined]
+    errors._AT_LIMIT = ()  # type: ignore[assignment]
 
 
 FAULTS = (
@@ -91,17 +91,19 @@ async def _chat_through(testbed: Testbed, site: Site, servers: Sequence[Server])
 
     turns = [Turn(run_input("Tell me")) for _ in range(testbed.scaled(CHATS, 6))]
     fresh = [Turn(run_input("Meanwhile")) for _ in range(testbed.scaled(FRESH, 4))]
+    full = asyncio.Event()
     async with asyncio.TaskGroup() as going:
+        asking = [going.create_task(client(number).finish(turn, when=full)) for number, turn in enumerate(fresh)]
         for number, turn in enumerate(turns):
             going.create_task(client(number).finish(turn))
         await asyncio.sleep(AFTER_SECONDS)
         with ExitStack() as held:
             await asyncio.to_thread(_take_all, testbed, site, held)
-            asking = [going.create_task(client(number).finish(turn)) for number, turn in enumerate(fresh)]
+            full.set()
             told = [await asyncio.to_thread(_readiness, server) for server in servers]
             await asyncio.sleep(FULL_SECONDS)
         free_at = time.monotonic()
-        while any(not turn.seq for turn in fresh) and not all(task.done() for task in asking):
+        while not all(turn.seq or task.done() for turn, task in zip(fresh, asking, strict=True)):
             await asyncio.sleep(0.05)
         recovery = time.monotonic() - free_at
     for server, said in zip(servers, told, strict=True):

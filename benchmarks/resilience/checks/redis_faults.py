@@ -46,22 +46,23 @@ WHOLE = "".join(f"word{n} " for n in range(WORDS))
 def take_refusals_for_fencing() -> None:
     """Events that Redis refuses to store count as events that another process has written."""
     from assistant.services.eventlog import redis as log
+    from assistant.services.eventlog.redis_scripts import APPEND
 
-    log.APPEND = log.APPEND.replace("if refuses(answer.err) then return answer end", "")
+    log.APPEND = APPEND.replace("if refuses(answer.err) then return answer end", "")  # type: ignore[attr-defined]
 
 
 def notice_no_loss() -> None:
     """A process does not notice that Redis has lost its data."""
-    from assistant.services.eventlog.redis_loss import LossWatch
+    from assistant.services.eventlog.redis_watch import RedisWatch
 
-    LossWatch.start = lambda self: None  # type: ignore[method-assign]
+    RedisWatch._on_loss = property(lambda self: lambda: None, lambda self, value: None)  # type: ignore[assignment]
 
 
 def refuse_without_a_time() -> None:
     """A Redis that refuses writes is an internal error."""
-    from assistant.services import errors
+    from assistant.services.errors import Failure
 
-    errors.redis_problem = lambda exc: None
+    Failure.is_outage = property(lambda self: False)  # type: ignore[assignment,method-assign]
 
 
 def only_ping() -> None:
