@@ -21,13 +21,17 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from assistant.services import metrics
 from assistant.services.connections import shutdown
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
-from assistant.services.db.write_probe import write_probe
+from assistant.services.db.write_probe import FAILED, OK, write_probe
+from assistant.services.errors import describe_outage, is_at_connection_limit, redis_problem
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.authentication import bearer_of
 
 logger = logging.getLogger(__name__)
 
+NO_CONNECTIONS = "no free connections"
 REDIS_SECONDS = 2.0
+REDIS_PROBE_KEY = "assistant:probe"
+REDIS_PROBE_KEEP_SECONDS = 60
 
 
 @require_safe
@@ -42,22 +46,23 @@ def healthz(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks.
 
-    `writes` says "disk full" or "read-only" in place of "failed" if that is the reason. A host whose clock differs from
-    the database's by more than 2 s is ready, and says so.
+    In place of "failed", `writes` says "disk full" or "read-only", `redis` "full" or "read-only", and `database`
+    "no free connections" if that is the reason. A host whose clock differs from the database's by more than 2 s is
+    ready, and says so.
     """
-    reading = _clock()
-    checks = {"database": reading is not None, "migrations": _migrations()}
-    writes = write_probe.outcome() if checks["database"] else None
-    if settings.REDIS_URL:
-        checks["redis"] = _redis()
+    database, reading = _clock()
+    checks = {"migrations": _migrations()}
+    writes = write_probe.outcome() if reading is not None else None
     if not _row_level_security():
         checks["row_level_security"] = False
     if shutdown.is_shutting_down():
         checks["draining"] = False
-    said = {name: "ok" if passed else "failed" for name, passed in checks.items()}
+    said = {"database": database, **{name: OK if passed else FAILED for name, passed in checks.items()}}
+    if settings.REDIS_URL:
+        said["redis"] = _redis()
     if writes is not None:
         said["writes"] = writes
-    is_ready = set(said.values()) == {"ok"}
+    is_ready = set(said.values()) == {OK}
     body: dict[str, Any] = {"status": "ready" if is_ready else "not ready", "checks": said}
     if reading is not None:
         # No reason to be taken out of service: leases are the database's time.
@@ -79,21 +84,21 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
-def _clock() -> Reading | None:
-    """Return a reading of the database's clock; None if the database does not answer."""
+def _clock() -> tuple[str, Reading | None]:
+    """Return the database's state, and a reading of its clock; None if it does not answer."""
     try:
-        return read_clock(database_time)
-    except DatabaseError:
-        logger.exception("The database does not answer")
-        return None
+        return OK, read_clock(database_time)
+    except DatabaseError as exc:
+        logger.error("Not ready: %s", describe_outage(exc))
+        return NO_CONNECTIONS if is_at_connection_limit(exc) else FAILED, None
 
 
 def _migrations() -> bool:
     try:
         executor = MigrationExecutor(connection)
         return not executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except DatabaseError:
-        logger.exception("The applied migrations could not be read from the database")
+    except DatabaseError as exc:
+        logger.error("Not ready: the applied migrations could not be read: %s", describe_outage(exc))
         return False
 
 
@@ -103,21 +108,25 @@ def _row_level_security() -> bool:
     except row_level_security.SettingMismatch as exc:
         logger.error("The database does not match ROW_LEVEL_SECURITY: %s", exc)
         return False
-    except DatabaseError:
-        logger.exception("Row-level security could not be checked in the database")
+    except DatabaseError as exc:
+        logger.error("Not ready: row-level security could not be checked: %s", describe_outage(exc))
         return False
     return True
 
 
-def _redis() -> bool:
+def _redis() -> str:
+    """Return "ok", "full", "read-only" or "failed"."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
         ) as client:
-            return bool(client.ping())
-    except redis.RedisError:
-        logger.exception("Redis does not answer")
-        return False
+            # Not PING, which a Redis answers that stores nothing.
+            client.set(REDIS_PROBE_KEY, "", ex=REDIS_PROBE_KEEP_SECONDS)
+            return OK
+    except redis.RedisError as exc:
+        logger.error("Not ready: %s", describe_outage(exc))
+        problem = redis_problem(exc)
+        return problem if problem in {"full", "read-only"} else FAILED
 
 
 PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {

@@ -14,7 +14,7 @@ from typing import Literal
 import redis
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 
 # Raised while the database cannot be reached.
 DATABASE_ERRORS = (OperationalError, InterfaceError)
@@ -44,8 +44,8 @@ class Refused(Exception):
         return max(1, math.ceil((self.resets_at - timezone.now()).total_seconds()))
 
 
-# The database or Redis cannot be reached, or is too busy to answer; a retry may succeed.
-OUTAGE_ERRORS = (*DATABASE_ERRORS, redis.ConnectionError, redis.TimeoutError)
+# The database or Redis cannot be reached, refuses writes, or is too busy to answer; a retry may succeed.
+OUTAGE_ERRORS = (*DATABASE_ERRORS, redis.ConnectionError, redis.TimeoutError, OutOfMemoryError, ReadOnlyError)
 RETRY_AFTER_SECONDS = 2
 
 
@@ -77,6 +77,26 @@ class Failure:
         return {"Retry-After": str(RETRY_AFTER_SECONDS)} if self.is_outage else {}
 
 
+RedisProblem = Literal["full", "read-only", "unreachable"]
+# What logs say, for operators.
+REDIS_SENTENCES: dict[RedisProblem, str] = {
+    "full": "Redis is full: it has reached maxmemory and may evict nothing",
+    "read-only": "Redis is read-only: it is a replica, or its disk cannot be written",
+    "unreachable": "Redis cannot be reached",
+}
+# Redis refuses writes with these while a snapshot cannot be stored, or while too few replicas are connected.
+_UNWRITABLE = ("MISCONF", "NOREPLICAS")
+
+
+def redis_problem(exc: BaseException | None) -> RedisProblem | None:
+    """Return why Redis could not store anything; None for any other exception."""
+    if isinstance(exc, OutOfMemoryError):
+        return "full"
+    if isinstance(exc, ReadOnlyError) or (isinstance(exc, ResponseError) and str(exc).startswith(_UNWRITABLE)):
+        return "read-only"
+    return "unreachable" if isinstance(exc, redis.ConnectionError | redis.TimeoutError) else None
+
+
 StorageProblem = Literal["disk full", "read-only"]
 _BY_SQLSTATE: dict[str, StorageProblem] = {"53100": "disk full", "25006": "read-only"}
 _BY_SQLITE_CODE: dict[int, StorageProblem] = {sqlite3.SQLITE_FULL: "disk full", sqlite3.SQLITE_READONLY: "read-only"}
@@ -103,9 +123,32 @@ def storage_problem(exc: BaseException | None) -> StorageProblem | None:
     return _BY_SQLSTATE.get(getattr(cause, "sqlstate", None) or "") or _BY_SQLITE_CODE.get(sqlite_code)
 
 
+# PostgreSQL's (sqlstate 53300) and PgBouncer's words. libpq gives no sqlstate for a connection that was refused.
+_AT_LIMIT = ("too many clients", "too many connections", "connection slots", "no more connections allowed")
+
+
+def is_at_connection_limit(exc: BaseException | None) -> bool:
+    """Whether the database refused a connection because it has no free one."""
+    return isinstance(exc, DATABASE_ERRORS) and any(words in str(exc) for words in _AT_LIMIT)
+
+
+def describe_outage(exc: BaseException) -> str:
+    """Return why the database or Redis does not work, as a sentence for operators without its full stop."""
+    if (problem := redis_problem(exc)) is not None:
+        return REDIS_SENTENCES[problem]
+    if is_at_connection_limit(exc):
+        return "The database has no free connection: see max_connections, and the limits of its role and of a pooler"
+    return f"The database cannot be reached ({exc})" if isinstance(exc, DATABASE_ERRORS) else repr(exc)
+
+
 def is_outage(exc: BaseException | None) -> bool:
     """Whether an exception means that the database or Redis cannot be reached or written, so that a retry may help."""
-    return isinstance(exc, OUTAGE_ERRORS) or storage_problem(exc) is not None
+    return isinstance(exc, OUTAGE_ERRORS) or storage_problem(exc) is not None or redis_problem(exc) is not None
+
+
+def unavailable() -> Refused:
+    """Return the refusal of a run while the service cannot store anything."""
+    return Failure("unavailable", f"{_SENTENCES[None]}.").refusal
 
 
 def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:

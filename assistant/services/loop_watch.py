@@ -1,5 +1,7 @@
 """Measures how long the event loop is held, and names the task and tool that hold it; names tools that leave threads.
 
+Tells a process that did not run at all, such as after SIGSTOP, from one whose loop was held.
+
 A timer on the loop measures its own delay. A thread samples what runs while the loop is still held.
 """
 
@@ -26,6 +28,8 @@ INTERVAL_SECONDS = 0.05
 HELD_SECONDS = 0.1
 # The shortest time between two log lines; the metric counts every case.
 LOG_SECONDS = 1.0
+# When the thread that samples is late by so much too, no task held the loop: the whole process did not run.
+STOPPED_SECONDS = 2.0
 UNKNOWN = "unknown"
 IDLE = "idle"
 
@@ -49,6 +53,9 @@ class LoopWatch:
         self._measured_at = 0.0
         self._logged_at = 0.0
         self._holder: LoopHolder | None = None
+        self._sampled_at = time.monotonic()
+        self._gap = 0.0
+        self._processor_seconds = 0.0
         self._loop_thread = 0
         self._stopped = threading.Event()
 
@@ -72,10 +79,27 @@ class LoopWatch:
         now = time.monotonic()
         late = now - self._measured_at - INTERVAL_SECONDS if self._measured_at else 0.0
         holder, self._holder, self._measured_at = self._holder, None, now
+        was_stopped = late > STOPPED_SECONDS and self._was_stopped(now)
+        self._gap, self._processor_seconds = 0.0, time.process_time()
         metrics.record_delay(late)
-        if late > HELD_SECONDS:
+        if was_stopped:
+            self._report_stop(late)
+        elif late > HELD_SECONDS:
             self._report(late, holder or LoopHolder())
         self._timer = self._loop.call_later(INTERVAL_SECONDS, self._measure)
+
+    def _was_stopped(self, now: float) -> bool:
+        """Whether nothing of the process ran, neither the thread that samples nor code that kept it from running."""
+        gap = max(self._gap, now - self._sampled_at)
+        return gap > STOPPED_SECONDS and time.process_time() - self._processor_seconds < gap / 2
+
+    def _report_stop(self, seconds: float) -> None:
+        metrics.count_stop(seconds)
+        logger.warning(
+            "This process did not run for %.1f s: it was stopped, or its machine was suspended or overloaded. "
+            "Other processes end its runs if that takes longer than leases last.",
+            seconds,
+        )
 
     def _report(self, seconds: float, holder: LoopHolder) -> None:
         metrics.count_held(holder.coroutine, seconds, tool=holder.tool)
@@ -93,7 +117,9 @@ class LoopWatch:
     def _sample(self) -> None:
         """Record the running task as soon as the timer is late. Runs in a thread of its own."""
         while not self._stopped.wait(INTERVAL_SECONDS / 2):
-            if self._holder is None and time.monotonic() - self._measured_at > INTERVAL_SECONDS + HELD_SECONDS / 2:
+            now = time.monotonic()
+            self._gap, self._sampled_at = max(self._gap, now - self._sampled_at), now
+            if self._holder is None and now - self._measured_at > INTERVAL_SECONDS + HELD_SECONDS / 2:
                 self._holder = self._running_task()
 
     def _running_task(self) -> LoopHolder:

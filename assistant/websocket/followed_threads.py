@@ -113,6 +113,9 @@ class FollowedThreads:
         tenant_id = self._member.tenant_id
         if isinstance(failure, SnapshotTimeout):  # a client can cause this, so it is not logged as an error
             logger.warning("A client of tenant %s is disconnected: %s", tenant_id, failure)
+        elif isinstance(failure, OSError) and failure.errno is None:
+            # What ASGI servers raise for a client that has gone.
+            logger.info("A client of tenant %s has gone: %r", tenant_id, failure)
         else:
             logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)
         self._on_failure()

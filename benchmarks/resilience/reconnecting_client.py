@@ -77,12 +77,14 @@ class ReconnectingClient:
         """Send a prompt and read to the end of the answer. Raises `TimeoutError` if it does not end."""
         return await self.finish(Turn(run_input(prompt, thread=thread)))
 
-    async def finish(self, turn: Turn) -> Turn:
-        """Do the same for a turn that the caller made, and may read meanwhile."""
+    async def finish(self, turn: Turn, *, when: asyncio.Event | None = None) -> Turn:
+        """Do the same for a turn that the caller made, and may read meanwhile; once connected, wait for `when`."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while turn.end is None:
                 try:
                     async with connected(self._ports[self._at % len(self._ports)], self._key) as client:
+                        if when is not None:
+                            await when.wait()
                         await self._follow(client, turn)
                 except (OSError, InvalidHandshake, InvalidMessage, TimeoutError):
                     self._at += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -139,3 +141,37 @@ def test_a_tool_that_leaves_threads_is_logged_and_counted(caplog: pytest.LogCapt
     assert "The tool forgetful has left 12 threads running after its calls" in caplog.text
     assert 'assistant_tool_threads{tool="forgetful"} 12.0' in metrics.exposition().decode()
     end.set()
+
+
+STOPPED = """
+import asyncio, logging, sys, django
+django.setup()
+from assistant.services import loop_watch
+loop_watch.STOPPED_SECONDS = 0.5
+logging.getLogger("assistant.loop").addHandler(logging.StreamHandler(sys.stdout))
+
+async def main():
+    watch = loop_watch.LoopWatch()
+    watch.start()
+    await asyncio.sleep(0.3)
+    print("watching", flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+    await asyncio.sleep(0.3)
+    watch.stop()
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_was_stopped_is_told_from_a_task_that_holds_the_loop() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "watching\n"
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGCONT)
+        said, _ = process.communicate("\n", timeout=60)
+    assert "This process did not run for" in said
+    assert "The event loop was held" not in said

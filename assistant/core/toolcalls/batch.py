@@ -11,7 +11,15 @@ from datetime import UTC, datetime
 
 from assistant.core.conversation.transcript import result_id
 from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
-from assistant.core.toolcalls.protocols import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
+from assistant.core.toolcalls.protocols import (
+    Admission,
+    Decision,
+    Journal,
+    PlannedCall,
+    RunTakenOver,
+    ToolOutcome,
+    Toolset,
+)
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, ToolCallResult
 from assistant.core.values.messages import ToolCall
@@ -19,7 +27,17 @@ from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.text import clean_text
 
-__all__ = ["Admission", "Batch", "CallEnvironment", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset"]
+__all__ = [
+    "Admission",
+    "Batch",
+    "CallEnvironment",
+    "Decision",
+    "Journal",
+    "PlannedCall",
+    "RunTakenOver",
+    "ToolOutcome",
+    "Toolset",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -91,8 +109,7 @@ class Batch:
         tasks: list[asyncio.Task[None]] = []
         try:
             if self._planned:
-                for outcome in (await self.environment.journal.starting(tuple(self._planned))).values():
-                    self._settle(outcome)
+                await self._begin_record()
             to_run = [planned for planned in self._planned if planned.call.id not in self.outcomes]
             tasks = self._start(to_run)
             for event in self._settled():
@@ -116,6 +133,16 @@ class Batch:
             await self._record()
         finally:
             await self._stop(tasks)
+
+    async def _begin_record(self) -> None:
+        """Record the calls that are about to run, and settle those that must not."""
+        try:
+            known = await self.environment.journal.starting(tuple(self._planned))
+        except RunTakenOver:
+            self._is_recorded = True  # by the process that has the run now
+            raise
+        for outcome in known.values():
+            self._settle(outcome)
 
     def _plan(self, call: ToolCall, admission: Admission) -> None:
         """Add a call to those that run or to those for the client, or settle it: refused, or waiting for approval."""

@@ -146,6 +146,10 @@ class Toolset(Protocol):
         """
 
 
+class RunTakenOver(Exception):
+    """Another process has the run now: its calls must not begin, and the turn stops without an ending."""
+
+
 class Journal(Protocol):
     """Records tool calls."""
 
@@ -154,6 +158,9 @@ class Journal(Protocol):
 
         Returns:
             By call id, the outcomes of those that must not run: they ran before, or a quota is used up.
+
+        Raises:
+            RunTakenOver: another process has taken the run over. Nothing was recorded.
         """
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:

@@ -15,7 +15,7 @@ from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.admission import as_offered
-from assistant.core.toolcalls.batch import Batch, CallEnvironment
+from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
@@ -59,8 +59,7 @@ async def run_turn(
     transcript = Transcript() if transcript is None else transcript
     log_operation(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
-    seconds = plan.settings.limits.seconds
-    deadline = Deadline(seconds)
+    deadline = Deadline(seconds := plan.settings.limits.seconds)
     try:
         async with aclosing(_Turn(plan, transcript, deadline, on_text).run()) as turn:
             async for event in turn:
@@ -76,6 +75,8 @@ async def run_turn(
         failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
     except TurnFailed as exc:
         failure = exc
+    except RunTakenOver:
+        raise  # the process that has the run now writes its ending
     except Exception:
         error_id = uuid.uuid4().hex[:12]
         slug = plan.context.tenant.slug

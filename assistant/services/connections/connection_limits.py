@@ -15,7 +15,7 @@ from django.conf import settings
 from redis.asyncio import Redis
 
 from assistant.core.values.quota_kinds import Quota
-from assistant.services.errors import REDIS_ERRORS
+from assistant.services.errors import REDIS_ERRORS, describe_outage
 from assistant.services.tenancy.members import Member
 
 logger = logging.getLogger(__name__)
@@ -121,8 +121,8 @@ class RedisConnectionLimiter:
             quotas = _quotas(member)
             limits = [quota.connections for quota in quotas]
             full = int(await self._acquire(keys=list(slot.keys), args=[slot.id, SLOT_SECONDS, *limits]))
-        except REDIS_ERRORS:
-            logger.warning("Redis cannot be reached: connections are limited for each process")
+        except REDIS_ERRORS as exc:
+            logger.warning("%s: connections are limited for each process", describe_outage(exc))
             full = 0
         except BaseException:
             await self._local.release(slot)
@@ -139,8 +139,8 @@ class RedisConnectionLimiter:
         try:
             for key in slot.keys:
                 await self._redis.zrem(key, slot.id)
-        except REDIS_ERRORS:
-            logger.info("Redis cannot be reached: the slot of a closed connection stays taken until it expires")
+        except REDIS_ERRORS as exc:
+            logger.info("%s: the slot of a closed connection stays taken until it expires", describe_outage(exc))
 
     async def renew(self) -> None:
         by_key: dict[str, list[str]] = {}
@@ -150,8 +150,8 @@ class RedisConnectionLimiter:
         try:
             for key, ids in by_key.items():
                 await self._renew(keys=[key], args=[SLOT_SECONDS, *ids])
-        except REDIS_ERRORS:
-            logger.warning("Redis cannot be reached: the slots of open connections are not renewed")
+        except REDIS_ERRORS as exc:
+            logger.warning("%s: the slots of open connections are not renewed", describe_outage(exc))
 
     async def close(self) -> None:
         await self._redis.aclose()

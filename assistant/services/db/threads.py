@@ -18,7 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, conne
 
 from assistant.services import metrics
 from assistant.services.db.shares import share
-from assistant.services.errors import DATABASE_ERRORS, storage_problem
+from assistant.services.errors import DATABASE_ERRORS, describe_outage, storage_problem
 from assistant.services.round_robin import RoundRobin
 
 P = ParamSpec("P")
@@ -125,5 +125,5 @@ async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **k
         except DATABASE_ERRORS as exc:
             if loop.time() > deadline or storage_problem(exc):
                 raise
-            logger.warning("The database cannot be reached; trying again: %s", exc)
+            logger.warning("%s; trying again", describe_outage(exc))
             await asyncio.sleep(RETRY_INTERVAL_SECONDS)

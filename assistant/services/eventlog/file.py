@@ -132,6 +132,7 @@ class FileLog(MemoryLog):
     """A `MemoryLog` that keeps the events of running runs in `folder`, which all processes of a database share."""
 
     survives_process = True
+    is_writable = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

@@ -212,6 +212,10 @@ class EventLog(Protocol):
 
     survives_process: bool
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether new runs may be opened: False while Redis is known to refuse writes."""
+
     async def start(self) -> None:
         """Prepare for writing, and listen to other processes. Called once, before the first run."""
 

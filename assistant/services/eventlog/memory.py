@@ -37,6 +37,7 @@ class MemoryLog:
     """An event log that only this process can read."""
 
     survives_process = False
+    is_writable = True
 
     def __init__(self) -> None:
         self._threads: dict[str, ThreadLog] = {}

@@ -22,11 +22,12 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from assistant.services.errors import REDIS_ERRORS
+from assistant.services.errors import REDIS_ERRORS, describe_outage, redis_problem
 from assistant.services.eventlog.log import Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis_pubsub import Subscriptions
 from assistant.services.eventlog.redis_scripts import APPEND, READ, RENEW
+from assistant.services.eventlog.redis_watch import RedisWatch
 from assistant.services.eventlog.redis_writer import Batch, Expiries, RedisWriter, WriteRounds
 
 logger = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class RedisLog:
         self._append_script = self._redis.register_script(APPEND)
         self._read_script = self._redis.register_script(READ)
         self._renew_script = self._redis.register_script(RENEW)
+        self._watch = RedisWatch(self._redis, self._fill_all)
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
@@ -80,9 +82,14 @@ class RedisLog:
         self._fetching = asyncio.Semaphore(MAX_FETCHES)
         self._renewal: asyncio.Task[None] | None = None
 
+    @property
+    def is_writable(self) -> bool:
+        return self._watch.problem is None
+
     async def start(self) -> None:
         await self._subscriptions.start(CONTROL, MAILBOX + self._id)
         self._renewal = asyncio.create_task(self._renew(), name="redis-log-renewal", context=contextvars.Context())
+        self._watch.start()
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> RedisWriter:
         return RedisWriter(self._rounds, thread, on_failure)
@@ -101,12 +108,12 @@ class RedisLog:
             arguments += (number, seq, len(entries), _encode((thread, entries)))
             arguments += [entry.frame for entry in entries]
         try:
-            failed = set(await self._with_retry(lambda: self._append_script(keys=keys, args=arguments)))
-        except ResponseError:
-            failed = set(range(len(batches)))
+            failed = set(await self._with_retry(lambda: self._append_script(keys=keys, args=arguments), is_write=True))
         except REDIS_ERRORS as exc:
-            logger.warning("The events of %d threads could not be stored: %r", len(batches), exc)
-            return [exc] * len(batches)
+            if not isinstance(exc, ResponseError) or redis_problem(exc):
+                logger.warning("%s: the events of %d threads are not stored", describe_outage(exc), len(batches))
+                return [exc] * len(batches)
+            failed = set(range(len(batches)))
         failures: list[Exception | None] = []
         outage: Exception | None = None
         for index, (thread, entries) in enumerate(batches):
@@ -119,11 +126,7 @@ class RedisLog:
         return failures
 
     async def _recover(self, thread: str, entries: Sequence[Entry]) -> Exception | None:
-        """Handle events whose positions are taken.
-
-        Returns:
-            None if an earlier try wrote them and only Redis's reply was lost; `Fenced` if another process did.
-        """
+        """Return None if an earlier try wrote events whose positions are taken, `Fenced` if another process did."""
         number, seq = entries[0].position
         try:
             stored = await self._fetch(thread, Position(number, seq - 1))
@@ -135,15 +138,16 @@ class RedisLog:
         logger.warning("Another process writes to thread %s", thread)
         return Fenced(thread)
 
-    async def _with_retry(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """Run a command; repeat it while Redis cannot be reached, for at most `MAX_RETRY_SECONDS`."""
+    async def _with_retry(self, command: Callable[[], Awaitable[Any]], *, is_write: bool = False) -> Any:
+        """Run a command; repeat it while Redis cannot be reached (or refuses it, if `is_write`), for a limited time."""
         deadline = asyncio.get_running_loop().time() + MAX_RETRY_SECONDS
         while True:
             try:
                 return await command()
-            except ResponseError:
-                raise
             except REDIS_ERRORS as exc:
+                self._watch.note(exc)
+                if isinstance(exc, ResponseError) and not (is_write and redis_problem(exc)):
+                    raise
                 if asyncio.get_running_loop().time() > deadline:
                     if isinstance(exc, RuntimeError):
                         raise RedisConnectionError("The connection was closed.") from exc
@@ -174,13 +178,13 @@ class RedisLog:
     async def start_run(self, thread: str, number: int) -> ThreadLog:
         if number == 1:
             self._memory.reset(thread)
-            if await self._with_retry(lambda: self._redis.delete(STREAM + thread)):
+            if await self._with_retry(lambda: self._redis.delete(STREAM + thread), is_write=True):
                 # Published before the run's first event, so that other processes receive it first.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
         with contextlib.suppress(*REDIS_ERRORS):  # without it Redis only needs more memory until the stream expires
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
         # The process of a run reads its thread too: another one may take the run over and add events.
-        log = await self.open(thread)
+        log: ThreadLog = await self._with_retry(lambda: self.open(thread), is_write=True)
         log.forget_before(number - 1)
         await self.drop_idle_threads()
         return log
@@ -218,6 +222,7 @@ class RedisLog:
 
     async def close(self) -> None:
         await self._subscriptions.close()
+        await self._watch.close()
         tasks = [*self._fills.values(), *([self._renewal] if self._renewal is not None else [])]
         for task in tasks:
             task.cancel()
@@ -228,7 +233,6 @@ class RedisLog:
         if message["type"] == "subscribe" and message["channel"].decode() != CONTROL:
             # Earlier messages may have been missed. A process that could not be reached was removed from the readers,
             # and a Redis that was restarted may have lost readers and expiries.
-            self._expiries.clear()
             self._fill_all()
         if message["type"] != "message":
             return
@@ -256,6 +260,7 @@ class RedisLog:
             self._memory.reset(thread)
 
     def _fill_all(self) -> None:
+        self._expiries.clear()
         for thread in list(self._followed):
             self._fill_soon(thread)
 
@@ -273,8 +278,8 @@ class RedisLog:
                 try:
                     async with self._fetching:
                         await self._fill(thread)
-                except REDIS_ERRORS:
-                    logger.warning("Redis cannot be reached; thread %s waits for its events", thread)
+                except REDIS_ERRORS as exc:
+                    logger.warning("%s; thread %s waits for its events", describe_outage(exc), thread)
                     self._wanted.add(thread)
                     await asyncio.sleep(RETRY_INTERVAL_SECONDS)
         finally:

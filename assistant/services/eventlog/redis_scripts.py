@@ -1,12 +1,18 @@
 """The Lua scripts that the event log runs in Redis."""
 
 # Appends the events of many threads. A script is atomic, so that no other process writes between the events of a
-# thread; XADD fails if the position of the first is taken. The added events are published to each reader's mailbox, in
-# one message; a reader without a subscription is removed. Returns the indexes of threads to which nothing was added.
+# thread; XADD fails if the position of the first is taken. A Redis that is full or read-only refuses the first write of
+# a script and no later one, so that nothing has been added when its error is returned. The added events are published
+# to each reader's mailbox, in one message; a reader without a subscription is removed. Returns the indexes of threads
+# to which nothing was added.
 # KEYS: for each thread its stream and its set of readers.
 # ARGV: how long to keep a stream in seconds, the writing process, the prefix of mailboxes, a string with a 1 for each
 # thread whose expiry is to be set, and for each thread its run number, first event number, count, message and frames.
 APPEND = """
+local function refuses(err)
+  local word = string.match(err, '%u+')
+  return word == 'OOM' or word == 'READONLY' or word == 'MISCONF' or word == 'NOREPLICAS' or word == 'MASTERDOWN'
+end
 local keep, sender, mailbox, expiring = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local at, failed, mail = 5, {}, {}
 for i = 1, #KEYS, 2 do
@@ -15,6 +21,7 @@ for i = 1, #KEYS, 2 do
   for j = 0, count - 1 do
     local answer = redis.pcall('XADD', KEYS[i], number .. '-' .. (seq + j), 'f', ARGV[at + 4 + j])
     if type(answer) == 'table' and answer.err then
+      if refuses(answer.err) then return answer end
       is_added = false
       break
     end
@@ -52,6 +59,11 @@ if ARGV[2] ~= '' then
   redis.call('EXPIRE', KEYS[2], ARGV[3])
 end
 return redis.call('XRANGE', KEYS[1], ARGV[1], '+')
+"""
+# Returns the mark of this Redis's data, and makes one if there is none. KEYS: the mark. ARGV: a new one.
+MARK = """
+redis.call('SET', KEYS[1], ARGV[1], 'NX')
+return redis.call('GET', KEYS[1])
 """
 # Adds a reader to many sets. KEYS: the sets. ARGV: the reader, the sets' expiry in seconds.
 RENEW = """

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
 
+from assistant.core.toolcalls.protocols import RunTakenOver
 from assistant.models import Run, ToolCall
 from assistant.models.runs import ACTIVE, IS_ACTIVE
 from assistant.services.db.clock import ClockWatch, DatabaseTime, clock_watch, latest_database_time, read_clock
@@ -29,7 +30,7 @@ RECOVERY_LEASE_SECONDS = 5.0
 MAX_STEP_BACK_SECONDS = 60.0
 
 
-class LostRun(Exception):
+class LostRun(RunTakenOver):
     """Another process has taken the run over, and this one must not write to it any more."""
 
 

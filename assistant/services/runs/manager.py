@@ -20,7 +20,7 @@ from assistant.services import metrics
 from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.errors import OUTAGE_ERRORS, unavailable
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.limits.run_queue import Place, RunQueue
@@ -119,6 +119,8 @@ class Runs:
 
     async def _open(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
         await self.start()
+        if not self.log.is_writable:
+            raise unavailable()  # before the run is stored, so that it can be sent again with the same ids
         set_tenants(member.tenant_id)
         with ExitStack() as held:
             place = self._queue.enter(member, is_known=self.works_on(str(given.thread_id), given.run_id))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from django.db import DatabaseError, DataError, InterfaceError
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.toolcalls.protocols import RunTakenOver
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import (
@@ -178,7 +179,7 @@ class RunTask:
             await self._end(RunError(str(refusal), code=refusal.code), checkpoints)
         except asyncio.CancelledError:
             await self._stop(checkpoints)
-        except (LostRun, Fenced):
+        except (RunTakenOver, Fenced):
             logger.warning("Run %s was taken over by another process", self.key.run_id)
         except Exception as exc:
             await self._fail(exc, checkpoints)

@@ -10,10 +10,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, to_stored
-from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
+from assistant.core.toolcalls.protocols import PlannedCall, RunTakenOver, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
-from assistant.models import ToolCall
+from assistant.models import Run, ToolCall
+from assistant.models.runs import IS_ACTIVE
 from assistant.services import metrics
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert, PreparedUpdate
@@ -56,6 +57,23 @@ def _call(*, pk: int, tenant_id: int) -> QuerySet[ToolCall]:
 _OUTCOME = PreparedUpdate(_call, *_OUTCOME_COLUMNS, pk=int, tenant_id=int)
 
 
+def _held_run(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
+    return Run.objects.filter(IS_ACTIVE, pk=pk, tenant_id=tenant_id, lease_owner=owner)
+
+
+# An UPDATE that changes nothing: it locks the row, so that nobody takes the run over before the calls are recorded.
+_HOLD = PreparedUpdate(_held_run, "lease_owner", pk=int, tenant_id=int, owner=str)
+
+
+def hold_run(key: RunKey) -> None:
+    """Check that this process still has the run, and keep it until the end of the transaction.
+
+    A process that was stopped may go on when another one has long ended its runs. Raises `RunTakenOver`.
+    """
+    if not _HOLD.update(to={"lease_owner": key.owner}, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner):
+        raise RunTakenOver(key.run_id)
+
+
 class AuditJournal:
     """Records one run's tool calls. A call that waited for approval keeps the row of the run that asked."""
 
@@ -94,6 +112,9 @@ def record_start(
     Returns:
         Their rows' primary keys by call id, and the outcomes of calls that must not run, because they did before or a
         quota refuses them.
+
+    Raises:
+        RunTakenOver: another process has taken the run over.
     """
     rows, known, reached = _record_start(key, batch, quotas)
     if reached is not None:
@@ -107,6 +128,7 @@ def _record_start(
 ) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
     # First, because quotas are locked before other rows.
     taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
+    hold_run(key)
     above = above_quota(batch[taken:], reached)
     batch = batch[:taken]
     found = {row.call_id: row for row in _existing_rows(key, batch).select_for_update()}

@@ -16,12 +16,13 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from assistant.services.eventlog import file, memory, redis, redis_writer
+from assistant.services.eventlog import file, memory, redis, redis_watch, redis_writer
 from assistant.services.eventlog import log as eventlog
 from assistant.services.eventlog.file import WINDOW_BYTES, FileLog
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position, ThreadLog
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis import READERS, STREAM, RedisLog
+from assistant.services.eventlog.redis_watch import MARK_KEY
 from assistant.services.eventlog.redis_writer import Batch
 from tests.line import Line
 
@@ -449,6 +450,24 @@ if REDIS_URL:
         await there.close()
         await here.close()
         await line.stop()
+
+    async def test_readers_get_later_events_after_redis_has_lost_its_data(
+        thread: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(redis_watch, "CHECK_SECONDS", 0.05)
+        here, there = RedisLog(REDIS_URL, lambda message: None), RedisLog(REDIS_URL, lambda message: None)
+        await here.start()
+        await there.start()
+        view = await there.open(thread)
+        await write(here, thread, entries(1, 1, 3))
+        await until(lambda: view.last == Position(1, 3) and there._watch._mark)
+        async with Redis.from_url(REDIS_URL) as client:
+            # As FLUSHALL does, but only to what this test uses.
+            await client.delete(MARK_KEY, STREAM + thread, READERS + thread)
+        await write(here, thread, entries(1, 4, 6))
+        await until(lambda: view.last == Position(1, 6))
+        await there.close()
+        await here.close()
 
     async def test_a_process_that_starts_without_redis_subscribes_once_it_is_back(thread: str) -> None:
         line, here, there = await direct_and_relayed_logs()

@@ -13,7 +13,7 @@ from django.utils import timezone
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.toolcalls.protocols import FixedToolset, RunTakenOver
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, RunStarted, TextMessageContent, TextMessageStart
 from assistant.core.values.messages import ToolCall as Call
@@ -84,16 +84,23 @@ async def execute(key: RunKey, paying: Any = pay, arguments: str = '{"amount": 5
 
 
 async def test_a_repeated_execution_returns_the_stored_result(run: Run) -> None:
-    key = key_of(run, "me")
+    key = key_of(run, "dead")
     first, second = await execute(key), await execute(key)
     assert done == [5]
     assert (second.status, second.content, second.display) == (first.status, first.content, first.display)
     assert await ToolCall.objects.acount() == 1
 
 
+async def test_calls_do_not_begin_when_another_process_has_the_run(run: Run) -> None:
+    with pytest.raises(RunTakenOver):
+        await execute(key_of(run, "stopped for too long"))
+    assert done == []
+    assert not await ToolCall.objects.aexists()
+
+
 async def test_a_replay_returns_what_the_model_read_not_the_whole_result(run: Run) -> None:
     long = Tool.from_function(lambda amount: "x" * 60_000, name="pay", description="Pay.", parameters=pay.parameters)
-    key = key_of(run, "me")
+    key = key_of(run, "dead")
     first, second = await execute(key, long), await execute(key, long)
     assert len(first.content) < 45_000
     assert second.content == first.content
@@ -101,7 +108,7 @@ async def test_a_replay_returns_what_the_model_read_not_the_whole_result(run: Ru
 
 
 async def test_characters_that_databases_cannot_store_are_removed_from_a_refusal(run: Run) -> None:
-    outcome = await execute(key_of(run, "me"), arguments='{"amount": 5, "a\\u0000b": 1}')
+    outcome = await execute(key_of(run, "dead"), arguments='{"amount": 5, "a\\u0000b": 1}')
     stored = await ToolCall.objects.aget()
     assert (done, stored.status) == ([], "error")
     for text in (outcome.content, stored.error):
@@ -113,7 +120,7 @@ async def test_an_interrupted_call_runs_again_only_if_it_is_idempotent(run: Run,
     await ToolCall.objects.acreate(
         tenant_id=run.tenant_id, run=run, call_id="c1", name="pay", status=ToolCall.Status.INTERRUPTED
     )
-    outcome = await execute(key_of(run, "me"), pay.replace(idempotent=idempotent))
+    outcome = await execute(key_of(run, "dead"), pay.replace(idempotent=idempotent))
     assert len(done) == runs
     assert ("whether it took effect is not known" in outcome.content) is not idempotent
 
