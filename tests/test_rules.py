@@ -23,6 +23,18 @@ ALLOWED = {
     (QUERY, "assistant/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
     (QUERY, "assistant/admin/base/tenant_scope.py:choices_of"): OPERATOR,
     (QUERY, "assistant/admin/base/tenant_scope.py:tenants_of"): OPERATOR,
+    (
+        QUERY,
+        "assistant/services/assistants/provider_use.py:assistants_of",
+    ): "of all tenants that a provider answers for",
+    (
+        QUERY,
+        "assistant/services/conversations/message_search.py:with_words",
+    ): "in the conversations that the caller gives",
+    (QUERY, "assistant/services/limits/quota_report.py:use_of_members"): USERS,
+    (QUERY, "assistant/services/reports/home.py:_medians"): OPERATOR,
+    (QUERY, "assistant/services/reports/needs.py:_changed_tools"): OPERATOR,
+    (QUERY, "assistant/services/signin/guard.py:_record"): USERS,
     (QUERY, "assistant/hosting.py:_follow_many_to_many.receive"): "the host project's own tenants",
     (QUERY, "assistant/hosting.py:_delete_tenant"): "a tenant that the host project deleted",
     (QUERY, "assistant/hosting.py:host_scope"): "a tenant that the host project's code names",

@@ -102,8 +102,9 @@ def test_the_board_of_all_tenants_can_be_searched(root: Client, cast: Cast) -> N
     for _ in range(8):
         make_tenant()
     page = root.get(BOARD, {"q": "globex"}).content.decode()
-    assert "Globex" in page
-    assert "Acme" not in page
+    board = page[page.index("<table") :]  # the header's choice of tenants has all of them
+    assert "Globex" in board
+    assert "Acme" not in board
 
 
 def test_the_board_makes_no_more_queries_for_many_assistants(root: Client, cast: Cast) -> None:

@@ -10,15 +10,15 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
-from django.db import DataError, models
+from django.db import models
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest
 
 from assistant.admin.base.changes import changed_values
 from assistant.admin.base.links import assistant_label
+from assistant.admin.base.overflow import OverflowSafeChangeList
 from assistant.admin.base.secret_fields import ask_again
 from assistant.models import Assistant, Membership, Provider, Tenant
 from assistant.services.tenancy import audit_trail
@@ -158,16 +158,6 @@ def _with_labels(field: Any) -> Any:
     return field
 
 
-class OverflowSafeChangeList:
-    """Redirects a list filtered by an out-of-range number to Django's "invalid lookup" page instead of failing."""
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        try:
-            return super().changelist_view(request, extra_context)  # type: ignore[misc]
-        except (OverflowError, DataError):
-            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
-
-
 class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
     """The base of all pages of tenants' rows; `tenant_path` is the lookup from a row to its tenant.
 
@@ -293,22 +283,3 @@ class TenantScopedInline(Scoped, admin.TabularInline[Any, Any]):
     """The base of inlines on the pages of tenants' rows."""
 
     extra = 0
-
-
-class OperatorsOnly(OverflowSafeChangeList):
-    """A page for superusers only, regardless of Django permissions."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_operator(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_operator(request)

@@ -34,7 +34,9 @@ def roles_for(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the roles that the user may grant in some tenant. End users are created by tokens only."""
     hidden = {Membership.Role.END_USER.value}
     if not is_operator(request):
-        owned = Membership.objects.filter(user_id=request.user.pk, role=Membership.Role.OWNER, tenant__is_active=True)
+        owned = Membership.objects.filter(
+            user_id=request.user.pk or 0, role=Membership.Role.OWNER, tenant__is_active=True
+        )
         hidden |= set() if owned.exists() else {Membership.Role.OWNER.value}
     return [(value, label) for value, label in Membership.Role.choices if value not in hidden]
 

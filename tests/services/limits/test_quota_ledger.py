@@ -188,8 +188,8 @@ def test_tool_calls_above_the_quota_are_not_run(cast: Cast, scope: str) -> None:
 
 def test_tool_calls_are_counted_from_zero_in_a_new_month(cast: Cast) -> None:
     limit(cast, tenant_tool_calls_per_day=3, tenant_tokens_per_month=10_000)
+    end(begin(cast.alice.pk), tokens=9_000)
     opened, quotas = begin(cast.alice.pk), quotas_of(cast.acme)
-    end(opened, tokens=9_000)
     QuotaUse.objects.update(month_at=Windows.at(timezone.now()).month - timedelta(days=31))
     record_start(key=opened.key, batch=planned(1), quotas=quotas)
     assert QuotaUse.objects.get().month_tokens == 0
