@@ -51,7 +51,7 @@ def count_by_name_alone() -> None:
     """All addresses count as one, so that an attacker keeps the owner out."""
     from assistant.services.signin import limits
 
-    limits.network_of = lambda address: ""  # type: ignore[attr-defined]
+    limits.network_of = lambda address: "192.0.2.1"  # type: ignore[attr-defined]
 
 
 FAULTS = (
