@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import httpx2
 from websockets.exceptions import WebSocketException
@@ -37,7 +38,7 @@ def bound_no_views() -> None:
     """Every synchronous view has a thread at once."""
     from assistant.asgi import view_slots
 
-    view_slots._places_for = lambda scope: None  # type: ignore[attr-defined]
+    view_slots._places_for = lambda scope: None
 
 
 def limit_nothing() -> None:
@@ -51,7 +52,7 @@ def count_by_name_alone() -> None:
     """All addresses count as one, so that an attacker keeps the owner out."""
     from assistant.services.signin import limits
 
-    limits.network_of = lambda address: "192.0.2.1"  # type: ignore[attr-defined]
+    limits.network_of = lambda address: "192.0.2.1"
 
 
 FAULTS = (
@@ -116,7 +117,7 @@ async def _sign_in(client: httpx2.AsyncClient, token: str, name: str, password: 
 
 
 async def _watched(
-    client: httpx2.AsyncClient, site: Site, server: Server, work: asyncio.Future[object] | asyncio.Task[None]
+    client: httpx2.AsyncClient, site: Site, server: Server, work: asyncio.Future[Any]
 ) -> tuple[tuple[int, int], tuple[int, int], float]:
     """Ask and connect until `work` is done.
 
