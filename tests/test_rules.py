@@ -77,6 +77,7 @@ ALLOWED = {
     ): "a condition; callers compare the tenant",
     (QUERY, "assistant/services/tenancy/memberships.py:add_member"): USERS,
     (QUERY, "assistant/services/tenancy/memberships.py:find_user"): USERS,
+    (QUERY, "assistant/services/signin/guard.py:_record"): USERS,
     (QUERY, "assistant/services/runs/thread_snapshot.py:stored_thread"): "within the member's own conversations",
     (
         QUERY,

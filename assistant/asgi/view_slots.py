@@ -25,7 +25,7 @@ from assistant.toolkit.per_loop import PerLoop
 
 PROBES, PROBE_PLACES = frozenset({"/healthz", "/readyz", "/metrics"}), 4
 # Names of views that check passwords with what a form has sent.
-SIGN_IN_NAMES = frozenset({"login", "account_login", "account_reauthenticate", "password_change"})
+SIGN_IN_NAMES = frozenset({"login", "password_change"})
 # Hashing takes a core: at least half of them are left for all else.
 SIGN_IN_PLACES = max(1, (os.cpu_count() or 1) // 2)
 MAX_WAITING, MAX_WAIT_SECONDS, RETRY_SECONDS = 500, 60.0, 5

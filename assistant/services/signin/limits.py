@@ -117,9 +117,9 @@ def admit(*, name: str, address: str, device: str = "") -> Attempt:
     if device:
         keys = [(FROM_DEVICE.key(own, device), FROM_DEVICE)]
     else:
-        keys = [(EVERYWHERE.key(own), EVERYWHERE), (FROM_ADDRESS.key(own, network), FROM_ADDRESS)]
+        keys = [(EVERYWHERE.key(own), EVERYWHERE)]
         if network:
-            keys.append((OF_ADDRESS.key(network), OF_ADDRESS))
+            keys += [(FROM_ADDRESS.key(own, network), FROM_ADDRESS), (OF_ADDRESS.key(network), OF_ADDRESS)]
     attempt = Attempt(own, address, tuple(sorted(keys, key=lambda pair: pair[0])))
     _count(attempt)
     if random.randrange(_PRUNE_ONE_IN) == 0:  # noqa: S311 - no secret  # nosec B311

@@ -114,6 +114,14 @@ def test_an_address_of_ipv6_is_its_network() -> None:
     assert network_of("unix:") == ""
 
 
+def test_tries_from_unknown_addresses_share_the_limit_of_the_name_alone(cast: Cast) -> None:
+    for _ in range(EVERYWHERE.burst):
+        admit(name="alice", address="")
+    with pytest.raises(TooManySignIns):
+        admit(name="alice", address="")
+    admit(name="mallory", address="")
+
+
 def test_every_outcome_is_recorded_without_the_password(cast: Cast) -> None:
     guess(PAGES[0], "alice")
     sign_in(PAGES[0], "alice", PASSWORD, HOME)
