@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.loader import render_to_string
@@ -133,7 +134,7 @@ class TenantAdmin(TenantScopedAdmin):
         if request.POST.get("slug", "").strip() != tenant.slug:
             self.message_user(request, gettext("Nothing was deleted: the short name does not match."), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
-        counts = erasure.erase_tenant(tenant=tenant, actor=request.user)
+        counts = erasure.erase_tenant(tenant=tenant, actor=cast(AbstractBaseUser, request.user))
         sentence = gettext("%(tenant)s was erased, with %(number)d rows.")
         numbers = {"tenant": tenant.name, "number": sum(counts.values())}
         self.message_user(request, sentence % numbers, messages.SUCCESS)
