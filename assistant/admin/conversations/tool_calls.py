@@ -1,4 +1,4 @@
-"""A read-only page of tool calls, with their files."""
+"""The read-only pages of tool calls, with their files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import ToolCall, ToolFile
 from assistant.services.conversations.stored_messages import delegated_messages
 from assistant.services.toolcalls.files import file_response
-
-SHOWN_MESSAGES = 50
 
 
 @admin.register(ToolCall)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, is_operator
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, administered, is_operator
 from assistant.models import Membership, Tenant
 from assistant.services.limits.quota_report import use_of_member
 from assistant.services.privacy import leaving
@@ -34,9 +34,8 @@ def roles_for(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the roles that the user may grant in some tenant. End users are created by tokens only."""
     hidden = {Membership.Role.END_USER.value}
     if not is_operator(request):
-        owned = Membership.objects.filter(
-            user_id=request.user.pk or 0, role=Membership.Role.OWNER, tenant__is_active=True
-        )
+        mine = Membership.objects.filter(tenant__in=administered(request), user_id=request.user.pk or 0)
+        owned = mine.filter(role=Membership.Role.OWNER)
         hidden |= set() if owned.exists() else {Membership.Role.OWNER.value}
     return [(value, label) for value, label in Membership.Role.choices if value not in hidden]
 
