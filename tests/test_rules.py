@@ -43,6 +43,7 @@ ALLOWED = {
     (QUERY, "assistant/services/assistants/configuration.py:with_prompt"): OF_A_ROW,
     (QUERY, "assistant/services/toolcalls/direct_journal.py:expire_calls"): ALL_TENANTS,
     (QUERY, "assistant/management/commands/assistant_seed.py:Command.handle"): "whether the command ran before",
+    (QUERY, "assistant/management/seed_rows.py:Rows.store"): "rows that the command made, each with its tenant",
     (QUERY, "assistant/management/seed_rows.py:_people"): USERS,
     (QUERY, "assistant/management/seed_rows.py:seed"): "tenants that the command makes",
     (QUERY, "assistant/management/demo_tenants.py:_assistant"): OF_A_ROW,
