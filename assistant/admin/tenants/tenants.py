@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -16,9 +16,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_protect
 
-from assistant.admin.base.links import link_to_list
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin, is_operator
-from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
+from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
+from assistant.models import Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
 from assistant.services.limits.quota_ledger import reset_use
@@ -59,13 +59,26 @@ class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
 
 
 @admin.register(Tenant)
-class TenantAdmin(TenantScopedAdmin):
+class TenantAdmin(TenantColumns, TenantScopedAdmin):
     """Operators create tenants; a tenant's admin edits its name, time zone and default provider."""
 
     tenant_path = "pk"
     tenant_admins_may = frozenset({"view", "change"})
-    list_display = ("name", "slug", "timezone", "is_active", "member_count", "assistant_count", "switchboard")
+    list_display = (
+        "name",
+        "is_active",
+        "spend",
+        "runs",
+        "failed",
+        "last_run",
+        "owner",
+        "member_count",
+        "assistant_count",
+        "switchboard",
+    )
     list_filter = ("is_active", "timezone")
+    list_select_related = ("limits",)
+    list_per_page = 50
     search_fields = ("slug", "name")
     ordering = ("slug",)
     fields = (
@@ -84,16 +97,8 @@ class TenantAdmin(TenantScopedAdmin):
     readonly_fields = ("switchboard", "used", "created_at")
     inlines = (LimitsInline, RetentionInline)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
-        counted: QuerySet[Tenant] = (
-            super()
-            .get_queryset(request)
-            .annotate(
-                members=Count("memberships", filter=~Q(memberships__role=Membership.Role.END_USER), distinct=True),
-                number_of_assistants=Count("assistants", distinct=True),
-            )
-        )
-        return counted
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TenantList]:
+        return TenantList
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Forms that leave out the rule for text from outside keep it as it is."""
@@ -141,14 +146,6 @@ class TenantAdmin(TenantScopedAdmin):
 
     def tenant_of(self, row: Tenant) -> Tenant:
         return row
-
-    @admin.display(description="members", ordering="members")
-    def member_count(self, tenant: Any) -> SafeString:
-        return link_to_list(Membership, tenant.members, tenant__id__exact=tenant.pk)
-
-    @admin.display(description="assistants", ordering="number_of_assistants")
-    def assistant_count(self, tenant: Any) -> SafeString:
-        return link_to_list(Assistant, tenant.number_of_assistants, tenant__id__exact=tenant.pk)
 
     @admin.display(description="tools")
     def switchboard(self, tenant: Tenant) -> SafeString | str:
