@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -86,6 +85,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "slug",
         "timezone",
         "is_active",
+        "suspension_notice",
         "default_provider",
         "ends_runs_on_tool_failure",
         "after_untrusted",
@@ -110,7 +110,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is not None and obj.external_id is not None:
             return ("name", "slug", "timezone", "is_active", *self.readonly_fields)
-        return self.readonly_fields if is_operator(request) else ("slug", "is_active", *self.readonly_fields)
+        operators = ("slug", "is_active", "suspension_notice")
+        return self.readonly_fields if is_operator(request) else (*operators, *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A tenant synchronised from the project's own is deleted with that one, not here."""
