@@ -15,7 +15,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_protect
 
-from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin, is_operator
+from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
+from assistant.admin.base.visible_tenants import is_operator
 from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.models import Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT

@@ -13,7 +13,8 @@ from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from assistant.admin.base.tenant_scope import OperatorsOnly, is_list, picked_tenant_id
+from assistant.admin.base.tenant_scope import OperatorsOnly
+from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
 from assistant.models import Membership
 
 
