@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.deprecation import MiddlewareMixin
 
-from assistant.admin.base.tenant_scope import administered, is_operator
+from assistant.admin.base.visible_tenants import administered, is_operator
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 
 

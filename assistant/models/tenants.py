@@ -36,6 +36,13 @@ class Tenant(models.Model):
     name = models.CharField(max_length=200)
     timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
     is_active = models.BooleanField(default=True, help_text="Members of an inactive tenant are refused everywhere.")
+    suspension_notice = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What the members of an inactive tenant read when they sign in. Empty: that it is suspended.",
+    )
     default_provider = models.ForeignKey(
         "assistant.Provider",
         null=True,

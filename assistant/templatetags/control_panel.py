@@ -19,10 +19,13 @@ SHOWN_ASSISTANTS = 12
 
 @register.inclusion_tag("admin/assistant/answering.html", takes_context=True)
 def who_answers(context: Context) -> dict[str, Any]:
-    """List the user's first `SHOWN_ASSISTANTS` assistants, each with its provider and model."""
+    """List the first `SHOWN_ASSISTANTS` assistants of the user, or of the picked tenant, with provider and model."""
     user = context["request"].user
     rows = Assistant.objects.filter(is_active=True).select_related("provider", "tenant", "tenant__default_provider")
     rows = rows.prefetch_related("tenant__providers")
+    panel = context.get("panel")
+    if panel is not None and panel.picker.picked is not None:
+        rows = rows.filter(tenant=panel.picker.picked)
     if not user.is_superuser:
         rows = rows.filter(tenant_id__in=administered_tenants(user))
     try:

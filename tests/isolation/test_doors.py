@@ -45,8 +45,9 @@ HARMLESS_TOOLS = {"calculate", "convert_time", "get_weather"}
 # Commands are for operators. These export the rows of one tenant or user, and test_tries.py checks their output.
 EXPORTS = {"export_tenant", "export_user"}
 OPERATORS = {
-    "allow_origin", "apply_retention", "chat", "create_api_key", "create_tenant", "delete_tenant", "delete_user",
-    "deliver_webhooks", "demo", "local_model", "rotate_encryption", "row_level_security", "sync_tenants", "tools",
+    "allow_origin", "apply_retention", "assistant_seed", "chat", "create_api_key", "create_tenant", "delete_tenant",
+    "delete_user", "deliver_webhooks", "demo", "local_model", "rotate_encryption", "row_level_security",
+    "sync_tenants", "tools",
 }  # fmt: skip
 OF_THE_TESTS = {"flush"}
 EXPORTING = """

@@ -87,6 +87,18 @@ def test_a_member_of_a_suspended_organisation_reads_that(client: Client, cast: C
     assert "Globex" not in page
 
 
+def test_members_of_a_suspended_tenant_read_its_notice_and_no_other(client: Client, cast: Cast) -> None:
+    Tenant.objects.filter(pk=cast.acme.pk).update(is_active=False, suspension_notice="Please call <billing>.")
+    Tenant.objects.filter(pk=cast.globex.pk).update(is_active=False, suspension_notice="Globex is closed.")
+    client.force_login(cast.alice)
+    page = client.get("/").content.decode()
+    assert "Acme is suspended" in page
+    assert "Please call &lt;billing&gt;." in page
+    assert "Globex" not in page
+    client.force_login(cast.oscar)
+    assert "suspended" not in client.get("/").content.decode()
+
+
 def test_the_chat_page_says_who_answers(visit: Client, support: Assistant) -> None:
     page = visit.get("/t/acme/").content.decode()
     assert support.name in page

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.links import assistant_label
-from assistant.admin.base.tenant_scope import tenants_of
+from assistant.admin.base.visible_tenants import tenants_of
 from assistant.models import Assistant, Run, ToolCall
 from assistant.services.toolpolicy import catalogue
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from assistant.admin.base.overflow import OverflowSafeChangeList
-from assistant.admin.base.tenant_scope import is_operator
+from assistant.admin.base.visible_tenants import is_operator
 
 
 class OperatorsOnly(OverflowSafeChangeList):

@@ -12,13 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.tenant_scope import (
-    PICKED_TENANT,
-    administered,
-    is_operator,
-    picked_tenant_id,
-    tenants_of,
-)
+from assistant.admin.base.visible_tenants import PICKED_TENANT, administered, is_operator, picked_tenant_id, tenants_of
 from assistant.models import Tenant
 from assistant.services.reports.tenant_filter import TenantFilter
 

@@ -16,7 +16,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from assistant.admin.base.tenant_scope import TenantScopedAdmin, tenants_of
+from assistant.admin.base.tenant_scope import TenantScopedAdmin
+from assistant.admin.base.visible_tenants import tenants_of
 from assistant.services.runs.idempotency import LIFETIME, claim_form, is_form_claimed
 
 _SIGNER = TimestampSigner(salt="assistant.admin.base.show_secret_once")

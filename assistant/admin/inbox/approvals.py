@@ -17,7 +17,8 @@ from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label, link, link_to_row, username
-from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin, tenants_of
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
+from assistant.admin.base.visible_tenants import tenants_of
 from assistant.admin.inbox.approval_form import AnswerForm
 from assistant.models import Approval, Conversation, Incident, Run, ToolCall
 from assistant.services.errors import Refused

@@ -16,7 +16,8 @@ from django.views.decorators.http import require_POST
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.show_secret_once import SecretIssuingAdmin, SingleUseForm
-from assistant.admin.base.tenant_scope import TenantForm, choices_of, is_operator
+from assistant.admin.base.tenant_scope import TenantForm, choices_of
+from assistant.admin.base.visible_tenants import is_operator
 from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from assistant.services.tenancy.members import create_api_key

@@ -16,7 +16,8 @@ from django.utils.translation import gettext
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, administered, is_operator
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.base.visible_tenants import administered, is_operator
 from assistant.models import Membership, Tenant
 from assistant.services.limits.quota_report import use_of_member
 from assistant.services.privacy import leaving

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -17,9 +16,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_protect
 
-from assistant.admin.base.links import link_to_list
-from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin, is_operator
-from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
+from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
+from assistant.admin.base.visible_tenants import is_operator
+from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
+from assistant.models import Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
 from assistant.services.limits.quota_ledger import reset_use
@@ -60,13 +60,26 @@ class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
 
 
 @admin.register(Tenant)
-class TenantAdmin(TenantScopedAdmin):
+class TenantAdmin(TenantColumns, TenantScopedAdmin):
     """Operators create tenants; a tenant's admin edits its name, time zone and default provider."""
 
     tenant_path = "pk"
     tenant_admins_may = frozenset({"view", "change"})
-    list_display = ("name", "slug", "timezone", "is_active", "member_count", "assistant_count", "switchboard")
+    list_display = (
+        "name",
+        "is_active",
+        "spend",
+        "runs",
+        "failed",
+        "last_run",
+        "owner",
+        "member_count",
+        "assistant_count",
+        "switchboard",
+    )
     list_filter = ("is_active", "timezone")
+    list_select_related = ("limits",)
+    list_per_page = 50
     search_fields = ("slug", "name")
     ordering = ("slug",)
     fields = (
@@ -74,6 +87,7 @@ class TenantAdmin(TenantScopedAdmin):
         "slug",
         "timezone",
         "is_active",
+        "suspension_notice",
         "default_provider",
         "ends_runs_on_tool_failure",
         "after_untrusted",
@@ -85,16 +99,8 @@ class TenantAdmin(TenantScopedAdmin):
     readonly_fields = ("switchboard", "used", "created_at")
     inlines = (LimitsInline, RetentionInline)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
-        counted: QuerySet[Tenant] = (
-            super()
-            .get_queryset(request)
-            .annotate(
-                members=Count("memberships", filter=~Q(memberships__role=Membership.Role.END_USER), distinct=True),
-                number_of_assistants=Count("assistants", distinct=True),
-            )
-        )
-        return counted
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TenantList]:
+        return TenantList
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Forms that leave out the rule for text from outside keep it as it is."""
@@ -106,7 +112,8 @@ class TenantAdmin(TenantScopedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is not None and obj.external_id is not None:
             return ("name", "slug", "timezone", "is_active", *self.readonly_fields)
-        return self.readonly_fields if is_operator(request) else ("slug", "is_active", *self.readonly_fields)
+        operators = ("slug", "is_active", "suspension_notice")
+        return self.readonly_fields if is_operator(request) else (*operators, *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A tenant synchronised from the project's own is deleted with that one, not here."""
@@ -142,14 +149,6 @@ class TenantAdmin(TenantScopedAdmin):
 
     def tenant_of(self, row: Tenant) -> Tenant:
         return row
-
-    @admin.display(description="members", ordering="members")
-    def member_count(self, tenant: Any) -> SafeString:
-        return link_to_list(Membership, tenant.members, tenant__id__exact=tenant.pk)
-
-    @admin.display(description="assistants", ordering="number_of_assistants")
-    def assistant_count(self, tenant: Any) -> SafeString:
-        return link_to_list(Assistant, tenant.number_of_assistants, tenant__id__exact=tenant.pk)
 
     @admin.display(description="tools")
     def switchboard(self, tenant: Tenant) -> SafeString | str:

@@ -14,7 +14,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from assistant.admin.base.operators_only import OperatorsOnly
-from assistant.admin.base.tenant_scope import is_list, picked_tenant_id
+from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
 from assistant.models import Membership
 
 

@@ -16,7 +16,8 @@ from django.urls import path, reverse
 
 from assistant.admin.base.filters import TENANT, ToolFilter
 from assistant.admin.base.secret_fields import SecretTextarea
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, administered, is_operator, tenants_of
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.base.visible_tenants import administered, is_operator, tenants_of
 from assistant.admin.tools.tool_settings_form import CONFIG, config_in, declared_tool, fields_of, secrets_in
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.toolpolicy import catalogue

@@ -95,11 +95,11 @@ def _limits(tenants: TenantFilter, now: datetime) -> list[Item]:
 
 
 def _changed_tools(tenants: TenantFilter) -> list[Item]:
-    rows = McpTool.objects.filter(is_let_in=True, is_listed=True, server__is_active=True).exclude(
-        accepted_digest=F("digest")
+    allowed = tenants.rows(
+        McpTool.objects.filter(is_let_in=True, is_listed=True, server__is_active=True), "server__tenant"
     )
-    found = tenants.rows(rows, "server__tenant").order_by("server__tenant", "server", "name")
-    return _items(found, "name", "server__tenant__name", "server")
+    changed = allowed.exclude(accepted_digest=F("digest")).order_by("server__tenant", "server", "name")
+    return _items(changed, "name", "server__tenant__name", "server")
 
 
 def _failing_webhooks(tenants: TenantFilter) -> list[Item]:

@@ -182,11 +182,10 @@ def memberships_of(*, user_id: UserId) -> list[Membership]:
 
 
 @all_tenants()
-def suspended_tenants_of(*, user_id: UserId) -> list[str]:
-    """Return the names of the inactive tenants that a user is a member of."""
-    suspended = Membership.objects.filter(user_id=user_id, tenant__is_active=False)
-    rows = suspended.exclude(role=Membership.Role.END_USER).order_by("tenant__name")
-    return list(rows.values_list("tenant__name", flat=True))
+def suspended_tenants_of(*, user_id: UserId) -> list[Tenant]:
+    """Return the tenants that are not active of which a user is a member, with the notice for their members."""
+    rows = Membership.objects.filter(user_id=user_id, tenant__is_active=False).exclude(role=Membership.Role.END_USER)
+    return [membership.tenant for membership in rows.select_related("tenant").order_by("tenant__name")]
 
 
 def hash_key(key: str) -> str:
