@@ -46,9 +46,9 @@ def give_up_at_once() -> None:
 
 def refuse_as_an_error() -> None:
     """A database without free connections is an internal error."""
-    from assistant.services import errors
+    from assistant.services.errors import Failure
 
-    errors.is_outage = lambda exc: False
+    Failure.is_outage = property(lambda self: False)  # type: ignore[assignment,method-assign]
 
 
 def name_no_reason() -> None:
@@ -59,7 +59,7 @@ def name_no_reason() -> None:
 
 
 FAULTS = (
-    Fault("a write of a run to the database is tried once", NOT_STORED, give_up_at_once),
+    Fault("a write of a run to the database is tried once", NOT_WHOLE, give_up_at_once),
     Fault("no free connection is an internal error", UNTYPED, refuse_as_an_error),
     Fault("the reason is not looked for", UNTOLD, name_no_reason),
 )
@@ -72,7 +72,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
             turns, untold, recovery = asyncio.run(_chat_through(testbed, site, [here, there]))
     refusals = [refusal for turn in turns for refusal in turn.refusals]
     untyped = sum(not refusal.get("code") or "resetsAt" not in refusal.get("metadata", {}) for refusal in refusals)
-    whole = [turn.end is not None and turn.shown == WHOLE and not turn.missing for turn in turns]
+    whole = [_is_whole(turn) for turn in turns]
     return [
         Line(NOT_WHOLE, whole.count(False), "", 0, beside=f"of {len(turns)}"),
         Line(NOT_STORED, sum(not _is_stored(site, turn) for turn in turns), "", 0),
@@ -80,6 +80,10 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         Line(UNTOLD, len(untold), "", 0, beside=", ".join(untold) or "of 2"),
         Line(RECOVERY, recovery, "s", RECOVERY_SECONDS),
     ]
+
+
+def _is_whole(turn: Turn) -> bool:
+    return turn.end is not None and turn.end["type"] == "RUN_FINISHED" and turn.shown == WHOLE and not turn.missing
 
 
 async def _chat_through(testbed: Testbed, site: Site, servers: Sequence[Server]) -> tuple[list[Turn], list[str], float]:

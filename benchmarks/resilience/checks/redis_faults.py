@@ -15,6 +15,7 @@ import redis
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
+from benchmarks.resilience.checks.restarts import GAVE_UP
 from benchmarks.resilience.client import connected, run_input, text_of
 from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
 from benchmarks.resilience.sites import POSTGRES, Server, Site
@@ -28,10 +29,11 @@ HOW = (
     "replica for 5 s, which refuses writes. Meanwhile new prompts come in. A client that was attached to a finished "
     "thread in the other process before FLUSHALL must see the thread's next answer."
 )
-NOT_WHOLE, NOT_STORED, NOT_SEEN, DEAF, UNTYPED, SLOW, UNTOLD, SILENCE = (
+NOT_WHOLE, NOT_STORED, NOT_SEEN, LOGLESS, DEAF, UNTYPED, SLOW, UNTOLD, SILENCE = (
     "answers shown that are not complete",
     "answers not stored once and completely",
     "answers followed from the other process that are not complete",
+    "runs that went on without their log",
     "clients that were attached before FLUSHALL and missed the next answer",
     "prompts refused without a code or a retry time",
     "slowest refusal",
@@ -73,7 +75,7 @@ def only_ping() -> None:
 
 
 FAULTS = (
-    Fault("refused events count as written by another process", NOT_WHOLE, take_refusals_for_fencing),
+    Fault("refused events count as written by another process", LOGLESS, take_refusals_for_fencing),
     Fault("the loss of Redis's data is not noticed", DEAF, notice_no_loss),
     Fault("a refusal of Redis is an internal error", UNTYPED, refuse_without_a_time),
     Fault("readiness looks only at whether Redis answers", UNTOLD, only_ping),
@@ -88,6 +90,7 @@ class Seen:
     fresh: list[Turn] = field(default_factory=list)
     watched: list[Turn] = field(default_factory=list)
     not_stored: int = 0
+    logless: int = 0
     idle: int = 0
     deaf: int = 0
     untold: list[str] = field(default_factory=list)
@@ -139,6 +142,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         Line(NOT_WHOLE, sum(not _is_whole(turn) for turn in asked), "", 0, beside=f"of {len(asked)}"),
         Line(NOT_STORED, seen.not_stored, "", 0),
         Line(NOT_SEEN, sum(not _is_whole(turn) for turn in seen.watched), "", 0, beside=f"of {len(seen.watched)}"),
+        Line(LOGLESS, seen.logless, "", 0),
         Line(DEAF, seen.deaf, "", 0, beside=f"of {seen.idle}"),
         Line(UNTYPED, untyped, "", 0, beside=f"of {len(refusals)}"),
         Line(SLOW, seen.refusal_seconds, "s", REFUSAL_SECONDS),
@@ -180,6 +184,7 @@ async def _chat_through(testbed: Testbed, site: Site, servers: Sequence[Server],
     seen.idle, seen.deaf = seen.idle + len(deaf), seen.deaf + sum(task.result() for task in deaf)
     seen.silence = max(seen.silence, *(turn.silence - length for turn in turns))
     seen.not_stored += sum(not _is_stored(site, turn) for turn in (*turns, *(task.result() for task in fresh)))
+    seen.logless += sum(server.log().count(GAVE_UP) for server in servers)
     if case.told and told != case.told:
         seen.untold.append(f"/readyz: {told}, not {case.told}")
     if not any(case.logged in server.log() for server in servers):

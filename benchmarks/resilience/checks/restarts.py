@@ -41,7 +41,7 @@ LONG, SHORT = 100, 5
 # Of a word. Longer answers have fewer checkpoints, so that more is lost with Redis.
 LETTERS = 1000
 # The log message of a run that has given up on Redis: it is stored at its end, but cannot be followed until then.
-GAVE_UP = "goes on without its log"
+GAVE_UP = "continues without its event log"
 PACE = 0.08
 AFTER_SECONDS, AWAY_SECONDS, SHORT_SECONDS = 2.0, 1.0, 9.0
 TOOL = 'A short answer [call pay {"cents": 5, "before": 100, "after": 100}]'
