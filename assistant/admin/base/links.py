@@ -53,6 +53,14 @@ def link(row: Model | None, text: object = None) -> SafeString | str:
     return format_html('<a href="{}">{}</a>', url, str(row) if text is None else text)
 
 
+def link_to_row(model: type[Model], pk: object, text: object) -> SafeString | str:
+    """Return a link to the page of a row by its primary key; the bare text, or a dash, without one."""
+    if pk is None:
+        return str(text or "—")
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[pk])
+    return format_html('<a href="{}">{}</a>', url, text)
+
+
 def link_to_list(model: type[Model], text: object, **filters: object) -> SafeString:
     """Return a link to the model's list with these filters."""
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")

@@ -7,7 +7,9 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_lazy
 
+from assistant.admin.inbox.argument_fields import PREFIX, Arguments, arguments_of
 from assistant.models import Approval
 from assistant.services.runs.run_input import Resume
 from assistant.services.text import MAX_TEXT, read_json
@@ -19,11 +21,11 @@ class AnswerForm(forms.Form):
     """Approve the call, as it is or with edited arguments, reject it, or respond with a result instead."""
 
     choice = forms.ChoiceField(
-        label="Answer",
+        label=gettext_lazy("Answer"),
         choices=[
-            (APPROVE, "Approve: run it with these arguments"),
-            (REJECT, "Reject: do not run it"),
-            (RESPOND, "Respond: do not run it, this is its result"),
+            (APPROVE, gettext_lazy("Approve: run it with these arguments")),
+            (REJECT, gettext_lazy("Reject: do not run it")),
+            (RESPOND, gettext_lazy("Respond: do not run it, this is its result")),
         ],
         widget=forms.RadioSelect,
     )
@@ -33,19 +35,24 @@ class AnswerForm(forms.Form):
     reason = forms.CharField(
         required=False,
         max_length=1000,
-        help_text="The reason for a rejection; the model reads it.",
+        help_text=gettext_lazy("The reason for a rejection; the model reads it."),
         widget=forms.TextInput(attrs={"size": 80}),
     )
     response = forms.CharField(
         required=False,
         max_length=MAX_TEXT,
-        help_text="What the model reads in place of the tool's result.",
+        help_text=gettext_lazy("What the model reads in place of the tool's result."),
         widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
     )
 
     def __init__(self, call: Approval, data: QueryDict | None) -> None:
         super().__init__(data, prefix=f"call-{call.pk}", initial={"arguments": _pretty(call.arguments)})
         self._call = call
+        self._arguments = arguments_of(call)
+        if self._arguments is not None:
+            del self.fields["arguments"]
+            self.fields |= self._arguments.fields()
+            self.order_fields(["choice", *self._arguments.fields(), "reason", "response"])
 
     def clean_arguments(self) -> dict[str, Any] | None:
         """Return the edited arguments; None if they are unchanged or the call is not approved."""
@@ -62,9 +69,22 @@ class AnswerForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        if self._arguments is not None:
+            self._check_arguments(self._arguments, cleaned)
         if cleaned.get("choice") == RESPOND and not cleaned.get("response", "").strip():
             self.add_error("response", "Say what the result is.")
         return cleaned
+
+    def _check_arguments(self, arguments: Arguments, cleaned: dict[str, Any]) -> None:
+        """Check the fields of the arguments if the call is approved; else what was typed there does not matter."""
+        if cleaned.get("choice") != APPROVE:
+            for name in arguments.fields():
+                self.errors.pop(name, None)
+            return
+        for name in arguments.missing(cleaned):
+            if f"{PREFIX}{name}" not in self.errors:
+                self.add_error(f"{PREFIX}{name}", gettext("The tool needs a value here."))
+        cleaned["arguments"] = None if self.errors else arguments.edited(cleaned)
 
     def answer(self) -> Resume:
         """Return the valid form as the answer to the call."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.db.models import OuterRef, QuerySet, Subquery, UUIDField
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import TENANT
-from assistant.admin.base.links import username
-from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
+from assistant.admin.base.links import assistant_label, link, link_to_row, username
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin, tenants_of
 from assistant.admin.inbox.approval_form import AnswerForm
-from assistant.models import Approval, Incident
+from assistant.models import Approval, Conversation, Incident, Run, ToolCall
 from assistant.services.errors import Refused
 from assistant.services.runs import approvals
 from assistant.services.runs.run_input import Resume
@@ -26,15 +30,32 @@ from assistant.services.tenancy import audit_trail
 class ApprovalAdmin(ReadOnlyAdmin):
     """Tool calls waiting for approval; the member's run continues once they are answered."""
 
-    list_display = ("name", "tenant", "member", "arguments", "started_at")
+    change_list_template = "admin/assistant/approval/change_list.html"
+    list_display = ("name", "tenant", "member", "question_text", "wanted", "started_at", "expires")
     list_filter = (TENANT, "name", "started_at")
     search_fields = ("name", "call_id", "arguments", username("run__user"))
-    list_select_related = ("tenant", "run__user")
+    list_select_related = ("tenant", "run__user", "run__assistant__tenant")
     actions = ("approve", "reject")  # type: ignore[assignment]
 
     @admin.display(description="member", ordering=username("run__user"))
     def member(self, call: Approval) -> str:
         return call.waiting_run.user.get_username()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Approval]:
+        return approvals.with_question(super().get_queryset(request))
+
+    @admin.display(description=gettext_lazy("question"))
+    def question_text(self, call: Any) -> str:
+        """Return the beginning of the member's message that led to the call."""
+        return Truncator(call.question or "—").chars(160)
+
+    @admin.display(description=gettext_lazy("arguments"))
+    def wanted(self, call: Approval) -> str:
+        return Truncator(call.arguments or "—").chars(160)
+
+    @admin.display(description=gettext_lazy("expires"), ordering="started_at")
+    def expires(self, call: Approval) -> datetime:
+        return approvals.expiry_of(call)
 
     @admin.action(description="Approve: run these calls")
     def approve(self, request: HttpRequest, queryset: QuerySet[Approval]) -> None:
@@ -73,7 +94,9 @@ class ApprovalAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show and process the page that answers all pending calls of one run."""
-        call = self.row_or_404(request, object_id, self.has_view_permission)
+        call = self.get_object(request, object_id)
+        if call is None:
+            return self._answered_elsewhere(request, object_id)
         (calls,) = approvals.pending_of_runs(tenant_ids=[call.tenant_id], calls=[call.pk]).values()
         data = request.POST if request.method == "POST" else None
         forms = [AnswerForm(one, data) for one in calls]
@@ -81,13 +104,33 @@ class ApprovalAdmin(ReadOnlyAdmin):
         are_valid = [form.is_valid() for form in forms] if data is not None else [False]
         if all(are_valid) and self._send(request, calls, [form.answer() for form in forms]):
             return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
+        run = calls[0].waiting_run
         context = self.admin_site.each_context(request) | {
-            "title": f"Answer {call.name}",
+            "title": gettext("Answer %(tool)s") % {"tool": call.name},
             "opts": self.opts,
-            "run": calls[0].waiting_run,
+            "run": run,
+            "assistant": assistant_label(run.assistant),
+            "question": call.question,
+            "conversation": link(run.conversation),
+            "run_link": link(run, run.run_id),
+            "expires": min(approvals.expiry_of(one) for one in calls),
             "answers": list(zip(calls, forms, strict=True)),
         }
         return TemplateResponse(request, "admin/assistant/approval/answer.html", context)
+
+    def _answered_elsewhere(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Redirect to the list if the call was waiting and is not any more. Raises `Http404` if there is none."""
+        number = int(object_id) if object_id.isascii() and object_id.isdigit() and len(object_id) < 19 else 0
+        was = ToolCall.objects.filter(pk=number, tenant__in=tenants_of(request)).exclude(run=None)
+        call = was.select_related("decided_by").first()
+        if call is None:
+            raise Http404("There is no such approval.")
+        who = call.decided_by.get_username() if call.decided_by is not None else ""
+        sentence = gettext("%(tool)s does not wait any more: it was answered by %(who)s.")
+        if not who:
+            sentence = gettext("%(tool)s does not wait any more.")
+        self.message_user(request, sentence % {"tool": call.name, "who": who}, messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
 
 
 @admin.register(Incident)
@@ -95,9 +138,55 @@ class IncidentAdmin(TenantScopedAdmin):
     """Tool results that were withheld because they contained another tenant's row."""
 
     possible_actions = frozenset({"view", "change"})
-    list_display = ("tool", "tenant", "description", "is_resolved", "created_at")
+    list_display = ("tool", "tenant", "description", "run_link", "is_resolved", "created_at")
     list_filter = (TENANT, "is_resolved", "tool", "created_at")
     search_fields = ("tool", "description", "run_id", "call_id")
     list_select_related = ("tenant",)
-    fields = ("tool", "tenant", "user", "run_id", "call_id", "description", "is_resolved", "created_at")
-    readonly_fields = ("tool", "tenant", "user", "run_id", "call_id", "description", "created_at")
+    fields = (
+        "tool",
+        "tenant",
+        "user",
+        "run_link",
+        "conversation_link",
+        "call_link",
+        "description",
+        "is_resolved",
+        "created_at",
+    )
+    readonly_fields = (
+        "tool",
+        "tenant",
+        "user",
+        "run_link",
+        "conversation_link",
+        "call_link",
+        "description",
+        "created_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Incident]:
+        """Add the primary keys of the call, its run and its conversation; call ids are unique within a run only."""
+        calls = ToolCall.objects.filter(
+            tenant=OuterRef("tenant"),
+            run__run_id=OuterRef("run_id"),
+            call_id=OuterRef("call_id"),
+            name=OuterRef("tool"),
+        ).order_by("-pk")
+        found: QuerySet[Incident] = super().get_queryset(request)
+        return found.annotate(
+            call_pk=Subquery(calls.values("pk")[:1]),
+            run_pk=Subquery(calls.values("run")[:1]),
+            conversation_pk=Subquery(calls.values("run__conversation")[:1], output_field=UUIDField()),
+        )
+
+    @admin.display(description=gettext_lazy("run"))
+    def run_link(self, incident: Any) -> SafeString | str:
+        return link_to_row(Run, incident.run_pk, incident.run_id)
+
+    @admin.display(description=gettext_lazy("conversation"))
+    def conversation_link(self, incident: Any) -> SafeString | str:
+        return link_to_row(Conversation, incident.conversation_pk, gettext("Conversation"))
+
+    @admin.display(description=gettext_lazy("tool call"))
+    def call_link(self, incident: Any) -> SafeString | str:
+        return link_to_row(ToolCall, incident.call_pk, incident.call_id)

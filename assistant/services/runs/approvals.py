@@ -6,10 +6,14 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from assistant.models import Approval
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from assistant.models import Approval, Message, ToolCall
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
+from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_input import Resume, RunInput
@@ -68,3 +72,19 @@ def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:
     if run_id:
         rows = rows.filter(run__run_id=run_id)
     return list(rows.select_related("run", "run__assistant").order_by("started_at", "pk"))
+
+
+def with_question(rows: QuerySet[Approval]) -> QuerySet[Approval]:
+    """Add `question` to waiting calls: the member's last message before the call, or None."""
+    asked = Message.objects.filter(
+        conversation=OuterRef("run__conversation"),
+        conversation__tenant=OuterRef("tenant"),
+        role=Message.Role.USER,
+        created_at__lte=OuterRef("started_at"),
+    )
+    return rows.annotate(question=Subquery(asked.order_by("-position").values("content")[:1]))
+
+
+def expiry_of(call: ToolCall) -> datetime:
+    """Return the time from which a waiting call cannot be answered any more."""
+    return call.started_at + APPROVAL_LIFETIME

@@ -243,10 +243,10 @@ async def test_an_operator_edits_one_call_and_answers_instead_of_another(
     one, two = await two_waiting_calls(uvicorn_server, cast, fake_provider)
     page = await answer_page(uvicorn_server, cast.amy, one)
     assert "1+1" in page.text and "2+2" in page.text
-    form = {f"call-{one}-choice": "approve", f"call-{one}-arguments": "no json", f"call-{two}-choice": "respond"}
+    form = {f"call-{one}-choice": "approve", f"call-{one}-arg_expression": "", f"call-{two}-choice": "respond"}
     wrong = await answer_page(uvicorn_server, cast.amy, one, **form)
-    assert "must be a JSON object" in wrong.text and "Say what the result is" in wrong.text
-    form |= {f"call-{one}-arguments": '{"expression": "20+22"}', f"call-{two}-response": "It is five."}
+    assert "needs a value here" in wrong.text and "Say what the result is" in wrong.text
+    form |= {f"call-{one}-arg_expression": "20+22", f"call-{two}-response": "It is five."}
     assert (await answer_page(uvicorn_server, cast.amy, one, **form)).status_code == 302
     await until(lambda: Run.objects.filter(number=2, status=Run.Status.FINISHED).exists())
     results = [message["content"] for message in fake_provider.requests[-1].messages if message["role"] == "tool"]
