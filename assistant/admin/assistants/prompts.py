@@ -101,7 +101,7 @@ class PromptVersionAdmin(TenantScopedAdmin):
         """Publish what was just saved if the button says so, in the transaction that saved it."""
         if "_publish" not in request.POST or not self.has_add_permission(request):
             return None
-        self._publish(request, PromptVersion.objects.select_related("assistant__tenant").get(pk=version.pk))
+        self._publish(request, self.get_queryset(request).get(pk=version.pk))
         return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
 
     @admin.action(description="Publish the selected versions (one per assistant)", permissions=["add"])

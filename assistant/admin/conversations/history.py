@@ -1,4 +1,4 @@
-"""Read-only pages of conversations, messages, runs and tool calls, linked to each other."""
+"""Read-only pages of conversations, messages and runs, linked to each other."""
 
 from __future__ import annotations
 
