@@ -25,7 +25,8 @@ def test_a_change_of_limits_is_recorded_with_its_values(root: Client, cast: Cast
     entry = AuditEntry.objects.get(action="tenant.change")
     assert entry.details["values"] == {"tenant_cost_per_month": ["10.00", "25"], "member_runs": [None, "3"]}
     page = root.get(LIST).content.decode()
-    assert "tenant cost per month: 10.00 → 25; member runs: — → 3" in page
+    assert "tenant cost per month: 10.00 → 25" in page
+    assert "member runs: — → 3" in page
 
 
 def test_a_change_of_a_run_limit_is_recorded_with_its_values(amys: Client, cast: Cast) -> None:

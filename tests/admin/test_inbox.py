@@ -79,6 +79,12 @@ def test_arguments_without_a_schema_are_edited_as_text(cast: Cast, arguments: st
     assert form.is_valid() and form.answer().edited_arguments == {"a": 1}
 
 
+def test_arguments_that_the_schema_does_not_know_are_never_hidden(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1", recipient="mallory")
+    assert "arguments" in AnswerForm(call, None).fields
+    assert "mallory" in amys.get(f"{LIST}{call.pk}/change/").content.decode()
+
+
 def test_a_call_that_was_answered_elsewhere_leads_back_to_the_list(amys: Client, root: Client, cast: Cast) -> None:
     call = waiting(cast, expression="1+1")
     ToolCall.objects.update(status=ToolCall.Status.OK, decided_by=cast.alice)

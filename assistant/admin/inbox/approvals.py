@@ -31,7 +31,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
     """Tool calls waiting for approval; the member's run continues once they are answered."""
 
     change_list_template = "admin/assistant/approval/change_list.html"
-    list_display = ("name", "tenant", "member", "question_text", "wanted", "started_at", "expires")
+    list_display = ("name", "tenant", "member", "question_text", "wanted", "expires")
     list_filter = (TENANT, "name", "started_at")
     search_fields = ("name", "call_id", "arguments", username("run__user"))
     list_select_related = ("tenant", "run__user", "run__assistant__tenant")

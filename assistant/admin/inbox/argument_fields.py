@@ -58,7 +58,7 @@ class Arguments:
 
 
 def arguments_of(call: Approval) -> Arguments | None:
-    """Return the arguments of a call for a form, or None if they are no object or its tool has none or is gone."""
+    """Return the arguments of a call for a form, or None if not each of them can have a field."""
     try:
         asked = read_json(call.arguments or "{}")
     except ValueError:
@@ -68,7 +68,10 @@ def arguments_of(call: Approval) -> Arguments | None:
         return None
     parameters = catalogue.registry().get(call.name).parameters
     schemas = dict(properties_of(parameters))
-    return Arguments(asked, schemas, frozenset(parameters.get("required", ()))) if schemas else None
+    if not schemas or not asked.keys() <= schemas.keys():
+        # Whoever approves a call must see all that it asks for.
+        return None
+    return Arguments(asked, schemas, frozenset(parameters.get("required", ())))
 
 
 def _is_same(value: Any, asked: Any) -> bool:
