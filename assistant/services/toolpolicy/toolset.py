@@ -64,6 +64,8 @@ def by_destination(entry: EffectiveTool | None, call: ToolCall, read: ReadText) 
     if entry is None or entry.without_read is None:
         return entry
     values = destinations_of(entry.tool, call.arguments)
+    if not values and not entry.tool.read_only:
+        return entry  # it sends nothing anywhere, but may change something, such as the amount of a payment
     if values is None or len(values) > MAX_DESTINATIONS or any(len(value) > MAX_CHARACTERS for value in values):
         return entry
     if found := read.first_untrusted(values):
