@@ -23,7 +23,7 @@ class AssistantConfig(AppConfig):
 
     def __init__(self, app_name: str, app_module: ModuleType | None) -> None:
         super().__init__(app_name, app_module)
-        for name, value in defaults.missing_from(settings):
+        for name, value in defaults.settled(settings):
             setattr(settings, name, value)
 
     def ready(self) -> None:

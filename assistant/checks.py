@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import DEFAULT_DB_ALIAS
 
+from assistant import defaults
 from assistant.defaults import keys_from
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
@@ -21,10 +23,19 @@ from assistant.toolkit.schema.parameters import suspicious_parameters
 
 @register()
 def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report wrong environment variables."""
+    """Report wrong environment variables, and wrong Django settings of the same names."""
+    return [Error(problem, id="assistant.E001") for problem in defaults.problems_of(settings)]
+
+
+@register()
+def misspelt_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Warn about settings and variables whose names are almost the assistant's: nothing reads them."""
     return [
-        Error(f"The environment variable {name} {problem}.", id="assistant.E001")
-        for name, problem in settings.ENVIRONMENT_PROBLEMS
+        checks.Warning(
+            f"Nothing reads {name}; " + (f"{meant} is meant, probably." if meant else "it is no setting of this name."),
+            id="assistant.W006",
+        )
+        for name, meant in defaults.misspelt(settings, os.environ)
     ]
 
 
@@ -123,6 +134,22 @@ def sqlite_transactions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             "The database is SQLite, without transaction_mode IMMEDIATE: concurrent runs would find it locked.",
             hint='DATABASES["default"]["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 20}',
             id="assistant.W003",
+        )
+    ]
+
+
+@register()
+def server_side_cursors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report server-side cursors, which row-level security breaks: exports would fail while they read."""
+    config = settings.DATABASES["default"]
+    is_broken = config["ENGINE"].endswith("postgresql") and not config.get("DISABLE_SERVER_SIDE_CURSORS")
+    if not settings.ROW_LEVEL_SECURITY or not is_broken:
+        return []
+    return [
+        Error(
+            "ROW_LEVEL_SECURITY is set per statement, but a server-side cursor fetches with separate statements.",
+            hint='DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True',
+            id="assistant.E006",
         )
     ]
 

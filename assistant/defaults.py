@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import Any
+
+from django.conf import global_settings
 
 from assistant.environment import Environment
 
 _env = Environment()
+# How alike two names are of which one is probably the other, misspelt.
+ALIKE = 0.88
 
 # The provider for assistants without a provider whose tenant has none either.
 OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
@@ -45,6 +50,9 @@ LOOP_WATCH = _env.flag("LOOP_WATCH", True)
 
 # Whether PostgreSQL limits statements to the visible tenants; `manage.py row_level_security` installs the policies.
 ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
+
+# Whether servers send the assistant's static files if no middleware does; otherwise a proxy or another host has to.
+STATIC_FROM_SERVER = _env.flag("STATIC_FROM_SERVER", True)
 
 # Whether servers deliver webhooks. Otherwise `manage.py deliver_webhooks` does, from cron.
 WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
@@ -103,6 +111,7 @@ ASSISTANT_TENANTS = ""
 # Whether SECRET_KEY was generated on this host; only this repository's own settings do that.
 SECRET_KEY_IS_LOCAL = False
 ENVIRONMENT_PROBLEMS = _env.problems
+SETTINGS_PROBLEMS: list[tuple[str, str]] = []
 
 __all__ = [
     "ASSISTANT_LIBRARY",
@@ -141,7 +150,9 @@ __all__ = [
     "ROW_LEVEL_SECURITY",
     "RUN_QUEUE_SECONDS",
     "SECRET_KEY_IS_LOCAL",
+    "SETTINGS_PROBLEMS",
     "SIGN_IN_LIMITS",
+    "STATIC_FROM_SERVER",
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",
@@ -157,10 +168,43 @@ def keys_from(secret_key: str) -> list[str]:
     return [base64.urlsafe_b64encode(hashlib.sha256(b"field-encryption:" + secret_key.encode()).digest()).decode()]
 
 
-def missing_from(settings: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name and default of each of these settings that a project does not define."""
+def settled(settings: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each of these settings with its value: the project's own if it is right, otherwise the default.
+
+    `SETTINGS_PROBLEMS`, which comes last, lists what is wrong with the project's own, as ENVIRONMENT_PROBLEMS does.
+    """
+    problems = []
     for name in __all__:
-        if not hasattr(settings, name):
-            value = globals()[name]
-            is_derived = name == "FIELD_ENCRYPTION_KEYS" and not value
-            yield name, keys_from(settings.SECRET_KEY) if is_derived else value
+        default = globals()[name]
+        value = getattr(settings, name, default)
+        # Values of this module, as in this repository's own settings, are read already.
+        if name in _env.readers and value is not default:
+            try:
+                value = _env.readers[name].read(value)
+            except ValueError as exc:
+                problems.append((name, str(exc)))
+                value = default
+        if name == "FIELD_ENCRYPTION_KEYS" and not value:
+            value = keys_from(settings.SECRET_KEY)
+        yield name, value
+    yield "SETTINGS_PROBLEMS", problems
+
+
+def problems_of(settings: Any) -> list[str]:
+    """Return a sentence for each wrong variable and for each wrong setting."""
+    return [
+        *(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS),
+        *(f"The setting {name} {problem}." for name, problem in settings.SETTINGS_PROBLEMS),
+    ]
+
+
+def misspelt(settings: Any, environment: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names of settings and variables that differ from one of these by a letter or two, with the one meant.
+
+    A setting that begins with ASSISTANT_ is one of these or misspelt, even if it is not clear which one is meant: "".
+    """
+    own = {name for name in dir(settings) if name.isupper() and settings.is_overridden(name)}
+    for name in sorted({*own, *environment} - set(__all__) - set(dir(global_settings))):
+        meant = get_close_matches(name, __all__, 1, ALIKE)
+        if meant or (name in own and name.startswith("ASSISTANT_")):
+            yield name, meant[0] if meant else ""

@@ -17,6 +17,18 @@ from cryptography.fernet import Fernet
 
 from assistant.core.values.pricing import read_prices
 from assistant.core.values.quota_kinds import NAMES
+from assistant.setting_text import (
+    Reader,
+    split_words,
+    written_commands,
+    written_flag,
+    written_json,
+    written_limits,
+    written_list,
+    written_number,
+    written_path,
+    written_text,
+)
 from assistant.toolkit.guards.internal_hosts import InternalHost, parse_internal_host
 
 T = TypeVar("T")
@@ -30,19 +42,23 @@ PRIVATE_DOMAINS = (".localhost", ".local", ".test", ".internal", ".home.arpa")
 class Environment:
     """The environment of the process. Each method returns a variable's value, or the default if it is unset or wrong.
 
-    `problems` collects the wrong ones as (variable, what is wrong).
+    `problems` collects the wrong ones as (variable, what is wrong), `readers` how each one is read.
     """
 
     def __init__(self) -> None:
         self._env = environ.Env()
         self.problems: list[tuple[str, str]] = []
+        self.readers: dict[str, Reader] = {}
 
     def read_file(self, path: Path) -> None:
         """Read variables that the environment does not have from a `.env` file, if it exists."""
         if path.is_file():
             self._env.read_env(str(path))
 
-    def _read(self, name: str, default: T, parse: Callable[[str], T]) -> T:
+    def _read(
+        self, name: str, default: T, parse: Callable[[str], T], written: Callable[[Any], str] = written_text
+    ) -> T:
+        self.readers[name] = Reader(default, parse, written)
         text = self._env.str(name, default="").strip()
         if not text:
             return default
@@ -61,7 +77,7 @@ class Environment:
                 raise ValueError("must be true or false")
             return text.lower() in TRUE
 
-        return self._read(name, default, parse)
+        return self._read(name, default, parse, written_flag)
 
     def number(self, name: str, default: int, *, least: int = 0) -> int:
         def parse(text: str) -> int:
@@ -73,7 +89,7 @@ class Environment:
                 raise ValueError(f"must be {least} or more")
             return value
 
-        return self._read(name, default, parse)
+        return self._read(name, default, parse, written_number)
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         def parse(text: str) -> str:
@@ -93,26 +109,34 @@ class Environment:
 
         return self._read(name, "", parse)
 
-    def words(self, name: str, default: tuple[str, ...] = ()) -> list[str]:
-        return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
+    def words(
+        self, name: str, default: tuple[str, ...] = (), *, problem: Callable[[str], str] = lambda word: ""
+    ) -> list[str]:
+        """Return words that are separated by commas; `problem` says what is wrong with one, or nothing."""
+
+        def parse(text: str) -> list[str]:
+            words = split_words(text)
+            for word in words:
+                if found := problem(word):
+                    raise ValueError(found)
+            return words
+
+        return self._read(name, list(default), parse, written_list)
 
     def paths(self, name: str) -> list[str]:
         """Beginnings of URL paths."""
-        values = self.words(name)
-        for value in values:
-            if not value.startswith("/"):
-                self.problems.append((name, f"{value!r} must be a path like /uploads/"))
-                return []
-        return values
+        return self.words(
+            name, problem=lambda path: "" if path.startswith("/") else f"{path!r} must be a path like /uploads/"
+        )
 
     def hosts(self, name: str, default: tuple[str, ...]) -> list[str]:
         """Return host names in the format of ALLOWED_HOSTS."""
-        values = self.words(name, default)
-        for value in values:
-            if not re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", value):
-                self.problems.append((name, f"{value!r} must be a host like example.com, without scheme and port"))
-                return list(default)
-        return values
+
+        def problem(host: str) -> str:
+            is_host = re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", host)
+            return "" if is_host else f"{host!r} must be a host like example.com, without scheme and port"
+
+        return self.words(name, default, problem=problem)
 
     def url(self, name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
         def parse(text: str) -> str:
@@ -132,18 +156,17 @@ class Environment:
         return self._read(name, default, parse)
 
     def origins(self, name: str) -> list[str]:
-        values = self.words(name)
-        for value in values:
-            parts = urlsplit(value)
-            if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path not in {"", "/"}:
-                self.problems.append((name, f"{value!r} must be an origin like https://example.com"))
-                return []
-        return values
+        def problem(origin: str) -> str:
+            parts = urlsplit(origin)
+            is_origin = parts.scheme in {"http", "https"} and parts.netloc and parts.path in {"", "/"}
+            return "" if is_origin else f"{origin!r} must be an origin like https://example.com"
+
+        return self.words(name, problem=problem)
 
     def internal_hosts(self, name: str) -> tuple[InternalHost, ...]:
         """Return internal hosts, addresses and networks, each with an optional port."""
         return self._read(
-            name, (), lambda text: tuple(parse_internal_host(word.strip()) for word in text.split(",") if word.strip())
+            name, (), lambda text: tuple(parse_internal_host(word) for word in split_words(text)), written_list
         )
 
     def file(self, name: str) -> Path | None:
@@ -153,7 +176,7 @@ class Environment:
                 raise ValueError("names a file that does not exist")
             return path
 
-        return self._read(name, None, parse)
+        return self._read(name, None, parse, written_path)
 
     def commands(self, name: str) -> dict[str, list[str]]:
         """Return command lines by name, each as a list of arguments, from a JSON object of strings."""
@@ -173,7 +196,7 @@ class Environment:
             except ValueError:
                 raise ValueError('must be a JSON object like {"files": "/usr/bin/mcp-files --root /srv"}') from None
 
-        return self._read(name, {}, checked)
+        return self._read(name, {}, checked, written_commands)
 
     def limits(self, name: str, default: Mapping[str, float] | None = None) -> dict[str, float]:
         """Return limits by name, from text such as `messages_per_day=200,cost_per_month=50`, added to the defaults."""
@@ -194,7 +217,7 @@ class Environment:
                 names = ", ".join(NAMES)
                 raise ValueError(f"must be limits like messages_per_day=200, comma separated, of {names}") from None
 
-        return self._read(name, dict(default or {}), checked)
+        return self._read(name, dict(default or {}), checked, written_limits)
 
     def prices(self, name: str) -> dict[str, dict[str, float]]:
         """Return prices of a million tokens by model, from a JSON object of objects."""
@@ -211,19 +234,19 @@ class Environment:
                 example = '{"gpt-4.1": {"input": 2, "output": 8, "cached_input": 0.5}}'
                 raise ValueError(f"must be a JSON object like {example}") from None
 
-        return self._read(name, {}, checked)
+        return self._read(name, {}, checked, written_json)
 
     def fernet_keys(self, name: str) -> list[str]:
         """Return Fernet keys. Error messages do not contain them."""
-        keys = self.words(name)
-        for key in keys:
+
+        def problem(key: str) -> str:
             try:
                 Fernet(key)
             except ValueError:
-                # Without the value, which is a secret.
-                self.problems.append((name, "must be Fernet keys (32 url-safe base64 bytes each), comma separated"))
-                return []
-        return keys
+                return "must be Fernet keys (32 url-safe base64 bytes each), comma separated"
+            return ""
+
+        return self.words(name, problem=problem)
 
     def database(self, name: str, default: str) -> dict[str, Any]:
         """Return an entry of Django's DATABASES, from a URL."""

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import Resolver404, resolve
 from django.utils.crypto import constant_time_compare
 from django.utils.decorators import sync_and_async_middleware
 from django.views.decorators.cache import never_cache
@@ -136,16 +137,27 @@ PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
 }
 
 
+def probe_of(path: str) -> Callable[[HttpRequest], HttpResponse] | None:
+    """Return the view of the probe at a path, wherever the project has mounted the app; None for all other paths."""
+    view = PROBES.get(path.rpartition("/")[2])
+    if view is None:
+        return None
+    try:
+        return view if resolve(path).func is view else None
+    except Resolver404:
+        return None
+
+
 @sync_and_async_middleware
 def answer_probes(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that answers probes before all others, because probes send no valid host name and use plain HTTP."""
 
     def middleware(request: HttpRequest) -> Any:
-        probe = PROBES.get(request.path_info[1:])
+        probe = probe_of(request.path_info)
         return probe(request) if probe else get_response(request)
 
     async def async_middleware(request: HttpRequest) -> Any:
-        probe = PROBES.get(request.path_info[1:])
+        probe = probe_of(request.path_info)
         response: Awaitable[Any] = sync_to_async(probe)(request) if probe else get_response(request)
         return await response
 

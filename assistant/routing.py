@@ -16,11 +16,13 @@ from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies
 from assistant.asgi.known_hosts import with_known_hosts
 from assistant.asgi.lifespan import lifespan
+from assistant.asgi.probes import with_probes
 from assistant.asgi.view_slots import with_bounded_views
+from assistant.defaults import problems_of
 from assistant.mcp.server.asgi import application as mcp_application
 from assistant.mcp.server.asgi import is_mcp
 from assistant.services.tenancy.row_scope import set_tenants
-from assistant.staticfiles import StaticFiles
+from assistant.staticfiles import with_static_files
 from assistant.websocket.consumer import ChatConsumer
 
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
@@ -83,24 +85,20 @@ def _is_websocket_of_ours(address: str) -> bool:
 def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     """Return a project's ASGI application: the site, and beside it the websocket API and the MCP server.
 
-    With DEBUG it also serves static files, which only `runserver` does otherwise.
+    It answers probes, and serves the assistant's static files, which only `runserver` does otherwise (with DEBUG all).
 
     Args:
         site: the result of `get_asgi_application()`.
         websockets: the application for the project's own websockets, such as a `URLRouter`.
 
     Raises:
-        ImproperlyConfigured: an environment variable has a wrong value.
+        ImproperlyConfigured: an environment variable or a setting of the assistant has a wrong value.
     """
-    if settings.ENVIRONMENT_PROBLEMS:
+    if problems := problems_of(settings):
         # ASGI servers run no system checks.
-        raise ImproperlyConfigured(
-            " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
-        )
-    site = with_bounded_views(site)
-    if settings.DEBUG:
-        site = StaticFiles(site)
-    api = with_known_hosts(with_mcp(with_request_end(site)))
+        raise ImproperlyConfigured(" ".join(problems))
+    views = with_static_files(with_bounded_views(site))
+    api = with_probes(with_known_hosts(with_mcp(with_request_end(views))))
     chat = with_cookies(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.utils.module_loading import import_string
+from django.views.static import serve as serve_from
 
 # Images and fonts are compressed already.
 COMPRESSED_TYPES = ("text/", "application/json", "image/svg+xml")
+# As WhiteNoise does: short, because names without a hash stay the same with the next release.
+CACHE_CONTROL = "max-age=60, public"
 _gzip = GZipMiddleware(lambda request: HttpResponse())
 
 
@@ -20,6 +28,46 @@ class StaticFiles(ASGIStaticFilesHandler):
         response["Access-Control-Allow-Origin"] = "*"
         pack(request, response)
         return response
+
+
+class OwnStaticFiles(StaticFiles):
+    """The assistant's own static files without DEBUG, in a project whose process serves none; all others go on.
+
+    Files that `collectstatic` has collected come first, since their names may have a hash.
+    """
+
+    def _should_handle(self, path: str) -> bool:
+        # A STATIC_URL with a host name is served elsewhere.
+        return not self.base_url[1] and path.startswith(f"{self.base_url[2]}assistant/")
+
+    def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
+        name, root = self.file_path(request.path), settings.STATIC_ROOT
+        if root and (Path(root) / name).is_file():
+            response: HttpResponse | FileResponse = serve_from(request, name, document_root=root)  # type: ignore[assignment]
+            response["Access-Control-Allow-Origin"] = "*"
+            pack(request, response)
+        else:
+            response = super().serve(request)
+        response["Cache-Control"] = CACHE_CONTROL
+        return response
+
+
+def with_static_files(site: Any) -> Any:
+    """Return a site that serves static files: with DEBUG all, otherwise the assistant's, unless WhiteNoise serves them.
+
+    The setting STATIC_FROM_SERVER is the off switch.
+    """
+    if settings.DEBUG:
+        return StaticFiles(site)
+    if not settings.STATIC_FROM_SERVER or not settings.STATIC_URL or has_whitenoise():
+        return site
+    return OwnStaticFiles(site)
+
+
+def has_whitenoise() -> bool:
+    """Return whether the project's middleware is WhiteNoise, or derived from it."""
+    classes = [import_string(name) for name in settings.MIDDLEWARE]
+    return any(base.__name__ == "WhiteNoiseMiddleware" for found in classes for base in getattr(found, "__mro__", ()))
 
 
 def pack(request: HttpRequest, response: HttpResponseBase) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -11,6 +12,7 @@ from django.core.asgi import get_asgi_application
 from django.test import override_settings
 
 from assistant.routing import with_assistant
+from assistant.staticfiles import with_static_files
 from tests.docs.snippets import ROOT
 from tests.live import Server
 
@@ -59,3 +61,37 @@ def test_an_http_request_to_any_websocket_address_gets_426(uvicorn_server: Serve
         answer = httpx2.get(f"{uvicorn_server.url}/ws/{name}/support/", headers={"Origin": "https://a.example"})
         assert (answer.status_code, answer.headers["Upgrade"], answer.content) == (426, "websocket", b"")
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+async def response_in_project(path: str, **changed: Any) -> httpx2.Response:
+    """The answer of a project's application without DEBUG, and with its own middleware and settings."""
+    with override_settings(**{"DEBUG": False, "MIDDLEWARE": [], "STATIC_ROOT": None} | changed):
+        transport = httpx2.ASGITransport(with_assistant(get_asgi_application()))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get(path)
+
+
+async def test_a_project_without_debug_serves_the_assistants_files_alone() -> None:
+    answer = await response_in_project(WIDGET)
+    assert (answer.status_code, answer.content) == (200, CONTENT)
+    assert answer.headers["Access-Control-Allow-Origin"] == "*" and answer.headers["Cache-Control"]
+    for path in ("/static/admin/css/base.css", "/static/assistant/../admin/css/base.css", "/static/assistant/none.js"):
+        assert (await response_in_project(path)).status_code == 404
+    assert (await response_in_project(WIDGET, STATIC_FROM_SERVER=False)).status_code == 404
+
+
+async def test_a_collected_file_comes_first_since_its_name_may_have_a_hash(tmp_path: Path) -> None:
+    (tmp_path / "assistant").mkdir()
+    (tmp_path / "assistant/widget.0123.js").write_text("// hashed")
+    answer = await response_in_project("/static/assistant/widget.0123.js", STATIC_ROOT=str(tmp_path))
+    assert (answer.status_code, answer.text) == (200, "// hashed")
+
+
+def test_whitenoise_serves_them_where_a_project_has_it() -> None:
+    site = object()
+    with override_settings(DEBUG=False, MIDDLEWARE=["config.staticfiles.StaticFilesMiddleware"]):
+        assert with_static_files(site) is site
+
+
+async def test_files_of_another_host_are_not_ours_to_serve() -> None:
+    assert (await response_in_project(WIDGET, STATIC_URL="https://cdn.example/static/")).status_code == 404

@@ -22,7 +22,7 @@ HEADER = b"x-request-id"
 # Ids that a proxy or client may send; other ids are replaced, so that they cannot forge log lines or headers.
 _VALID_ID = re.compile(rb"[A-Za-z0-9._:-]{8,64}")
 # Monitoring requests these every few seconds, so they are logged at DEBUG only.
-_PROBE_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+_PROBE_NAMES = frozenset({"healthz", "readyz", "metrics"})
 # The ASGI messages that start a response, with its headers.
 _RESPONSE_STARTS = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 
@@ -79,7 +79,7 @@ class _Exchange:
             self._status = 403
 
     def log(self) -> None:
-        level = logging.DEBUG if self._path in _PROBE_PATHS else logging.INFO
+        level = logging.DEBUG if self._path.rpartition("/")[2] in _PROBE_NAMES else logging.INFO
         # 499, as in nginx: the client disconnected before there was a response.
         status, seconds = self._status or 499, time.perf_counter() - self._began
         metrics.count_response(self._method, status)

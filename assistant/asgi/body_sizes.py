@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django import forms
 from django.conf import settings
-from django.contrib.admin import ModelAdmin
-from django.db import models
 from django.urls import Resolver404, resolve
 
 from assistant.api.parsers import MAX_BODY
 from assistant.asgi.refusals import api_of, path_of
+from assistant.uploads import has_file_field
 
 # More than MAX_BODY, so that the API's views can answer a body that is only a little too large.
 MAX_BUFFERED_BYTES = 2 * MAX_BODY
@@ -42,11 +40,4 @@ def _takes_files(path: str) -> bool:
     except Resolver404:
         return False
     page = getattr(match.func, "model_admin", None)
-    return page is not None and (match.url_name or "").endswith(_FORMS) and _has_file_field(page)
-
-
-def _has_file_field(page: ModelAdmin[Any]) -> bool:
-    if any(isinstance(field, forms.FileField) for field in page.form.base_fields.values()):
-        return True
-    edited = [page.model, *(inline.model for inline in page.inlines)]
-    return any(isinstance(field, models.FileField) for model in edited for field in model._meta.get_fields())
+    return page is not None and (match.url_name or "").endswith(_FORMS) and has_file_field(page)

@@ -87,8 +87,8 @@ def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
 )
 def test_nginx_limits_handshakes_and_api_requests(path: str, is_limited: bool) -> None:
     text = (DEPLOY / "nginx.conf").read_text()
-    limited = re.findall(r"location ~ (\S+) \{\n\s+limit_req +zone=assistant_requests\b", text)
-    assert "limit_req_zone  $binary_remote_addr zone=assistant_requests:" in text
+    limited = re.findall(r"location ~ (\S+) \{\n\s+limit_req +zone=tenant_assistant_requests\b", text)
+    assert "limit_req_zone  $binary_remote_addr zone=tenant_assistant_requests:" in text
     assert any(re.search(pattern, path) for pattern in limited) == is_limited
 
 

@@ -1,0 +1,37 @@
+"""Answers probes before the project's middleware: they come without TLS, under the address of a port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIHandler
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from assistant.asgi.refusals import Application, Receive, Send, path_of
+from assistant.health import PROBES, probe_of
+
+
+class _Probes(ASGIHandler):
+    """Django's handler, without middleware: it gets requests of probes only."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        pass
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
+        return await sync_to_async(PROBES[request.path_info.rpartition("/")[2]])(request)
+
+
+def with_probes(application: Application) -> Application:
+    """Wrap an ASGI application so that probes are answered wherever the app is mounted, whatever the middleware wants.
+
+    A project redirects plain HTTP and refuses unknown hosts, and a probe asks `http://127.0.0.1:8001`.
+    """
+    probes: Any = _Probes()
+
+    async def route(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        await (probes if probe_of(path_of(scope)) else application)(scope, receive, send)
+
+    return route

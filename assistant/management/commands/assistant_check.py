@@ -1,0 +1,37 @@
+"""`manage.py assistant_check`: says of each part of a deployment what is missing, and how to mend it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+
+from assistant.management.deployment.findings import Finding
+from assistant.management.deployment.outside import outside_findings
+from assistant.management.deployment.site import site_findings
+from assistant.management.deployment.stores import store_findings
+from assistant.services.tenancy.row_scope import all_tenants
+
+
+class Command(BaseCommand):
+    help = "Say what this deployment lacks. Ends with 1 if anything is to be mended."
+    # Their errors are among the findings.
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--url", help="ask the running deployment too: https://assistant.example.com")
+
+    @all_tenants()
+    def handle(self, *args: Any, url: str | None = None, **options: Any) -> None:
+        findings = [*store_findings()]
+        try:
+            findings += site_findings()
+        except DatabaseError as exc:
+            findings.append(Finding("tenants", f"they cannot be read ({type(exc).__name__})", "manage.py migrate"))
+        if url:
+            findings += outside_findings(url)
+        for finding in findings:
+            self.stdout.write(finding.line)
+        if count := sum(bool(finding.mend) for finding in findings):
+            raise CommandError(f"{count} to mend.")

@@ -1,0 +1,1 @@
+"""Files for the programs around a deployment, and what is missing in it."""

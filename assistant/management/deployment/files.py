@@ -1,0 +1,107 @@
+"""Writes the files of a deployment from templates, in which `@name@` stands for a value."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.conf import settings
+
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+from assistant.management.deployment.plan import DeploymentPlan
+
+TEMPLATES = Path(__file__).parent / "templates"
+# The files whose names contain the service's name.
+_NAMED = {
+    "server.service": "{}@.service",
+    "retention.service": "{}-retention.service",
+    "retention.timer": "{}-retention.timer",
+}
+_NGINX_UPLOADS = """\
+    # Where files are uploaded.
+    location ~ ^({paths}) {{
+        client_max_body_size {upload_mib}m;
+        proxy_pass http://{upstream};
+    }}
+
+"""
+_NGINX_STATIC = """\
+    # What `collectstatic` has collected. Pages of other origins load the widget.
+    location {url} {{
+        alias {root}/;
+        add_header Access-Control-Allow-Origin *;
+        expires 1m;
+    }}
+
+"""
+_CADDY_UPLOADS = """\
+	@uploads path {paths}
+	@others not path {paths}
+	request_body @uploads {{
+		max_size {upload_mib}MiB
+	}}
+	request_body @others {{
+		max_size {body_kib}KiB
+	}}
+"""
+_CADDY_BODIES = """\
+	request_body {{
+		max_size {body_kib}KiB
+	}}
+"""
+_CADDY_STATIC = """\
+	# What `collectstatic` has collected. Pages of other origins load the widget.
+	handle_path {url}* {{
+		root * {root}
+		header Access-Control-Allow-Origin *
+		file_server
+	}}
+"""
+
+
+def deployment_files(plan: DeploymentPlan) -> dict[str, str]:
+    """Return the text of each file by its name."""
+    values = _values(plan)
+    return {
+        _NAMED.get(template.name, template.name).format(plan.name): _filled(template.read_text(), values)
+        for template in sorted(TEMPLATES.iterdir())
+    }
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    # Only names of values: nginx has named locations with an @, and compose addresses.
+    return re.sub(rf"@({'|'.join(values)})@", lambda found: values[found[1]], text)
+
+
+def _values(plan: DeploymentPlan) -> dict[str, str]:
+    upstream = re.sub(r"\W", "_", plan.name)
+    sizes = {"body_kib": settings.MAX_BODY_BYTES // 1024, "upload_mib": settings.MAX_UPLOAD_BYTES // 1024**2}
+    prefix = plan.prefix.strip("/")
+    apis = ("ws", *(f"{prefix}/{api}" if prefix else api for api in ("api", "v1")), "mcp")
+    has_static = bool(plan.static_url and plan.static_root)
+    static = {"url": plan.static_url, "root": plan.static_root.rstrip("/")}
+    patterns = " ".join(f"{path}*" for path in plan.uploads)
+    nginx_uploads = _NGINX_UPLOADS.format(paths="|".join(map(re.escape, plan.uploads)), upstream=upstream, **sizes)
+    return {
+        **{name: str(size) for name, size in sizes.items()},
+        **{name: str(getattr(plan, name)) for name in ("host", "name", "title", "directory", "user", "env_file")},
+        **{name: str(getattr(plan, name)) for name in ("asgi", "settings_module", "environment", "server_environment")},
+        **{name: str(getattr(plan, name)) for name in ("listen", "certificate", "certificate_key", "prefix")},
+        "container_environment": " \\\n    ".join(plan.server_environment.split()),
+        "upstream": upstream,
+        "role": upstream,
+        "body_timeout": str(settings.BODY_TIMEOUT_SECONDS),
+        "frame_bytes": str(MAX_SERVER_FRAME),
+        "instances": " ".join(f"{plan.name}@{port}" for port in plan.ports),
+        "nginx_servers": "\n".join(f"    server 127.0.0.1:{port} max_fails=2 fail_timeout=5s;" for port in plan.ports),
+        "caddy_servers": " ".join(f"127.0.0.1:{port}" for port in plan.ports),
+        "api_paths": "|".join(apis),
+        "nginx_uploads": nginx_uploads if plan.uploads else "",
+        "nginx_static": _NGINX_STATIC.format(**static) if has_static else "",
+        "caddy_bodies": (_CADDY_UPLOADS if plan.uploads else _CADDY_BODIES).format(paths=patterns, **sizes),
+        "caddy_static": _CADDY_STATIC.format(**static) if has_static else "",
+        "folder_from_project": os.path.relpath(plan.folder, plan.project),
+        "project_from_folder": os.path.relpath(plan.project, plan.folder),
+    }

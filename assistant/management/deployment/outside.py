@@ -1,0 +1,45 @@
+"""Asks a running deployment through its proxy, as browsers do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+from django.templatetags.static import static
+
+from assistant.management.deployment.findings import Finding
+from assistant.management.deployment.plan import prefix
+
+_UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+def outside_findings(url: str) -> Iterator[Finding]:
+    """Yield what a deployment at `url` (such as https://assistant.example.com) answers to requests from outside."""
+    with httpx2.Client(base_url=url, timeout=15, follow_redirects=False) as client:
+        try:
+            alive = client.get(f"{prefix()}healthz").status_code
+        except httpx2.HTTPError as exc:
+            yield Finding("proxy", f"{url} does not answer ({type(exc).__name__})", "Start the proxy and the servers.")
+            return
+        yield Finding(
+            "proxy",
+            f"{prefix()}healthz answers {alive}",
+            "" if alive == 200 else "Let the proxy pass all paths to the servers' ports.",
+        )
+        for name in ("readyz", "metrics"):
+            status = client.get(prefix() + name).status_code
+            mend = "Let the proxy answer 404; see docs/production.md." if status in {200, 503} else ""
+            yield Finding("proxy", f"{prefix()}{name} answers {status}", mend)
+        style = static("assistant/css/chat.css")
+        status = client.get(style).status_code
+        mend = "Run collectstatic and let the proxy serve STATIC_ROOT, or leave STATIC_FROM_SERVER on."
+        yield Finding("static files", f"{style} answers {status}", "" if status == 200 else mend)
+        # The server refuses a websocket of nobody with 403. 426 says that it did not hear of an upgrade.
+        status = client.get("/ws/-/-/", headers=_UPGRADE).status_code
+        mend = "Let the proxy pass the headers Upgrade and Connection at /ws/, over HTTP/1.1."
+        yield Finding("websockets", f"/ws/ answers {status} to a handshake", "" if status == 403 else mend)

@@ -1,0 +1,93 @@
+"""What a project's deployment files are about: its names and addresses, as its settings and URLs have them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib import admin
+from django.urls import NoReverseMatch, reverse
+
+from assistant.uploads import has_file_field
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeploymentPlan:
+    """The names and addresses of a deployment.
+
+    Args:
+        host: the public name.
+        name: the service's name, which is also in file names.
+        title: the same for people.
+        directory: where the project is, with its environment in `.venv`.
+        user: the account that the processes run as.
+        ports: one for each process.
+        asgi, settings_module: dotted names.
+        environment: variables of all commands, beside those in `env_file`; `server_environment`: of the servers.
+        folder: where the files are written; `project`: the folder of `manage.py`.
+        listen: the proxy's port; `certificate` and `certificate_key` are nginx's.
+        prefix: where the assistant's URLs are mounted, such as `/assistant/`.
+        uploads: beginnings of paths where files are uploaded.
+        static_url, static_root: set if the proxy serves collected files.
+    """
+
+    host: str
+    name: str
+    title: str
+    directory: str
+    user: str
+    env_file: str
+    ports: tuple[int, ...]
+    asgi: str
+    settings_module: str
+    environment: str
+    server_environment: str
+    folder: Path
+    project: Path
+    listen: int
+    certificate: str
+    certificate_key: str
+    prefix: str
+    uploads: tuple[str, ...]
+    static_url: str = ""
+    static_root: str = ""
+
+
+def settings_module() -> str:
+    return os.environ.get("DJANGO_SETTINGS_MODULE", "")
+
+
+def asgi_application() -> str:
+    """Return the ASGI application as `module:name`: ASGI_APPLICATION, or where `startproject` puts it."""
+    given = getattr(settings, "ASGI_APPLICATION", None)
+    if given:
+        module, _, name = str(given).rpartition(".")
+        return f"{module}:{name}"
+    package = settings_module().rpartition(".")[0]
+    return f"{package}.asgi:application" if package else "asgi:application"
+
+
+def prefix() -> str:
+    """Return where the project has mounted the assistant's URLs.
+
+    Raises:
+        NoReverseMatch: nowhere.
+    """
+    return reverse("assistant:home")
+
+
+def upload_paths() -> tuple[str, ...]:
+    """Return the beginnings of paths where files are uploaded: UPLOAD_PATHS, and the admin's forms with a file field."""
+    return (*_admin_forms_with_files(), *settings.UPLOAD_PATHS)
+
+
+def _admin_forms_with_files() -> Iterator[str]:
+    for model, page in admin.site._registry.items():
+        if has_file_field(page):
+            try:
+                yield reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            except NoReverseMatch:
+                return

@@ -1,0 +1,83 @@
+"""What a deployment's database, Redis and clock lack."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from assistant.management.deployment.findings import Finding
+from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, database_time, read_clock
+from assistant.services.tenancy import row_level_security
+
+
+def store_findings() -> Iterator[Finding]:
+    yield from _database()
+    yield from _redis()
+
+
+def _database() -> Iterator[Finding]:
+    config = settings.DATABASES["default"]
+    is_postgresql = config["ENGINE"].endswith("postgresql")
+    try:
+        difference = read_clock(database_time).difference
+        executor = MigrationExecutor(connection)
+        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as exc:
+        yield Finding("database", f"it does not answer ({type(exc).__name__})", "See DATABASES in your settings.")
+        return
+    if is_postgresql:
+        yield Finding("database", f"PostgreSQL, {config['NAME']}")
+    else:
+        yield Finding("database", f"{connection.display_name}: enough for one process", is_unseen=True)
+    yield Finding("migrations", f"{len(missing)} to apply", "manage.py migrate" if missing else "")
+    given = urlsplit(os.environ.get("DATABASE_URL", ""))
+    if given.path and given.path.lstrip("/") not in str(config["NAME"]):
+        yield Finding(
+            "DATABASE_URL",
+            f"it names another database than DATABASES, {config['NAME']}",
+            'Read it: DATABASES = {"default": environ.Env().db_url("DATABASE_URL")}, or remove the variable.',
+        )
+    if is_postgresql and config.get("CONN_MAX_AGE") != 0:
+        yield Finding(
+            "connections", f"CONN_MAX_AGE is {config.get('CONN_MAX_AGE')}", "0: docs/production.md#postgresql"
+        )
+    yield from _row_level_security(is_postgresql, bool(config.get("DISABLE_SERVER_SIDE_CURSORS")))
+    is_apart = abs(difference) > MAX_DIFFERENCE_SECONDS
+    mend = "Run NTP on this host and on the database's." if is_apart else ""
+    yield Finding("clock", f"{difference:+.1f} s ahead of the database", mend)
+
+
+def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterator[Finding]:
+    if not settings.ROW_LEVEL_SECURITY:
+        yield Finding("row-level security", "off; docs/production.md#row-level-security", is_unseen=True)
+        return
+    if is_postgresql and not has_plain_cursors:
+        mend = 'DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True'
+        yield Finding("row-level security", "exports would fail: server-side cursors are on", mend)
+    problems = row_level_security.find_problems()
+    says = " ".join(problems) or "on"
+    yield Finding("row-level security", says, "manage.py row_level_security install --role ROLE" if problems else "")
+
+
+def _redis() -> Iterator[Finding]:
+    if not settings.REDIS_URL:
+        processes = os.environ.get("WEB_CONCURRENCY", "1")
+        mend = "Set REDIS_URL." if processes != "1" else ""
+        says = "REDIS_URL is not set: event logs stay in the process, so there can be one only"
+        yield Finding("Redis", says + (f", not {processes}" if mend else ""), mend, is_unseen=True)
+        return
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
+            client.ping()
+            policy = str(client.info("memory").get("maxmemory_policy"))
+    except redis.RedisError as exc:
+        yield Finding("Redis", f"it does not answer ({type(exc).__name__})", "See REDIS_URL.")
+        return
+    mend = "" if policy == "volatile-ttl" else "maxmemory-policy volatile-ttl: docs/production.md#redis"
+    yield Finding("Redis", f"it answers; maxmemory-policy is {policy}", mend)

@@ -1,0 +1,242 @@
+"""The generated files are accepted by the programs that read them, and each finding can be right and wrong."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from assistant.management.deployment import site, stores
+from assistant.management.deployment.files import deployment_files
+from assistant.management.deployment.plan import DeploymentPlan, upload_paths
+from tests.docs.snippets import ROOT
+from tests.live import free_port
+
+CHECKOUT = DeploymentPlan(
+    host="assistant.example.com",
+    name="tenant-assistant",
+    title="Tenant Assistant",
+    directory="/srv/tenant-assistant",
+    user="assistant",
+    env_file="/etc/tenant-assistant/env",
+    ports=(8001, 8002),
+    asgi="config.asgi:application",
+    settings_module="config.settings",
+    environment="ENV_FILE=/dev/null",
+    server_environment="ENV_FILE=/dev/null LOG_FORMAT=json",
+    folder=ROOT / "docs/deploy",
+    project=ROOT,
+    listen=443,
+    certificate="/etc/ssl/assistant.pem",
+    certificate_key="/etc/ssl/assistant.key",
+    prefix="/",
+    uploads=("/admin/assistant/document/",),
+)
+HOST = replace(
+    CHECKOUT,
+    host="crm.example.org",
+    name="my-crm",
+    asgi="crm.asgi:application",
+    settings_module="crm.settings",
+    prefix="/help/assistant/",
+    uploads=("/imports/", "/photos/"),
+    static_url="/static/",
+    static_root="/srv/my-crm/staticfiles",
+)
+PLANS = pytest.mark.parametrize("plan", [CHECKOUT, HOST, replace(HOST, uploads=())], ids=["checkout", "host", "plain"])
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The files of a certificate that nobody trusts, and of its key."""
+    folder, key = tmp_path_factory.mktemp("certificate"), ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "crm.example.org")])
+    now = datetime.datetime.now(datetime.UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (folder / "c.pem").write_bytes(signed.public_bytes(pem))
+    (folder / "c.key").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    yield str(folder / "c.pem"), str(folder / "c.key")
+
+
+def written(plan: DeploymentPlan, folder: Path) -> Path:
+    for name, text in deployment_files(replace(plan, folder=folder, project=folder.parent)).items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def accepted(folder: Path, *command: str, **environment: str) -> str:
+    """What a program said that read a file. Raises `AssertionError` with that if it refused."""
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "HOME": str(folder), **environment}, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@PLANS
+def test_nginx_accepts_its_file(plan: DeploymentPlan, tmp_path: Path, certificate: tuple[str, str]) -> None:
+    pem, key = certificate
+    written(replace(plan, listen=free_port(), certificate=pem, certificate_key=key), tmp_path)
+    (tmp_path / "whole.conf").write_text(
+        f"pid {tmp_path}/nginx.pid; error_log stderr; events {{}} http {{ access_log off; include nginx.conf; }}"
+    )
+    said = accepted(tmp_path, "nginx", "-t", "-q", "-p", str(tmp_path), "-c", str(tmp_path / "whole.conf"))
+    assert "emerg" not in said and "warn" not in said
+
+
+@PLANS
+def test_caddy_accepts_its_file(plan: DeploymentPlan, tmp_path: Path) -> None:
+    written(plan, tmp_path)
+    said = accepted(tmp_path, "caddy", "validate", "--adapter", "caddyfile", "--config", "Caddyfile")
+    assert "Valid configuration" in said
+
+
+@PLANS
+def test_systemd_accepts_its_files(plan: DeploymentPlan, tmp_path: Path) -> None:
+    programs = tmp_path / "srv/.venv/bin"
+    programs.mkdir(parents=True)
+    for name in ("uvicorn", "python"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    written(replace(plan, directory=str(tmp_path / "srv")), tmp_path)
+    for unit in (f"{plan.name}@.service", f"{plan.name}-retention.service", f"{plan.name}-retention.timer"):
+        assert accepted(tmp_path, "systemd-analyze", "verify", str(tmp_path / unit)) == ""
+
+
+@PLANS
+def test_compose_accepts_its_file(plan: DeploymentPlan, tmp_path: Path) -> None:
+    (tmp_path / "env").write_text("SECRET_KEY=x\n")
+    folder = tmp_path / "deploy"
+    folder.mkdir()
+    written(replace(plan, env_file=str(tmp_path / "env")), folder)
+    said = accepted(folder, "docker-compose", "-f", "compose.yaml", "config", POSTGRES_PASSWORD="secret")
+    assert f"context: {tmp_path}\n" in said and "dockerfile: deploy/Dockerfile" in said
+
+
+@PLANS
+def test_no_placeholder_is_left_and_every_name_is_the_hosts_own(plan: DeploymentPlan, tmp_path: Path) -> None:
+    text = "\n".join(deployment_files(plan).values())
+    assert re.findall(r"@(?!too_many_requests)[a-z_]+@", text) == []
+    assert f"location = {plan.prefix}readyz" in text and f"health_uri {plan.prefix}readyz" in text
+    assert ("config.asgi" in text) == (plan is CHECKOUT)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_limited"),
+    [("/ws/a/b/", True), ("/help/assistant/api/v1/", True), ("/mcp/", True), ("/api/mine/", False), ("/help/", False)],
+)
+def test_only_the_assistants_addresses_of_a_host_are_limited(path: str, is_limited: bool) -> None:
+    text = deployment_files(HOST)["nginx.conf"]
+    limited = re.findall(r"location ~ (\S+) \{\n\s+limit_req +zone=my_crm_requests\b", text)
+    assert any(re.search(pattern, path) for pattern in limited) == is_limited
+
+
+# Of compose and the image, the checkout has its own.
+@pytest.mark.parametrize(
+    "name",
+    ["nginx.conf", "Caddyfile"]
+    + [f"tenant-assistant{end}" for end in ("@.service", "-retention.service", "-retention.timer")],
+)
+def test_the_files_in_the_documentation_are_the_generated_ones(name: str) -> None:
+    assert (ROOT / "docs/deploy" / name).read_text() == deployment_files(CHECKOUT)[name]
+
+
+def test_the_forms_of_the_admin_that_take_files_are_found() -> None:
+    assert reverse("admin:assistant_document_changelist") in upload_paths()
+
+
+def test_files_are_not_replaced_unless_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("assistant_deploy_files", "crm.example.org", "--folder", str(tmp_path / "deploy"))
+    call_command(*words, "--ports", "9001", "--name", "crm")
+    assert "server 127.0.0.1:9001 " in (tmp_path / "deploy/nginx.conf").read_text()
+    with pytest.raises(CommandError, match="already"):
+        call_command(*words, "--name", "crm")
+    call_command(*words, "--name", "crm", "--overwrite")
+    assert "crm@.service" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["a.example; }"], ["a.example", "--ports", "0"], ["a.example", "--ports", "70000"], ["a.example", "--user", "a b"]]
+    + [["a.example", "--directory", "/srv/$(id)"], ["a.example", "--certificate", "relative.pem"]],
+)
+def test_nothing_else_gets_into_files_that_root_reads(words: list[str], tmp_path: Path) -> None:
+    with pytest.raises(CommandError):
+        call_command("assistant_deploy_files", *words, "--folder", str(tmp_path / "deploy"))
+    assert not (tmp_path / "deploy").exists()
+
+
+def to_mend(findings: Any) -> set[str]:
+    return {finding.part for finding in findings if finding.mend}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("DEBUG", True, "DEBUG"),
+        ("ALLOWED_HOSTS", ["localhost"], "ALLOWED_HOSTS"),
+        ("SECRET_KEY", "django-insecure-" + "x" * 50, "SECRET_KEY"),
+        ("SECURE_PROXY_SSL_HEADER", None, "proxy"),
+        ("SESSION_COOKIE_SECURE", False, "cookies"),
+        ("STATIC_FROM_SERVER", False, "static files"),
+        ("SETTINGS_PROBLEMS", [("MAX_RUNS", "must be a whole number")], "settings"),
+        ("TENANT_LIMIT", "x", "settings"),
+        ("DATA_UPLOAD_MAX_MEMORY_SIZE", 1000, "sizes"),
+        ("LOGGING", {}, "logging"),
+        ("OPENAI_API_KEY", "", "language model"),
+        ("ASGI_APPLICATION", "nothing.here.application", "ASGI"),
+        ("ROOT_URLCONF", "tests.commands.no_urls", "URLs"),
+    ],
+)
+def test_each_lack_is_found(name: str, value: Any, part: str, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["testserver", "crm.example.org"]
+    settings.SECRET_KEY, settings.OPENAI_API_KEY = "x" * 60, "sk-test"
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = True
+    settings.MIDDLEWARE = [one for one in settings.MIDDLEWARE if "static" not in one]
+    settings.FIELD_ENCRYPTION_KEYS = ["another"]
+    settings.ASGI_APPLICATION = "tests.commands.fresh_asgi.application"
+    assert to_mend(site.site_findings()) == set()
+    setattr(settings, name, value)
+    # A server does not start with wrong settings.
+    assert to_mend(site.site_findings()) - ({"ASGI"} if name == "SETTINGS_PROBLEMS" else set()) == {part}
+
+
+@pytest.mark.django_db
+def test_redis_and_migrations_and_the_clock_are_looked_at(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.REDIS_URL = ""
+    assert {"database", "migrations", "clock", "Redis"} <= {finding.part for finding in stores.store_findings()}
+    monkeypatch.setenv("WEB_CONCURRENCY", "4")
+    assert "Redis" in to_mend(stores.store_findings())
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    assert "Redis" in to_mend(stores.store_findings())
+
+
+@pytest.mark.django_db
+def test_a_variable_that_the_project_does_not_read_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://crm@db/crm_of_production")
+    assert "DATABASE_URL" in to_mend(stores.store_findings())
+    assert settings.DATABASES["default"]["NAME"] != "crm_of_production"
