@@ -43,7 +43,7 @@ class OwnStaticFiles(StaticFiles):
     def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
         name, root = self.file_path(request.path), settings.STATIC_ROOT
         if root and (Path(root) / name).is_file():
-            response: HttpResponse | FileResponse = serve_from(request, name, document_root=root)  # type: ignore[assignment]
+            response: HttpResponse | FileResponse = serve_from(request, name, document_root=str(root))
             response["Access-Control-Allow-Origin"] = "*"
             pack(request, response)
         else:

@@ -23,6 +23,7 @@ ALLOWED = {
     (QUERY, "assistant/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
     (QUERY, "assistant/admin/base/tenant_scope.py:choices_of"): OPERATOR,
     (QUERY, "assistant/admin/base/visible_tenants.py:tenants_of"): OPERATOR,
+    (QUERY, "assistant/management/deployment/site.py:_tenants"): ALL_TENANTS,
     (QUERY, "assistant/hosting.py:_follow_many_to_many.receive"): "the host project's own tenants",
     (QUERY, "assistant/hosting.py:_delete_tenant"): "a tenant that the host project deleted",
     (QUERY, "assistant/hosting.py:host_scope"): "a tenant that the host project's code names",

@@ -1,4 +1,4 @@
-"""Django settings of the assistant are checked as environment variables are, and names that are almost right are named."""
+"""Django settings of the assistant are checked as environment variables are, and misspelt names are named."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from assistant.asgi.refusals import Application, Receive, Send, path_of
+from assistant.asgi.view_slots import with_bounded_views
 from assistant.health import PROBES, probe_of
 
 
@@ -29,7 +30,8 @@ def with_probes(application: Application) -> Application:
 
     A project redirects plain HTTP and refuses unknown hosts, and a probe asks `http://127.0.0.1:8001`.
     """
-    probes: Any = _Probes()
+    handler: Any = _Probes()
+    probes = with_bounded_views(handler)
 
     async def route(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         await (probes if probe_of(path_of(scope)) else application)(scope, receive, send)

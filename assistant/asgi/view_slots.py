@@ -19,11 +19,12 @@ from django.urls import Resolver404, resolve
 
 from assistant.api.authentication import HttpRefusal
 from assistant.asgi.refusals import Application, Message, Receive, Send, path_of, refuse
+from assistant.health import probe_of
 from assistant.services import metrics
 from assistant.services.round_robin import RoundRobin
 from assistant.toolkit.per_loop import PerLoop
 
-PROBES, PROBE_PLACES = frozenset({"/healthz", "/readyz", "/metrics"}), 4
+PROBE_PLACES = 4
 # Names of views that check passwords with what a form has sent.
 SIGN_IN_NAMES = frozenset({"login", "password_change"})
 # Hashing takes a core: at least half of them are left for all else.
@@ -115,7 +116,7 @@ def with_bounded_views(application: Application) -> Application:
 
 def _places_for(scope: Mapping[str, Any]) -> Places | None:
     path, found = path_of(scope), _places.get()
-    if path in PROBES:
+    if probe_of(path):
         return found.probes
     try:
         match = resolve(path)

@@ -180,8 +180,14 @@ def test_files_are_not_replaced_unless_it_is_said(tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize(
     "words",
-    [["a.example; }"], ["a.example", "--ports", "0"], ["a.example", "--ports", "70000"], ["a.example", "--user", "a b"]]
-    + [["a.example", "--directory", "/srv/$(id)"], ["a.example", "--certificate", "relative.pem"]],
+    [
+        ["a.example; }"],
+        ["a.example", "--ports", "0"],
+        ["a.example", "--ports", "70000"],
+        ["a.example", "--user", "a b"],
+        ["a.example", "--directory", "/srv/$(id)"],
+        ["a.example", "--certificate", "relative.pem"],
+    ],
 )
 def test_nothing_else_gets_into_files_that_root_reads(words: list[str], tmp_path: Path) -> None:
     with pytest.raises(CommandError):

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import NoReverseMatch, reverse
 
-from assistant.uploads import has_file_field
+from assistant.asgi.upload_forms import has_file_field
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def prefix() -> str:
 
 
 def upload_paths() -> tuple[str, ...]:
-    """Return the beginnings of paths where files are uploaded: UPLOAD_PATHS, and the admin's forms with a file field."""
+    """Return the beginnings of paths where files are uploaded: UPLOAD_PATHS, and admin forms with a file field."""
     return (*_admin_forms_with_files(), *settings.UPLOAD_PATHS)
 
 

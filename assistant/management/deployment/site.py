@@ -71,6 +71,7 @@ def _application() -> Iterator[Finding]:
     name = asgi_application()
     try:
         application, mounted = inside.load(name), prefix()
+        is_wrapped = inside.ask(application, "/ws/-/-/").status == 426
     except NoReverseMatch:
         yield Finding("URLs", "none leads to the assistant", 'path("assistant/", include("assistant.urls"))')
         return
@@ -78,7 +79,6 @@ def _application() -> Iterator[Finding]:
         # Whatever the project's module raises, a server could not start.
         yield Finding("ASGI", f"{name}: {exc}", "Mend the module, or name another in ASGI_APPLICATION.")
         return
-    is_wrapped = inside.ask(application, "/ws/-/-/").status == 426
     mend = "application = with_assistant(application), of assistant.routing"
     yield Finding("ASGI", name if is_wrapped else f"{name} serves no websockets", "" if is_wrapped else mend)
     # As a supervisor asks: by the address of a port, without TLS.
