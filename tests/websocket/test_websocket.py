@@ -305,7 +305,7 @@ async def test_a_client_side_tool_is_answered_in_the_next_input(
         again = run_input("", thread=frames[0]["threadId"], tools=tools, messages=[answer])
         await socket.send(again)
         assert text_of(await socket.until_end(again["runId"])) == "Red it is."
-    assert fake_provider.requests[-1].json["messages"][-1]["content"] == "red"
+    assert "\nred\n[" in fake_provider.requests[-1].json["messages"][-1]["content"]  # fenced
 
 
 async def test_an_approval_is_asked_given_and_works_once(
