@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError
 
 from assistant.management.deployment.findings import Finding
 from assistant.management.deployment.outside import outside_findings
 from assistant.management.deployment.site import site_findings
 from assistant.management.deployment.stores import store_findings
-from assistant.services.tenancy.row_scope import all_tenants
+from assistant.management.operator import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Say what this deployment lacks. Ends with 1 if anything is to be mended."
-    # Their errors are among the findings.
+    # What is wrong with them is among the findings, as are rows that cannot be seen.
+    works_on_tenants = False
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--url", help="ask the running deployment too: https://assistant.example.com")
 
-    @all_tenants()
     def handle(self, *args: Any, url: str | None = None, **options: Any) -> None:
         findings = [*store_findings()]
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.urls import NoReverseMatch
 
 from assistant.management.deployment.files import deployment_files
@@ -19,6 +19,7 @@ from assistant.management.deployment.plan import (
     settings_module,
     upload_paths,
 )
+from assistant.management.operator import OperatorCommand
 from assistant.staticfiles import has_whitenoise
 
 # What is written into files that root reads.
@@ -42,7 +43,8 @@ def _ports(text: str) -> tuple[int, ...]:
     return tuple(int(port) for port in text.split(","))
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
+    works_on_tenants = False
     help = "Write files for nginx, Caddy, systemd and Docker Compose, for this project's names and addresses."
 
     def add_arguments(self, parser: CommandParser) -> None:
