@@ -18,6 +18,9 @@ CONFORMANCE := tests/mcp/conformance
 CLIENTS := tests/clients
 LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS)
 PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# They read the files of assistant_deploy_files.
+PROXIES := nginx caddy docker-compose systemd-analyze
+HAS_PROXIES := command -v $(PROXIES) | wc -l | grep -q $(words $(PROXIES))
 HAS_BROWSER := command -v "$$CHROMIUM" chromium chromium-browser google-chrome >/dev/null
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -34,12 +37,13 @@ test-pure:
 	@$(BIN)/python -m pytest -q -m pure $(LEFT_OUT) $(ARGS)
 
 test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
-	@if $(HAS_BROWSER); then \
-		$(PYTEST) $(ARGS); \
-	else \
-		$(PYTEST) -m "not browser" $(ARGS) && \
-		echo "Left out: the tests in a real browser, since there is no Chromium. As root: apt-get install chromium"; \
-	fi
+	@chosen=(); left=(); \
+	$(HAS_BROWSER) || { chosen+=("not browser"); left+=(chromium); }; \
+	$(HAS_PROXIES) || { chosen+=("not proxies"); left+=(nginx-light caddy docker-compose systemd); }; \
+	options=(); \
+	[ "$${#chosen[@]}" = 0 ] || options=(-m "$$(printf ' and %s' "$${chosen[@]}" | cut -c6-)"); \
+	$(PYTEST) "$${options[@]}" $(ARGS) && \
+	{ [ "$${#left[@]}" = 0 ] || echo "Left out: tests that need programs. As root: apt-get install $${left[*]}"; }
 
 test-server: $(VENV)/.installed-dev  ## Run only the tests that ask a server process, without those in a browser
 	@$(PYTEST) -m "server and not browser" $(ARGS)

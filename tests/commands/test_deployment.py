@@ -96,6 +96,7 @@ def accepted(folder: Path, *command: str, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.proxies
 @PLANS
 def test_nginx_accepts_its_file(plan: DeploymentPlan, tmp_path: Path, certificate: tuple[str, str]) -> None:
     pem, key = certificate
@@ -107,6 +108,7 @@ def test_nginx_accepts_its_file(plan: DeploymentPlan, tmp_path: Path, certificat
     assert "emerg" not in said and "warn" not in said
 
 
+@pytest.mark.proxies
 @PLANS
 def test_caddy_accepts_its_file(plan: DeploymentPlan, tmp_path: Path) -> None:
     written(plan, tmp_path)
@@ -114,6 +116,7 @@ def test_caddy_accepts_its_file(plan: DeploymentPlan, tmp_path: Path) -> None:
     assert "Valid configuration" in said
 
 
+@pytest.mark.proxies
 @PLANS
 def test_systemd_accepts_its_files(plan: DeploymentPlan, tmp_path: Path) -> None:
     programs = tmp_path / "srv/.venv/bin"
@@ -126,6 +129,7 @@ def test_systemd_accepts_its_files(plan: DeploymentPlan, tmp_path: Path) -> None
         assert accepted(tmp_path, "systemd-analyze", "verify", str(tmp_path / unit)) == ""
 
 
+@pytest.mark.proxies
 @PLANS
 def test_compose_accepts_its_file(plan: DeploymentPlan, tmp_path: Path) -> None:
     (tmp_path / "env").write_text("SECRET_KEY=x\n")

@@ -274,6 +274,35 @@ eve.delete()
 """
 
 
+def test_the_projects_pages_have_their_files_without_debug_and_probes_are_where_it_mounts_the_app(
+    project: Project,
+) -> None:
+    page = project.visitor("alice").get("/assistant/t/acme/").text
+    files = re.findall(r'(?:href|src)="(/static/assistant/[^"]+)"', page)
+    assert len(files) > 3 and all(
+        httpx2.get(project.server.url + name, timeout=30).status_code == 200 for name in files
+    )
+    probe = httpx2.get(f"{project.server.url}/assistant/readyz", headers={"Host": "127.0.0.9:8001"}, timeout=30)
+    assert (probe.status_code, probe.json()["status"]) == (200, "ready")
+    assert httpx2.get(f"{project.server.url}/", headers={"Host": "127.0.0.9"}, timeout=30).status_code == 400
+
+
+def test_the_project_is_told_what_it_lacks_and_gets_files_of_its_own_names(project: Project) -> None:
+    told = project.manage(
+        "shell", "-v0", "-c",
+        "from django.core.management import CommandError, call_command\n"
+        "try:\n    call_command('assistant_check', url='" + project.server.url + "')\n"
+        "except CommandError as exc: print(exc)",
+    )  # fmt: skip
+    for line in ("ok    ASGI: site_asgi:application", "ok    health: /assistant/healthz answers 200", "MEND  cookies"):
+        assert line in told
+    assert "ok    websockets: /ws/ answers 403" in told and "MEND  proxy: /assistant/readyz answers 200" in told
+    project.manage("assistant_deploy_files", "crm.example.com", "--folder", "deploy", "--name", "crm")
+    unit = (project.folder / "deploy/crm@.service").read_text()
+    assert "uvicorn site_asgi:application" in unit and "DJANGO_SETTINGS_MODULE=site_settings" in unit
+    assert "location = /assistant/readyz" in (project.folder / "deploy/nginx.conf").read_text()
+
+
 def test_what_the_project_does_to_its_tenants_is_followed(project: Project) -> None:
     project.shell(FOLLOWED)
 

@@ -31,6 +31,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "site_urls"
+ASGI_APPLICATION = "site_asgi.application"
 
 TEMPLATES = [
     {
