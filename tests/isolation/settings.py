@@ -3,10 +3,9 @@
 Tenants may use local addresses, where their providers, outside servers and webhook receivers listen.
 """
 
-from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.mcp.settings_served import *  # noqa: F403
 from tests.mcp.settings_served import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.isolation.told"]
-INTERNAL_HOSTS = (parse_internal_host("127.0.0.1"),)
+INTERNAL_HOSTS = ["127.0.0.1"]
 WEBHOOKS_FROM_SERVER = True
