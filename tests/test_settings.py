@@ -14,6 +14,10 @@ from assistant import checks, defaults
 from assistant.routing import with_assistant
 
 
+# Which database and Redis the tests have makes no difference here.
+pytestmark = pytest.mark.once
+
+
 class Project(SimpleNamespace):
     """A settings module of a project."""
 
