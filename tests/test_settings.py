@@ -13,7 +13,6 @@ from django.core.exceptions import ImproperlyConfigured
 from assistant import checks, defaults
 from assistant.routing import with_assistant
 
-
 # Which database and Redis the tests have makes no difference here.
 pytestmark = pytest.mark.once
 
