@@ -1,6 +1,6 @@
 /* The message box: grows with its text, sends on Enter, stops the run on Escape, and keeps the focus. */
 
-import { byId } from "./dom.js";
+import { byId, swapButtons } from "./dom.js";
 
 const hasKeyboard = matchMedia("(pointer: fine)");
 
@@ -38,8 +38,7 @@ export class Composer {
   set isBusy(value) {
     this.#isBusy = value;
     const hadFocus = document.activeElement === this.#send || document.activeElement === this.#stop;
-    this.#send.hidden = value;
-    this.#stop.hidden = !value;
+    swapButtons(this.#send, this.#stop, value);
     if (hadFocus) this.focus();
   }
 

@@ -18,6 +18,19 @@ export function inLocalTime(sentence) {
   });
 }
 
+const ACCIDENTAL = 500; // milliseconds in which a double click's second half comes
+
+/** Show the stop button in place of the send button, or the other way round.
+ * The stop button takes no click for a moment: it would be the second half of a double click on the send button. */
+export function swapButtons(send, stop, isBusy) {
+  if (stop.hidden === !isBusy) return;
+  send.hidden = isBusy;
+  stop.hidden = !isBusy;
+  if (!isBusy) return;
+  stop.disabled = true;
+  setTimeout(() => (stop.disabled = false), ACCIDENTAL);
+}
+
 const dirty = new Set();
 const callbacks = new Set();
 let isScheduled = false;

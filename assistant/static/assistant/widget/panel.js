@@ -1,5 +1,6 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
+import { swapButtons } from "../js/shared.js";
 import { icon, iconButton, make } from "./elements.js";
 
 const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
@@ -35,6 +36,8 @@ export class Panel {
     this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": "Conversation" });
     this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#welcome, this.log, this.#thinking);
     this.#stop = iconButton("stop", "Stop", () => actions.stop());
+    this.#stop.classList.add("stop");
+    this.#stop.hidden = true;
     const form = make("form", {}, this.#box, this.#send, this.#stop);
     const close = iconButton("close", "Close", () => actions.close());
     close.classList.add("close");
@@ -89,8 +92,7 @@ export class Panel {
   working(isBusy, isOpen = true) {
     const hadFocus = [this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
     this.isBusy = isBusy;
-    this.#send.hidden = isBusy;
-    this.#stop.hidden = !isBusy;
+    swapButtons(this.#send, this.#stop, isBusy);
     this.#thinking.hidden = !isBusy || !isOpen;
     this.showWelcome();
     if (hadFocus) this.focus();

@@ -25,6 +25,7 @@ button,textarea{font:inherit;color:inherit}
 button{cursor:pointer;padding:6px 13px;border:1px solid var(--edge);border-radius:8px;background:var(--paper)}
 button:hover{background:var(--sunken)}
 :disabled{opacity:.5;cursor:default}
+.stop:disabled{opacity:1}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
 .launcher{display:grid;place-items:center;width:56px;height:56px;margin-inline-start:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
