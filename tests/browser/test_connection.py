@@ -162,7 +162,7 @@ async def test_either_tab_can_stop_the_answer(alice_browser: Visitor, fake_provi
         await expect(tab.get_by_text("Stopped.", exact=True)).to_be_visible()
 
 
-async def test_an_answer_that_was_cut_off_stays_marked(alice_browser: Visitor, fake_provider: FakeProvider) -> None:
+async def test_a_stopped_answer_stays_marked(alice_browser: Visitor, fake_provider: FakeProvider) -> None:
     page = await alice_browser.open()
     fake_provider.reply(chunks=["Only this ", fake_provider.gate()])
     await ask(page, "First")
@@ -177,7 +177,8 @@ async def test_an_answer_that_was_cut_off_stays_marked(alice_browser: Visitor, f
     await answered(page)
     await page.reload()
     await expect(last_answer(page)).to_have_text("Whole.")
-    await expect(page.get_by_text("This answer was cut off.")).to_have_count(1)
+    await expect(page.get_by_text("Stopped.", exact=True)).to_have_count(1)
+    await expect(page.get_by_text("This answer was cut off.")).to_have_count(0)
 
 
 async def test_signing_out_elsewhere_shows_a_notice(alice_browser: Visitor) -> None:

@@ -7,6 +7,7 @@ import { make } from "./elements.js";
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
 const STATES = { ok: "done", running: "at work", awaiting_approval: "waits for you" };
+const STOPPED = "Stopped.";
 
 export class Transcript {
   #root;
@@ -67,10 +68,14 @@ export class Transcript {
     const { type, messageId, toolCallId, delta } = event;
     if (type === "TEXT_MESSAGE_START") {
       this.#answer(messageId);
-      this.#removePartialNote();
+      this.#goesOn(messageId);
     }
     if (type === "TEXT_MESSAGE_CONTENT") this.#answer(messageId).append(delta);
-    else if (type === "TOOL_CALL_START") this.#call(toolCallId, event.toolCallName);
+    else if (type === "REASONING_MESSAGE_START") this.#goesOn(messageId.replace(/-reasoning$/, ""));
+    else if (type === "TOOL_CALL_START") {
+      this.#call(toolCallId, event.toolCallName);
+      this.#goesOn(event.parentMessageId);
+    }
     else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).input += delta;
     else if (type === "TOOL_CALL_RESULT") this.#settle(toolCallId, "ok");
     else if (type === "CUSTOM" && event.name === "tool.finished") this.#settle(event.value.toolCallId, event.value.status, event.value.media);
@@ -96,9 +101,9 @@ export class Transcript {
     this.#place(make("p.remark", {}, text));
   }
 
-  /** Remove the note that the last answer was cut off: snapshots mark running answers as partial. */
-  #removePartialNote() {
-    this.#root.querySelector(".turn:last-child .partial")?.remove();
+  /** Remove the note that a message was cut off: snapshots mark messages as partial that are still being written. */
+  #goesOn(id) {
+    for (const note of this.#root.querySelectorAll(".partial")) if (note.dataset.about === id) note.remove();
   }
 
   clearFailures() {
@@ -108,13 +113,12 @@ export class Transcript {
   /** Show how the run ended. Returns the sentence to announce. */
   ended(event) {
     const outcome = event.outcome?.type;
-    this.#removePartialNote();
     if (event.type === "RUN_ERROR") {
       this.#fail(event);
       return `The answer failed. ${inLocalTime(event.message)}`;
     }
     if (outcome === "cancelled") {
-      this.#addNotice("Stopped.");
+      if (this.#root.querySelector(".turn:last-child > :last-child")?.textContent !== STOPPED) this.#addNotice(STOPPED);
       return "The answer was stopped.";
     }
     if (outcome === "interrupt") {
@@ -169,7 +173,9 @@ export class Transcript {
 
   #addStored({ id, content, toolCalls, metadata }) {
     if (content) this.#answer(id).append(content);
-    if (metadata?.partial) this.#place(make("p.remark.partial", {}, "This answer was cut off."));
+    if (metadata?.partial) {
+      this.#place(make("p.remark.partial", { "data-about": id }, metadata.stopped ? STOPPED : "This answer was cut off."));
+    }
     for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).input = called.arguments;
   }
 }
