@@ -37,3 +37,37 @@ async def test_a_double_click_in_the_widget_sends_and_does_not_stop(shop: Shop, 
     await answered(page)
     await expect(page.locator(".answer")).to_have_text("Here it is.")
     await expect(page.get_by_text("Stopped.")).to_have_count(0)
+
+
+def confirm_composition(box: str) -> str:
+    """Press the Enter that confirms what an input method composed, as Safari reports it."""
+    init = '{key: "Enter", keyCode: 229, bubbles: true, cancelable: true}'
+    return f"{box}.dispatchEvent(new KeyboardEvent('keydown', {init}))"
+
+
+async def test_an_input_methods_enter_does_not_send(page: Page) -> None:
+    box = page.get_by_label("Message to")
+    await box.fill("運費")
+    assert await box.evaluate(f"(box) => {confirm_composition('box')}") is True
+    await expect(box).to_have_value("運費")
+    await expect(page.locator(".bubble")).to_have_count(0)
+
+
+async def test_an_input_methods_enter_does_not_send_in_the_widget(shop: Shop) -> None:  # noqa: F811
+    page = await shop.visit()
+    await open_widget(page)
+    box = page.get_by_label("Message to Acme Support")
+    await box.fill("運費")
+    assert await box.evaluate(f"(box) => {confirm_composition('box')}") is True
+    await expect(box).to_have_value("運費")
+    await expect(page.locator(".bubble")).to_have_count(0)
+
+
+async def test_on_a_phone_enter_starts_a_line_in_the_widget_as_in_the_page(shop: Shop) -> None:  # noqa: F811
+    page = await shop.visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    await open_widget(page)
+    box = page.get_by_label("Message to Acme Support")
+    await box.fill("One")
+    await box.press("Enter")
+    await expect(box).to_have_value("One\n")
+    await expect(page.locator(".bubble")).to_have_count(0)

@@ -1,6 +1,6 @@
 /* DOM functions of the chat page: cloning its templates, copying text, announcing text to screen readers. */
 
-export { afterFlush, newId, swapButtons, touch } from "./shared.js";
+export { afterFlush, isSendKey, newId, swapButtons, touch } from "./shared.js";
 
 export const byId = (id) => document.getElementById(id);
 

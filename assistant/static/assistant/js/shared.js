@@ -18,6 +18,16 @@ export function inLocalTime(sentence) {
   });
 }
 
+const hasKeyboard = matchMedia("(pointer: fine)");
+const OF_AN_INPUT_METHOD = 229; // Safari ends a composition before the Enter that confirms it, and says so only here
+
+/** Return whether a key in the message box sends: Enter alone, or Ctrl+Enter on a phone, where Enter starts a new line. */
+export function isSendKey(event) {
+  if (event.key !== "Enter" || event.shiftKey || event.altKey) return false;
+  if (event.isComposing || event.keyCode === OF_AN_INPUT_METHOD) return false;
+  return hasKeyboard.matches || event.ctrlKey || event.metaKey;
+}
+
 const ACCIDENTAL = 500; // milliseconds in which a double click's second half comes
 
 /** Show the stop button in place of the send button, or the other way round.

@@ -1,6 +1,6 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
-import { swapButtons } from "../js/shared.js";
+import { isSendKey, swapButtons } from "../js/shared.js";
 import { icon, iconButton, make } from "./elements.js";
 
 const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
@@ -61,7 +61,7 @@ export class Panel {
     };
     form.addEventListener("submit", submit);
     this.#box.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.altKey && !event.isComposing) submit(event);
+      if (isSendKey(event)) submit(event);
     });
     this.name = "Assistant";
     this.working(false);
