@@ -71,3 +71,32 @@ async def test_on_a_phone_enter_starts_a_line_in_the_widget_as_in_the_page(shop:
     await box.press("Enter")
     await expect(box).to_have_value("One\n")
     await expect(page.locator(".bubble")).to_have_count(0)
+
+
+TOO_LONG = "This message has 200,001 characters. At most 200,000 can be sent"
+
+
+async def test_a_message_that_is_too_long_stays_in_the_box(page: Page, fake_provider: FakeProvider) -> None:
+    box = page.get_by_label("Message to")
+    await box.fill("x" * 200_001)
+    await page.get_by_role("button", name="Send").click()
+    await expect(page.locator("#connection")).to_contain_text(TOO_LONG)
+    assert len(await box.input_value()) == 200_001
+    await expect(page.locator(".bubble")).to_have_count(0)
+    fake_provider.reply("Long, but good.")
+    await box.fill("x" * 200_000)
+    await page.get_by_role("button", name="Send").click()
+    await expect(last_answer(page)).to_have_text("Long, but good.")
+    assert await page.locator(".bubble").evaluate("(bubble) => bubble.clientHeight < innerHeight")
+    await expect(page.locator("#connection")).to_be_hidden()
+
+
+async def test_a_message_that_is_too_long_stays_in_the_widgets_box(shop: Shop) -> None:  # noqa: F811
+    page = await shop.visit()
+    await open_widget(page)
+    box = page.get_by_label("Message to Acme Support")
+    await box.fill("x" * 200_001)
+    await page.get_by_role("button", name="Send").click()
+    await expect(page.locator(".trouble")).to_contain_text(TOO_LONG)
+    assert len(await box.input_value()) == 200_001
+    await expect(page.locator(".bubble")).to_have_count(0)

@@ -5,7 +5,7 @@ import { Connection } from "./connection.js";
 import { announce, byId, newId } from "./dom.js";
 import { Follow } from "./scroll.js";
 import { Sidebar } from "./sidebar.js";
-import { Thread } from "./thread.js";
+import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
 
@@ -100,8 +100,9 @@ const view = {
 const thread = new Thread({ id: page.dataset.thread || newId(), isNew, connection, view, unsent });
 
 function send(text) {
-  if (thread.sendText(text)) return true;
-  showProblem("This message is too long to send. Shorten it, please.", false);
+  const problem = whyTooLong(text);
+  if (!problem && thread.sendText(text)) return true;
+  showProblem(problem || "This message is too long to send. Shorten it, please.", false);
   return false;
 }
 

@@ -41,7 +41,7 @@ h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:
 .welcome button{color:var(--ink);text-align:start}
 .log{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;overflow-wrap:anywhere}
 .user{display:grid;justify-items:end}
-.bubble{max-width:88%;padding:8px 14px;border-radius:16px 16px 5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap}
+.bubble{max-width:88%;padding:8px 14px;border-radius:16px 16px 5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap;max-height:360px;overflow-y:auto}
 .note,.remark,.tool,.host{color:var(--soft);font-size:14px}
 .note:empty{display:none}
 .turn{display:grid;grid-template-columns:minmax(0,1fr);gap:10px}
