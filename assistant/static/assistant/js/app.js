@@ -39,10 +39,11 @@ const view = {
     follow.toEnd();
   },
   change() {
-    composer.isBusy = thread.isBusy;
-    transcript.working(thread.isBusy);
+    const isSignedOut = connection.state === "signed-out";
+    composer.isBusy = isSignedOut ? Boolean(thread.pendingMessage) : thread.isBusy;
+    transcript.working(thread.isBusy && !isSignedOut);
     const unsent = thread.pendingMessage;
-    if (unsent) transcript.note(unsent.id, thread.waitsFor);
+    if (unsent) transcript.note(unsent.id, isSignedOut ? "Sent as soon as you have signed in" : thread.waitsFor);
   },
   delayed() {
     announce(thread.waitsFor);
@@ -102,7 +103,7 @@ const thread = new Thread({ id: page.dataset.thread || newId(), isNew, connectio
 function send(text) {
   const problem = whyTooLong(text);
   if (!problem && thread.sendText(text)) return true;
-  showProblem(problem || "This message is too long to send. Shorten it, please.", false);
+  showProblem(problem || "This message is too long to send. Shorten it, please.");
   return false;
 }
 
@@ -124,9 +125,10 @@ byId("welcome")?.addEventListener("click", (event) => {
 
 let problemTimer = 0;
 
-function showProblem(text, canRetry) {
+/** Show a problem with what helps against it: "reconnect", "sign-in", or nothing. */
+function showProblem(text, remedy = "") {
   byId("connection-text").textContent = text;
-  byId("reconnect").hidden = !canRetry;
+  for (const id of ["reconnect", "sign-in"]) byId(id).hidden = id !== remedy;
   if (notice.hidden) announce(text);
   notice.hidden = false;
 }
@@ -139,11 +141,14 @@ connection.addEventListener("change", ({ detail: { state, reason } }) => {
     if (!notice.hidden) announce("Connected again");
     notice.hidden = true;
   } else if (state === "signed-out") {
-    showProblem("You are signed out, or your access has ended. Reload the page to sign in again.", false);
+    byId("skeleton")?.remove();
+    const back = new URLSearchParams({ next: location.pathname + location.search });
+    byId("sign-in").search = back;
+    showProblem("You are signed out, or your access has ended.", "sign-in");
   } else if (reason) {
-    showProblem(reason, true);
+    showProblem(reason, "reconnect");
   } else if (notice.hidden) {
-    problemTimer = setTimeout(() => showProblem("Connection lost. Reconnecting…", true), SHOW_PROBLEM_AFTER);
+    problemTimer = setTimeout(() => showProblem("Connection lost. Reconnecting…", "reconnect"), SHOW_PROBLEM_AFTER);
   }
 });
 byId("reconnect").addEventListener("click", () => connection.retryNow());
