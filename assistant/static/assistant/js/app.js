@@ -13,7 +13,7 @@ const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption sh
 
 const page = byId("chat");
 const { socket, base, assistant, tenant } = page.dataset;
-const isNew = !page.dataset.thread;
+const isNew = "new" in page.dataset; // nothing was said in it, though the API may have made it already
 
 const notice = byId("connection");
 const connection = new Connection(socket);
