@@ -100,3 +100,25 @@ async def test_a_message_that_is_too_long_stays_in_the_widgets_box(shop: Shop) -
     await expect(page.locator(".trouble")).to_contain_text(TOO_LONG)
     assert len(await box.input_value()) == 200_001
     await expect(page.locator(".bubble")).to_have_count(0)
+
+
+DROP = """(target) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["a"], "a.txt", { type: "text/plain" }));
+    const init = { dataTransfer, bubbles: true, composed: true, cancelable: true };
+    return ["dragover", "drop"].map((name) => !target.dispatchEvent(new DragEvent(name, init)));
+}"""
+NO_FILES = "Files cannot be sent to the assistant."
+
+
+async def test_a_dropped_file_does_not_replace_the_page(page: Page) -> None:
+    assert await page.locator("#scroller").evaluate(DROP) == [True, True]
+    await expect(page.locator("#connection")).to_contain_text(NO_FILES)
+
+
+async def test_a_file_dropped_on_the_widget_does_not_replace_the_hosts_page(shop: Shop) -> None:  # noqa: F811
+    page = await shop.visit()
+    await open_widget(page)
+    assert await page.locator(".scroller").evaluate(DROP) == [True, True]
+    await expect(page.locator(".trouble")).to_contain_text(NO_FILES)
+    assert await page.locator("h1").evaluate(DROP) == [False, False]

@@ -4,6 +4,7 @@ import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { announce, byId, newId } from "./dom.js";
 import { Follow } from "./scroll.js";
+import { refuseFiles } from "./shared.js";
 import { Sidebar } from "./sidebar.js";
 import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
@@ -151,6 +152,7 @@ connection.addEventListener("change", ({ detail: { state, reason } }) => {
     problemTimer = setTimeout(() => showProblem("Connection lost. Reconnecting…", "reconnect"), SHOW_PROBLEM_AFTER);
   }
 });
+refuseFiles(window, () => showProblem("Files cannot be sent to the assistant. Copy their text, please."));
 byId("reconnect").addEventListener("click", () => connection.retryNow());
 
 if (thread.pendingMessage) view.asked(thread.pendingMessage);

@@ -41,6 +41,21 @@ export function swapButtons(send, stop, isBusy) {
   setTimeout(() => (stop.disabled = false), ACCIDENTAL);
 }
 
+/** Keep files that are dropped on `target` from replacing the page, and call `refuse()` for them. */
+export function refuseFiles(target, refuse) {
+  const withFiles = (event) => event.dataTransfer?.types.includes("Files");
+  target.addEventListener("dragover", (event) => {
+    if (!withFiles(event)) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = "none";
+  });
+  target.addEventListener("drop", (event) => {
+    if (!withFiles(event)) return;
+    event.preventDefault();
+    refuse();
+  });
+}
+
 const dirty = new Set();
 const callbacks = new Set();
 let isScheduled = false;

@@ -1,6 +1,6 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
-import { isSendKey, swapButtons } from "../js/shared.js";
+import { isSendKey, refuseFiles, swapButtons } from "../js/shared.js";
 import { icon, iconButton, make } from "./elements.js";
 
 const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
@@ -63,6 +63,7 @@ export class Panel {
     this.#box.addEventListener("keydown", (event) => {
       if (isSendKey(event)) submit(event);
     });
+    refuseFiles(this.element, () => this.showProblem("Files cannot be sent to the assistant. Copy their text, please."));
     this.name = "Assistant";
     this.working(false);
   }
