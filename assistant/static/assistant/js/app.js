@@ -4,6 +4,7 @@ import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { announce, byId, newId } from "./dom.js";
 import { Follow } from "./scroll.js";
+import { makeMenu } from "./menu.js";
 import { refuseFiles } from "./shared.js";
 import { Sidebar } from "./sidebar.js";
 import { Thread, whyTooLong } from "./thread.js";
@@ -123,6 +124,8 @@ byId("welcome")?.addEventListener("click", (event) => {
   const starter = event.target.closest("[data-starter]");
   if (starter && !thread.isBusy) send(starter.textContent);
 });
+
+for (const menu of document.querySelectorAll("details.menu")) makeMenu(menu);
 
 let problemTimer = 0;
 
