@@ -1,0 +1,56 @@
+"""How the chat page looks: headings, contrast, print, short windows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.base import Cast
+from tests.browser.acts import answered, ask
+from tests.browser.conftest import make_visitor
+from tests.factories import make_conversation
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+
+# Ratio of the text's colour to the colour behind it, by WCAG 2.
+CONTRAST = """(element) => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+    const brush = canvas.getContext("2d", { willReadFrequently: true });
+    const behind = [];
+    for (let one = element; one; one = one.parentElement) behind.unshift(getComputedStyle(one).backgroundColor);
+    const seen = (...colours) => {
+        for (const colour of colours) {
+            brush.fillStyle = colour;
+            brush.fillRect(0, 0, 1, 1);
+        }
+        return [...brush.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const light = (rgb) => {
+        const [r, g, b] = rgb.map((n) => n / 255).map((n) => (n <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const pair = [light(seen("white", ...behind)), light(seen(getComputedStyle(element).color))].sort((a, b) => b - a);
+    return (pair[0] + 0.05) / (pair[1] + 0.05);
+}"""
+
+
+async def contrast(text: Locator) -> float:
+    return float(await text.evaluate(CONTRAST))
+
+
+async def test_no_level_of_headings_is_left_out(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("# Title\n\n## Part\n\nText.\n")
+    await ask(page, "Report")
+    await answered(page)
+    await expect(page.locator(".answer h4")).to_have_text("Part")
+    levels = await page.locator("main :is(h1, h2, h3, h4, h5, h6)").evaluate_all(
+        "all => all.filter((one) => one.checkVisibility()).map((one) => Number(one.localName[1]))"
+    )
+    assert levels[0] == 1
+    assert max(levels) == 4
+    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False)), levels
