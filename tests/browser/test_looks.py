@@ -54,3 +54,20 @@ async def test_no_level_of_headings_is_left_out(page: Page, fake_provider: FakeP
     assert levels[0] == 1
     assert max(levels) == 4
     assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False)), levels
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_lists_second_line_has_contrast(scheme: str, browser: Browser, site: Server, cast: Cast) -> None:
+    visitor = await make_visitor(browser, site.url, color_scheme=scheme)
+    shown = await sync_to_async(make_conversation)(cast.alice, cast.support, title="Shown")
+    await sync_to_async(make_conversation)(cast.alice, cast.support, title="Other")
+    page = await visitor.open(f"/t/acme/c/{shown.pk}/")
+    items = page.locator(".conversation")
+    await expect(items).to_have_count(2)
+    for number in range(2):
+        line = items.nth(number).locator(".who")
+        await page.mouse.move(700, 300)
+        assert await contrast(line) >= 4.5
+        await items.nth(number).hover()
+        assert await contrast(line) >= 4.5
+    await visitor.context.close()
