@@ -71,3 +71,19 @@ async def test_the_lists_second_line_has_contrast(scheme: str, browser: Browser,
         await items.nth(number).hover()
         assert await contrast(line) >= 4.5
     await visitor.context.close()
+
+
+async def test_the_whole_conversation_is_printed_and_nothing_else(browser: Browser, site: Server, fake_provider: FakeProvider) -> None:
+    visitor = await make_visitor(browser, site.url, color_scheme="dark")
+    page = await visitor.open()
+    fake_provider.reply("First.\n\n" + "line\n\n" * 120 + "Last.")
+    await ask(page, "Much")
+    await answered(page)
+    document = await page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", document)) > 2
+    await page.emulate_media(media="print")
+    for hidden in (".sidebar", ".foot", ".actions"):
+        await expect(page.locator(hidden).first).to_be_hidden()
+    assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 247)"
+    assert await page.locator("#scroller").evaluate("(one) => one.scrollHeight === one.clientHeight")
+    await visitor.context.close()
