@@ -87,3 +87,16 @@ async def test_the_whole_conversation_is_printed_and_nothing_else(browser: Brows
     assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 247)"
     assert await page.locator("#scroller").evaluate("(one) => one.scrollHeight === one.clientHeight")
     await visitor.context.close()
+
+
+async def test_a_short_window_begins_at_the_top_of_the_welcome(browser: Browser, site: Server, cast: Cast) -> None:
+    visitor = await make_visitor(browser, site.url, viewport={"width": 700, "height": 300})
+    page = await visitor.open()
+    heading = page.get_by_role("heading", name="How can Acme Support help?")
+    await expect(heading).to_be_in_viewport(ratio=1)
+    await page.wait_for_timeout(200)  # the sizes are observed
+    assert await page.evaluate("document.querySelector('#scroller').scrollTop") == 0
+    await page.mouse.move(300, 150)
+    await page.mouse.wheel(0, 40)
+    await expect(page.get_by_role("button", name="Jump to latest")).to_be_hidden()
+    await visitor.context.close()

@@ -103,7 +103,7 @@ export class Panel {
   /** Scroll to the end if the reader is at the end, or `always`. */
   follow(always = false) {
     if (always) this.#isAtEnd = true;
-    if (this.#isAtEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    if (this.#isAtEnd && this.#welcome.hidden) this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
   /** Show a state of the connection. */
