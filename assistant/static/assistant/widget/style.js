@@ -51,8 +51,9 @@ h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:
 .closed :is(ul,ol){padding-inline-start:1.4em}
 .closed blockquote{margin-inline:0;padding-inline-start:.9em;border-inline-start:3px solid var(--line);color:var(--soft)}
 .closed .table{overflow-x:auto}
-.closed table{border-collapse:collapse;font-size:.93em}
-.closed :is(th,td){padding:5px 10px;border:1px solid var(--line);text-align:start;vertical-align:top}
+.closed table{width:max-content;min-width:100%;border-collapse:collapse;font-size:.93em}
+.closed :is(th,td){max-width:240px;padding:5px 10px;border:1px solid var(--line);text-align:start;vertical-align:top;overflow-wrap:break-word}
+.closed th{white-space:nowrap}
 .closed .right{text-align:end}
 .closed .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}

@@ -1,0 +1,36 @@
+"""How answers look in the widget: tables, code, reasoning, states of tools, its accent; and copying."""
+
+from __future__ import annotations
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import expect
+
+from tests.base import Cast
+from tests.browser.test_widget import Shop, ask, done, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+
+# ruff: noqa: F811 - the fixtures of another module
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_a_wide_table_scrolls_and_breaks_no_word(shop: Shop, fake_provider: FakeProvider) -> None:
+    names = ["Business", "Enterprise", "Professional", "Responsibility", "Availability"]
+    fake_provider.reply("| " + " | ".join(names) + " |\n|" + "---|" * 5 + "\n| " + " | ".join(names) + " |\n")
+    page = await shop.visit()
+    await open_widget(page)
+    await ask(page, "Plans")
+    await done(page)
+    cells = page.locator(".answer :is(th, td)")
+    await expect(cells).to_have_count(10)
+    lines = await cells.evaluate_all(
+        """all => all.map((cell) => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return range.getClientRects().length;
+        })"""
+    )
+    assert lines == [1] * 10
+    assert await page.locator(".answer .table").evaluate("(one) => one.scrollWidth > one.clientWidth")
+    assert await page.locator(".scroller").evaluate("(one) => one.scrollWidth === one.clientWidth")
