@@ -34,3 +34,18 @@ async def test_a_wide_table_scrolls_and_breaks_no_word(shop: Shop, fake_provider
     assert lines == [1] * 10
     assert await page.locator(".answer .table").evaluate("(one) => one.scrollWidth > one.clientWidth")
     assert await page.locator(".scroller").evaluate("(one) => one.scrollWidth === one.clientWidth")
+
+
+CODE = "```python\ndef add(a):\n    return 'b'  # why\n```\n"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_code_has_colours(theme: str, shop: Shop, fake_provider: FakeProvider) -> None:
+    fake_provider.reply(CODE)
+    page = await shop.visit(attributes=f"theme={theme}")
+    await open_widget(page)
+    await ask(page, "Code")
+    await done(page)
+    colour = "(one) => getComputedStyle(one).color"
+    parts = [page.locator(f".code {name}").first for name in ("code", ".hl-k", ".hl-s1", ".hl-c1", ".hl-nf")]
+    assert len({await part.evaluate(colour) for part in parts}) == 5

@@ -65,6 +65,14 @@ code{font:.9em var(--mono)}
 .code{border:1px solid var(--line);border-radius:8px;background:var(--sunken);overflow:hidden}
 .code-head{padding:3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
 pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
+.code :is(.hl-c,.hl-c1,.hl-cm,.hl-ch,.hl-cs,.hl-cpf){color:light-dark(#6d675c,#938c80);font-style:italic}
+.code :is(.hl-k,.hl-kc,.hl-kd,.hl-kn,.hl-kp,.hl-kr,.hl-ow,.hl-nt,.hl-cp){color:light-dark(#8a3a8f,#d7a0dc)}
+.code :is(.hl-kt,.hl-nc,.hl-ne,.hl-nn){color:light-dark(#92530b,#e6b673)}
+.code :is(.hl-s,.hl-s1,.hl-s2,.hl-sa,.hl-sb,.hl-sc,.hl-sd,.hl-se,.hl-sh,.hl-si,.hl-sr,.hl-ss,.hl-sx,.hl-dl,.hl-gi){color:light-dark(#2c6b2f,#9bcf93)}
+.code :is(.hl-m,.hl-mb,.hl-mf,.hl-mh,.hl-mi,.hl-mo,.hl-il,.hl-no){color:light-dark(#a3401b,#f0a581)}
+.code :is(.hl-nf,.hl-fm,.hl-nd,.hl-nb,.hl-bp,.hl-na){color:light-dark(#1d5c9e,#8fbdee)}
+.code .hl-gd{color:var(--danger)}
+.code :is(.hl-gh,.hl-gu){font-weight:600}
 .approval,.failure{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:11px 14px;border:1px solid var(--line);border-radius:10px;background:var(--sunken)}
 .approval>:is(p,pre),.failure>p{flex:1 1 100%}
 .failure{border-color:var(--danger);color:var(--danger)}
