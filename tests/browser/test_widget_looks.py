@@ -49,3 +49,20 @@ async def test_code_has_colours(theme: str, shop: Shop, fake_provider: FakeProvi
     colour = "(one) => getComputedStyle(one).color"
     parts = [page.locator(f".code {name}").first for name in ("code", ".hl-k", ".hl-s1", ".hl-c1", ".hl-nf")]
     assert len({await part.evaluate(colour) for part in parts}) == 5
+
+
+async def test_code_and_answers_are_copied(shop: Shop, fake_provider: FakeProvider) -> None:
+    fake_provider.reply(f"This **way**:\n\n{CODE}")
+    page = await shop.visit(permissions=["clipboard-read", "clipboard-write"])
+    await open_widget(page)
+    await ask(page, "Code")
+    await done(page)
+    await page.get_by_role("button", name="Copy the code").click()
+    await expect(page.get_by_text("Copied")).to_be_visible()
+    assert await page.evaluate("navigator.clipboard.readText()") == "def add(a):\n    return 'b'  # why\n"
+    await page.get_by_role("button", name="Copy the answer").click()
+    await expect(page.get_by_text("Copied")).to_have_count(2)
+    assert await page.evaluate("navigator.clipboard.readText()") == f"This **way**:\n\n{CODE}".strip()
+    await page.reload()
+    await open_widget(page)
+    await expect(page.get_by_role("button", name="Copy the answer")).to_have_count(1)

@@ -41,6 +41,19 @@ export function swapButtons(send, stop, isBusy) {
   setTimeout(() => (stop.disabled = false), ACCIDENTAL);
 }
 
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea"); // works without a secure origin or a permission
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
 /** Keep files that are dropped on `target` from replacing the page, and call `refuse()` for them. */
 export function refuseFiles(target, refuse) {
   const withFiles = (event) => event.dataTransfer?.types.includes("Files");

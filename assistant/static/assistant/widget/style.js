@@ -63,7 +63,7 @@ a{color:var(--accent)}
 code{font:.9em var(--mono)}
 :not(pre)>code{padding:.1em .35em;border-radius:5px;background:var(--sunken)}
 .code{border:1px solid var(--line);border-radius:8px;background:var(--sunken);overflow:hidden}
-.code-head{padding:3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
+.code-head{display:flex;align-items:center;justify-content:space-between;padding:3px 5px 3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
 pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .code :is(.hl-c,.hl-c1,.hl-cm,.hl-ch,.hl-cs,.hl-cpf){color:light-dark(#6d675c,#938c80);font-style:italic}
 .code :is(.hl-k,.hl-kc,.hl-kd,.hl-kn,.hl-kp,.hl-kr,.hl-ow,.hl-nt,.hl-cp){color:light-dark(#8a3a8f,#d7a0dc)}
@@ -73,6 +73,8 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .code :is(.hl-nf,.hl-fm,.hl-nd,.hl-nb,.hl-bp,.hl-na){color:light-dark(#1d5c9e,#8fbdee)}
 .code .hl-gd{color:var(--danger)}
 .code :is(.hl-gh,.hl-gu){font-weight:600}
+.copy{padding:1px 8px;border-color:transparent;background:none;color:var(--soft);font-size:13px}
+.copy-answer{order:1;justify-self:start;margin-inline-start:-8px}
 .approval,.failure{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:11px 14px;border:1px solid var(--line);border-radius:10px;background:var(--sunken)}
 .approval>:is(p,pre),.failure>p{flex:1 1 100%}
 .failure{border-color:var(--danger);color:var(--danger)}

@@ -2,7 +2,7 @@
 
 import { inLocalTime } from "../js/shared.js";
 import { Answer } from "./answer.js";
-import { make } from "./elements.js";
+import { copyButton, make } from "./elements.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
@@ -112,6 +112,12 @@ export class Transcript {
 
   /** Show how the run ended. Returns the sentence to announce. */
   ended(event) {
+    const sentence = this.#end(event);
+    this.#addCopyButtons();
+    return sentence;
+  }
+
+  #end(event) {
     const outcome = event.outcome?.type;
     if (event.type === "RUN_ERROR") {
       this.#fail(event);
@@ -126,6 +132,15 @@ export class Transcript {
       return "The assistant needs your approval to go on.";
     }
     return `Answer complete. ${[...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? ""}`;
+  }
+
+  #addCopyButtons() {
+    for (const turn of this.#root.querySelectorAll(".turn:not(:has(.copy-answer)):has(.answer)")) {
+      const texts = () => [...turn.querySelectorAll(".answer")].map(({ dataset }) => this.#answers.get(dataset.id).text.trim());
+      const button = copyButton("Copy the answer", () => texts().join("\n\n"));
+      button.classList.add("copy-answer");
+      turn.append(button);
+    }
   }
 
   #fail({ message, code }) {
