@@ -66,3 +66,18 @@ async def test_code_and_answers_are_copied(shop: Shop, fake_provider: FakeProvid
     await page.reload()
     await open_widget(page)
     await expect(page.get_by_role("button", name="Copy the answer")).to_have_count(1)
+
+
+async def test_reasoning_is_folded_away(shop: Shop, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Yes.", reasoning="Let me think about it.")
+    page = await shop.visit()
+    await open_widget(page)
+    await ask(page, "Well?")
+    await done(page)
+    for _ in range(2):
+        await expect(page.locator(".answer")).to_have_text("Yes.")
+        await expect(page.get_by_text("Let me think about it.")).to_be_hidden()
+        await page.get_by_text("Thoughts").click()
+        await expect(page.get_by_text("Let me think about it.")).to_be_visible()
+        await page.reload()
+        await open_widget(page)

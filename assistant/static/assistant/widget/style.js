@@ -73,6 +73,9 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .code :is(.hl-nf,.hl-fm,.hl-nd,.hl-nb,.hl-bp,.hl-na){color:light-dark(#1d5c9e,#8fbdee)}
 .code .hl-gd{color:var(--danger)}
 .code :is(.hl-gh,.hl-gu){font-weight:600}
+.reasoning{color:var(--soft);font-size:14px}
+.reasoning>summary{cursor:pointer}
+.thoughts{margin-top:6px;padding-inline-start:12px;border-inline-start:2px solid var(--line);white-space:pre-wrap}
 .copy{padding:1px 8px;border-color:transparent;background:none;color:var(--soft);font-size:13px}
 .copy-answer{order:1;justify-self:start;margin-inline-start:-8px}
 .approval,.failure{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:11px 14px;border:1px solid var(--line);border-radius:10px;background:var(--sunken)}

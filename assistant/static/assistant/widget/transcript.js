@@ -3,6 +3,7 @@
 import { inLocalTime } from "../js/shared.js";
 import { Answer } from "./answer.js";
 import { copyButton, make } from "./elements.js";
+import { Reasoning } from "./reasoning.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
@@ -14,6 +15,7 @@ export class Transcript {
   #actions;
   #answers = new Map();
   #calls = new Map();
+  #reasonings = new Map();
 
   /** `actions`: retry(), resume(entries), decided(), media(list). */
   constructor(root, actions) {
@@ -53,6 +55,13 @@ export class Transcript {
     return answer;
   }
 
+  #reasoning(id) {
+    if (!this.#reasonings.has(id)) this.#reasonings.set(id, new Reasoning());
+    const reasoning = this.#reasonings.get(id);
+    this.#place(reasoning.element);
+    return reasoning;
+  }
+
   #call(id, name = "tool") {
     if (!this.#calls.has(id)) {
       const state = make("span.state", {}, STATES.running);
@@ -72,6 +81,8 @@ export class Transcript {
     }
     if (type === "TEXT_MESSAGE_CONTENT") this.#answer(messageId).append(delta);
     else if (type === "REASONING_MESSAGE_START") this.#goesOn(messageId.replace(/-reasoning$/, ""));
+    else if (type === "REASONING_MESSAGE_CONTENT") this.#reasoning(messageId).append(delta);
+    else if (type === "REASONING_MESSAGE_END") this.#reasoning(messageId).finish();
     else if (type === "TOOL_CALL_START") {
       this.#call(toolCallId, event.toolCallName);
       this.#goesOn(event.parentMessageId);
@@ -177,13 +188,21 @@ export class Transcript {
     this.#root.replaceChildren();
     this.#answers.clear();
     this.#calls.clear();
+    this.#reasonings.clear();
     for (const message of messages) {
       if (message.subagentRunId) continue;
       if (message.role === "user") this.addUser(message);
       else if (message.role === "assistant") this.#addStored(message);
+      else if (message.role === "reasoning") this.#addReasoning(message);
       else if (message.role === "tool") this.#settle(message.toolCallId, message.metadata?.tool?.status ?? "ok", message.metadata?.tool?.media);
     }
     if (pending) this.addUser(pending);
+  }
+
+  #addReasoning({ id, content }) {
+    const reasoning = this.#reasoning(id);
+    reasoning.append(content);
+    reasoning.finish();
   }
 
   #addStored({ id, content, toolCalls, metadata }) {
