@@ -18,6 +18,22 @@ export function inLocalTime(sentence) {
   });
 }
 
+/** The states of a tool call in words. */
+export const TOOL_STATES = {
+  preparing: "Preparing",
+  running: "Running",
+  ok: "Done",
+  error: "Failed",
+  refused: "Refused",
+  timeout: "Timed out",
+  cancelled: "Stopped",
+  declined: "Rejected",
+  interrupted: "Interrupted",
+  awaiting_approval: "Needs your approval",
+  approved: "Approved",
+  expired: "Expired",
+};
+
 const hasKeyboard = matchMedia("(pointer: fine)");
 const OF_AN_INPUT_METHOD = 229; // Safari ends a composition before the Enter that confirms it, and says so only here
 

@@ -1,13 +1,12 @@
 /* Shows the messages, tool calls, approvals and outcomes of a conversation in the widget. */
 
-import { inLocalTime } from "../js/shared.js";
+import { inLocalTime, TOOL_STATES } from "../js/shared.js";
 import { Answer } from "./answer.js";
 import { copyButton, make } from "./elements.js";
 import { Reasoning } from "./reasoning.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
-const STATES = { ok: "done", running: "at work", awaiting_approval: "waits for you" };
 const STOPPED = "Stopped.";
 
 export class Transcript {
@@ -64,7 +63,7 @@ export class Transcript {
 
   #call(id, name = "tool") {
     if (!this.#calls.has(id)) {
-      const state = make("span.state", {}, STATES.running);
+      const state = make("span.state", {}, TOOL_STATES.running);
       this.#calls.set(id, { element: make("p.tool", {}, make("code", {}, name), " ", state), state, input: "" });
     }
     const call = this.#calls.get(id);
@@ -95,7 +94,7 @@ export class Transcript {
 
   #settle(id, status, media) {
     const call = this.#call(id);
-    if (!call.isSettled) call.state.textContent = STATES[status] ?? status;
+    if (!call.isSettled) call.state.textContent = TOOL_STATES[status] ?? status;
     call.isSettled = true;
     call.box?.remove();
     if (media?.length && !call.media) {
@@ -163,7 +162,7 @@ export class Transcript {
     const decided = new Map();
     for (const { id, toolCallId, message } of interrupts) {
       const call = this.#call(toolCallId ?? id);
-      call.state.textContent = STATES.awaiting_approval;
+      call.state.textContent = TOOL_STATES.awaiting_approval;
       const decide = (approved) => () => {
         decided.set(id, { interruptId: id, status: "resolved", payload: { approved } });
         box.replaceChildren(approved ? "Approved." : "Rejected.");
