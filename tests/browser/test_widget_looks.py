@@ -7,6 +7,7 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
 from tests.base import Cast
+from tests.browser.test_looks import contrast
 from tests.browser.test_widget import Shop, ask, done, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
@@ -97,3 +98,17 @@ async def test_states_of_tools_are_words(shop: Shop, cast: Cast, fake_provider: 
     await page.reload()
     await open_widget(page)
     await expect(state).to_have_text("Rejected")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_the_accent_has_contrast_in_each_theme(theme: str, shop: Shop) -> None:
+    page = await shop.visit(attributes=f"theme={theme}")
+    for name, colour in (("", ""), ("--tenant-assistant-accent", "#0a3d91"), ("--tenant-assistant-accent-dark", "#ffd54a")):
+        if name:
+            await page.locator("tenant-assistant").evaluate(f"(one) => one.style.setProperty('{name}', '{colour}')")
+        shown = await page.locator(".launcher").evaluate("(one) => getComputedStyle(one).backgroundColor")
+        assert await contrast(page.locator(".launcher")) >= 4.5, (name, shown)
+        if name.endswith("dark") and theme == "dark":
+            assert shown == "rgb(255, 213, 74)"
+        elif name and theme == "light":
+            assert shown == "rgb(10, 61, 145)"

@@ -11,7 +11,8 @@ const TEXT = `
 all:initial;color-scheme:light dark;font:400 15px/1.55 ui-sans-serif,system-ui,sans-serif;
 --paper:light-dark(#fff,#1c1b19);--sunken:light-dark(#f4f2ee,#282622);--line:light-dark(#e0dcd4,#3a3731);
 --edge:light-dark(#8d877c,#7d776c);--ink:light-dark(#24211d,#ece8e0);--soft:light-dark(#655f56,#aca69b);
---accent:var(--tenant-assistant-accent,light-dark(#0f6b5c,#63cdb8));--on-accent:var(--tenant-assistant-on-accent,light-dark(#fff,#10211d));
+--accent:light-dark(var(--tenant-assistant-accent,#0f6b5c),var(--tenant-assistant-accent-dark,oklch(from var(--tenant-assistant-accent,#63cdb8) max(l,.75) c h)));
+--on-accent:light-dark(var(--tenant-assistant-on-accent,#fff),var(--tenant-assistant-on-accent-dark,#10211d));
 --danger:light-dark(#b3261e,#f2938b);--mono:ui-monospace,monospace
 }
 :host([theme="light"]) .root{color-scheme:light}
