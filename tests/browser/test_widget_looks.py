@@ -112,3 +112,17 @@ async def test_the_accent_has_contrast_in_each_theme(theme: str, shop: Shop) -> 
             assert shown == "rgb(255, 213, 74)"
         elif name and theme == "light":
             assert shown == "rgb(10, 61, 145)"
+
+
+async def test_visitors_are_greeted_by_the_hosts_page_and_not_as_members(shop: Shop) -> None:
+    page = await shop.visit(attributes="greeting=Welcome!")
+    await open_widget(page)
+    welcome = page.locator(".welcome")
+    await expect(welcome.locator("p")).to_have_text("Welcome!")
+    await expect(welcome.get_by_role("button")).to_have_text(["Where is my order?", "Can I return it?"])
+    await page.locator("tenant-assistant").evaluate("(one) => one.removeAttribute('greeting')")
+    await page.evaluate("document.body.append(document.querySelector('tenant-assistant').cloneNode())")
+    second = page.locator("tenant-assistant").nth(1)
+    await second.get_by_role("button", name="Open the assistant").click()
+    await expect(second.locator(".welcome p")).to_have_text("How can I help?")
+    await expect(page.get_by_text("Knows Acme's customers.")).to_have_count(0)

@@ -79,9 +79,9 @@ export class Panel {
     this.#box.setAttribute("aria-label", `Message to ${value}`);
   }
 
-  welcome({ description, starters }) {
+  welcome({ greeting, starters }) {
     const buttons = starters.map((text) => make("button", { type: "button" }, text));
-    this.#welcome.replaceChildren(...(description ? [make("p", {}, description)] : []), ...buttons);
+    this.#welcome.replaceChildren(...(greeting ? [make("p", {}, greeting)] : []), ...buttons);
     this.showWelcome();
   }
 
