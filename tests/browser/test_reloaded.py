@@ -15,6 +15,7 @@ from tests.factories import make_conversation
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
 
+# ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 CUT = "This answer was cut off."
@@ -34,7 +35,7 @@ async def test_an_answer_cut_at_its_length_is_marked_after_a_reload(page: Page, 
 
 
 async def test_the_widget_marks_cut_and_stopped_answers_after_a_reload(
-    shop: Shop,  # noqa: F811
+    shop: Shop,
     fake_provider: FakeProvider,
 ) -> None:
     fake_provider.queue(reply("Half of", finish="length"), reply(chunks=["This much ", fake_provider.gate()]))
