@@ -22,6 +22,7 @@ from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
     find_conversation,
+    is_new,
     list_conversations,
     rename_conversation,
 )
@@ -125,6 +126,7 @@ def _chat_page(
         "provider": describe_provider(assistant) if assistant else "",
         "starters": starters[:MAX_STARTERS],
         "conversation": conversation,
+        "is_new": conversation is None or is_new(conversation=conversation),
         "conversations": list_conversations(member=member),
         "has_own_connections": has_own_connections(member=member),
     }

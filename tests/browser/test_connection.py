@@ -10,8 +10,10 @@ from playwright.async_api import WebSocketRoute, expect
 
 from assistant.services.errors import Failure
 from assistant.services.eventlog.frames import refusal_frame
+from tests.base import PASSWORD
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor
+from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider, Gate
 from tests.line import Line
 
@@ -162,7 +164,7 @@ async def test_either_tab_can_stop_the_answer(alice_browser: Visitor, fake_provi
         await expect(tab.get_by_text("Stopped.", exact=True)).to_be_visible()
 
 
-async def test_an_answer_that_was_cut_off_stays_marked(alice_browser: Visitor, fake_provider: FakeProvider) -> None:
+async def test_a_stopped_answer_stays_marked(alice_browser: Visitor, fake_provider: FakeProvider) -> None:
     page = await alice_browser.open()
     fake_provider.reply(chunks=["Only this ", fake_provider.gate()])
     await ask(page, "First")
@@ -177,15 +179,36 @@ async def test_an_answer_that_was_cut_off_stays_marked(alice_browser: Visitor, f
     await answered(page)
     await page.reload()
     await expect(last_answer(page)).to_have_text("Whole.")
-    await expect(page.get_by_text("This answer was cut off.")).to_have_count(1)
+    await expect(page.get_by_text("Stopped.", exact=True)).to_have_count(1)
+    await expect(page.get_by_text("This answer was cut off.")).to_have_count(0)
 
 
-async def test_signing_out_elsewhere_shows_a_notice(alice_browser: Visitor) -> None:
+async def test_signing_out_elsewhere_leads_to_signing_in_and_back(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
     page = await alice_browser.open()
     await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    gate = fake_provider.gate()
+    fake_provider.queue(reply(chunks=["Not yet ", gate]), reply("I am."))
+    await ask(page, "Hi")
+    await expect(last_answer(page)).to_have_text("Not yet")
+    await page.wait_for_url("**/c/*/")
+    address = page.url
     other = await alice_browser.open()
     await other.get_by_role("button", name="Sign out").click()
     await expect(page.locator("#connection")).to_contain_text("You are signed out")
+    await expect(page.locator(".thinking")).to_be_hidden()
+    await ask(page, "Still there?")
+    await expect(page.get_by_text("Sent as soon as you have signed in")).to_be_visible()
+    await expect(page.locator(".thinking").last).to_be_hidden()
+    gate.release()
+    await page.get_by_role("link", name="Sign in").click()
+    await page.get_by_label("User name").fill("alice")
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page).to_have_url(address)
+    await expect(questions(page)).to_have_text(["Hi", "Still there?"])
+    await expect(last_answer(page)).to_have_text("I am.")
 
 
 async def test_a_message_survives_a_reload_while_there_is_no_websocket(

@@ -165,6 +165,22 @@ async def test_a_member_of_several_organisations_can_switch_between_them(page: P
     await expect(page.locator(".tenant summary")).to_contain_text("Globex")
 
 
+async def test_the_menu_of_organisations_closes_by_escape_and_by_a_press_outside(page: Page, cast: Cast) -> None:
+    await sync_to_async(Membership.objects.create)(tenant=cast.globex, user=cast.alice)
+    await page.reload()
+    summary, entry = page.locator(".tenant summary"), page.get_by_role("link", name="Globex")
+    await summary.click()
+    await expect(entry).to_be_visible()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Escape")
+    await expect(entry).to_be_hidden()
+    await expect(summary).to_be_focused()
+    await summary.click()
+    await expect(entry).to_be_visible()
+    await page.locator("#scroller").click()
+    await expect(entry).to_be_hidden()
+
+
 async def test_a_new_conversation_can_be_with_another_assistant(page: Page, cast: Cast) -> None:
     await sync_to_async(make_assistant)(cast.acme, "coach", name="Sales Coach")
     await page.reload()

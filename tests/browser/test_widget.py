@@ -115,7 +115,7 @@ async def test_a_visitor_is_answered_in_the_hosts_page(shop: Shop, fake_provider
     fake_provider.reply("Thirty **days**, with the `receipt`.\n\n- as money\n- as a voucher\n")
     page = await shop.visit()
     await open_widget(page)
-    await page.get_by_role("button", name="Tell me about customer 42").click()
+    await page.get_by_role("button", name="Where is my order?").click()
     await expect(page.locator(".answer strong")).to_have_text("days")
     await expect(page.locator(".answer li")).to_have_count(2)
     await done(page)
@@ -156,7 +156,7 @@ async def test_the_conversation_goes_on_at_the_next_page_and_ends_with_the_visit
     await page.context.add_cookies([{"name": "user", "value": "carl", "url": shop.url}])
     await page.reload()
     await open_widget(page)
-    await expect(page.get_by_role("button", name="Tell me about customer 42")).to_be_visible()
+    await expect(page.get_by_role("button", name="Where is my order?")).to_be_visible()
     await expect(page.locator(".answer, .bubble")).to_have_count(0)
     owners = Conversation.objects.values_list("user__end_user__external_id", flat=True)
     assert [owner async for owner in owners] == ["dora"]
@@ -172,7 +172,7 @@ async def test_a_page_of_another_origin_is_refused(shop: Shop, host: str) -> Non
     await page.keyboard.press("Escape")
     await expect(page.locator(PANEL)).to_be_hidden()
     assert any("403" in problem for problem in shop.problems)
-    await expect(page.get_by_role("button", name="Tell me about customer 42")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Where is my order?")).to_have_count(0)
     shop.problems.clear()
 
 
@@ -202,7 +202,7 @@ async def test_a_visitor_who_signed_out_cannot_send(shop: Shop, line: Line) -> N
     await page.context.clear_cookies()
     line.drop()
     await expect(page.locator("textarea")).to_be_disabled()
-    await expect(page.get_by_role("button", name="Tell me about customer 42")).to_be_disabled()
+    await expect(page.get_by_role("button", name="Where is my order?")).to_be_disabled()
     shop.problems.clear()
 
 
@@ -219,7 +219,7 @@ async def test_the_pages_own_styles_do_not_apply(shop: Shop) -> None:
     )
     assert await page.locator(".launcher").bounding_box() == before
     await open_widget(page)
-    shown = await page.get_by_role("button", name="Tell me about customer 42").evaluate(
+    shown = await page.get_by_role("button", name="Where is my order?").evaluate(
         "(e) => [getComputedStyle(e).textTransform, getComputedStyle(e).letterSpacing, getComputedStyle(e).fontSize]"
     )
     assert shown == ["none", "normal", "15px"]

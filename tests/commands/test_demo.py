@@ -11,6 +11,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import httpx2
 import pytest
 from django.conf import settings
 from django.contrib.auth import authenticate
@@ -98,9 +99,13 @@ def test_the_command_serves_and_repeats(tmp_path: Path) -> None:
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
             status = wait_for(process, f"http://127.0.0.1:{port}/accounts/login/")
+            missing = httpx2.get(f"http://127.0.0.1:{port}/nowhere/", timeout=20)
             process.send_signal(signal.SIGINT)
             output, _ = process.communicate(timeout=30)
         assert status == 200, output
+        assert missing.status_code == 404
+        assert "<h1>Page not found</h1>" in missing.text
+        assert "DEBUG" not in missing.text
         assert "demo-alice-pass" in output
         assert f"http://127.0.0.1:{port}/admin/" in output
         assert "Traceback" not in output

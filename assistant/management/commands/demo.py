@@ -15,6 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
+from django.views import debug
+from django.views.defaults import page_not_found
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.management.commands.local_model import ProgressBar
@@ -55,6 +57,7 @@ class Command(OperatorCommand):
         with ExitStack() as running:
             if options["model"] == "embedded" and not _has_provider():
                 self._start_model(running)
+            use_own_not_found_page()
             self._greet(options["port"], sign_ins)
             # A line for each request would scroll the sign-ins away.
             logging.getLogger("assistant.asgi.access_log").setLevel(logging.WARNING)
@@ -114,6 +117,11 @@ class Command(OperatorCommand):
         ]
         self.stdout.write("\n".join(lines))
         self.stdout.flush()
+
+
+def use_own_not_found_page() -> None:
+    """Show this process's visitors the site's own page for 404, although DEBUG is true for the sake of the demo."""
+    debug.technical_404_response = page_not_found
 
 
 def _has_provider() -> bool:

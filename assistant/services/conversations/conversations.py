@@ -79,6 +79,14 @@ def create_conversation(
         return None
 
 
+def is_new(*, conversation: Conversation) -> bool:
+    """Return whether nothing was ever asked in a conversation, as in one that the API has just made."""
+    if conversation.run_count:
+        return False
+    # The count is written at a run's end, and the first run may not have ended.
+    return not Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation).exists()
+
+
 def archive_conversation(*, member: Member, conversation_id: uuid.UUID, is_archived: bool) -> bool:
     """Archive or restore a conversation; return False if there is no such conversation."""
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)

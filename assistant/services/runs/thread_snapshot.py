@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_stored
@@ -143,11 +143,13 @@ class StoredThread:
         messages: the newest messages, oldest first.
         calls: status, duration, display and media of their tool calls, by call id.
         sub_agents: the runs of assistants that these calls called, by call id.
+        stopped: the ids of partial answers that were cut off because somebody stopped the run.
     """
 
     messages: list[Message]
     calls: dict[str, dict[str, Any]]
     sub_agents: dict[str, list[SubAgentRun]]
+    stopped: frozenset[str] = frozenset()
 
 
 def run_state(*, key: RunKey) -> ThreadState:
@@ -162,7 +164,8 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
         rows = rows.filter(run__in=_readable_runs(member))
     if until is not None:
         rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
-    rows = rows.order_by("-position")[:MAX_SNAPSHOT_MESSAGES]
+    rows = rows.annotate(run_status=F("run__status")).order_by("-position")[:MAX_SNAPSHOT_MESSAGES]
+    stopped = frozenset(row.message_id for row in rows if row.is_partial and row.run_status == Run.Status.CANCELLED)
     messages = [to_message(row) for row in reversed(rows)]
     while len(messages) == MAX_SNAPSHOT_MESSAGES and messages and messages[0].role != "user":
         messages.pop(0)
@@ -184,7 +187,7 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
         call_id: {"status": status, "durationMs": duration, "display": display, "media": files.get(pk)}
         for pk, call_id, status, duration, display in audited
     }
-    return StoredThread(messages, calls, sub_agents)
+    return StoredThread(messages, calls, sub_agents, stopped)
 
 
 def _call_ids(messages: Iterable[Message]) -> list[str]:
@@ -225,6 +228,9 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
         for call_id, runs in {**transcript.sub_agents.by_call(), **stored.sub_agents}.items()
     }
     messages = _with_call_metadata(_with_sub_agents(to_agui(all_messages), sub_agents), stored.calls)
+    for message in messages:
+        if message["id"] in stored.stopped and message["role"] == "assistant":
+            message["metadata"] = {**message.get("metadata", {}), "stopped": True}
     events: list[Event] = [
         RunStarted(thread, run.run_id, protocol_version=PROTOCOL_VERSION),
         MessagesSnapshot(messages),

@@ -89,7 +89,7 @@ class TenantAssistant extends HTMLElement {
       listener: {
         opened: ({ assistant }) => {
           if (!this.getAttribute("name")) panel.name = assistant.name;
-          panel.welcome(assistant);
+          panel.welcome(this.#greeting());
           this.#conversation?.opened();
         },
         received: (event) => this.#conversation?.received(event),
@@ -101,6 +101,12 @@ class TenantAssistant extends HTMLElement {
     });
     this.#begin(this.#stored());
     this.#connection.connect();
+  }
+
+  /** What the host's page greets its visitors with. The assistant's own description and starters are for members. */
+  #greeting() {
+    const starters = (this.getAttribute("starters") ?? "").split("|").map((text) => text.trim());
+    return { greeting: this.getAttribute("greeting") ?? "How can I help?", starters: starters.filter(Boolean) };
   }
 
   #begin(id) {

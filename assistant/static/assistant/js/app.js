@@ -4,8 +4,10 @@ import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { announce, byId, newId } from "./dom.js";
 import { Follow } from "./scroll.js";
+import { makeMenu } from "./menu.js";
+import { refuseFiles } from "./shared.js";
 import { Sidebar } from "./sidebar.js";
-import { Thread } from "./thread.js";
+import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
 
@@ -13,7 +15,7 @@ const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption sh
 
 const page = byId("chat");
 const { socket, base, assistant, tenant } = page.dataset;
-const isNew = !page.dataset.thread;
+const isNew = "new" in page.dataset; // nothing was said in it, though the API may have made it already
 
 const notice = byId("connection");
 const connection = new Connection(socket);
@@ -39,10 +41,11 @@ const view = {
     follow.toEnd();
   },
   change() {
-    composer.isBusy = thread.isBusy;
-    transcript.working(thread.isBusy);
+    const isSignedOut = connection.state === "signed-out";
+    composer.isBusy = isSignedOut ? Boolean(thread.pendingMessage) : thread.isBusy;
+    transcript.working(thread.isBusy && !isSignedOut);
     const unsent = thread.pendingMessage;
-    if (unsent) transcript.note(unsent.id, thread.waitsFor);
+    if (unsent) transcript.note(unsent.id, isSignedOut ? "Sent as soon as you have signed in" : thread.waitsFor);
   },
   delayed() {
     announce(thread.waitsFor);
@@ -100,8 +103,9 @@ const view = {
 const thread = new Thread({ id: page.dataset.thread || newId(), isNew, connection, view, unsent });
 
 function send(text) {
-  if (thread.sendText(text)) return true;
-  showProblem("This message is too long to send. Shorten it, please.", false);
+  const problem = whyTooLong(text);
+  if (!problem && thread.sendText(text)) return true;
+  showProblem(problem || "This message is too long to send. Shorten it, please.");
   return false;
 }
 
@@ -121,11 +125,14 @@ byId("welcome")?.addEventListener("click", (event) => {
   if (starter && !thread.isBusy) send(starter.textContent);
 });
 
+for (const menu of document.querySelectorAll("details.menu")) makeMenu(menu);
+
 let problemTimer = 0;
 
-function showProblem(text, canRetry) {
+/** Show a problem with what helps against it: "reconnect", "sign-in", or nothing. */
+function showProblem(text, remedy = "") {
   byId("connection-text").textContent = text;
-  byId("reconnect").hidden = !canRetry;
+  for (const id of ["reconnect", "sign-in"]) byId(id).hidden = id !== remedy;
   if (notice.hidden) announce(text);
   notice.hidden = false;
 }
@@ -138,13 +145,17 @@ connection.addEventListener("change", ({ detail: { state, reason } }) => {
     if (!notice.hidden) announce("Connected again");
     notice.hidden = true;
   } else if (state === "signed-out") {
-    showProblem("You are signed out, or your access has ended. Reload the page to sign in again.", false);
+    byId("skeleton")?.remove();
+    const back = new URLSearchParams({ next: location.pathname + location.search });
+    byId("sign-in").search = back;
+    showProblem("You are signed out, or your access has ended.", "sign-in");
   } else if (reason) {
-    showProblem(reason, true);
+    showProblem(reason, "reconnect");
   } else if (notice.hidden) {
-    problemTimer = setTimeout(() => showProblem("Connection lost. Reconnecting…", true), SHOW_PROBLEM_AFTER);
+    problemTimer = setTimeout(() => showProblem("Connection lost. Reconnecting…", "reconnect"), SHOW_PROBLEM_AFTER);
   }
 });
+refuseFiles(window, () => showProblem("Files cannot be sent to the assistant. Copy their text, please."));
 byId("reconnect").addEventListener("click", () => connection.retryNow());
 
 if (thread.pendingMessage) view.asked(thread.pendingMessage);

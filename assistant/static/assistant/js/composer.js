@@ -1,6 +1,6 @@
 /* The message box: grows with its text, sends on Enter, stops the run on Escape, and keeps the focus. */
 
-import { byId } from "./dom.js";
+import { byId, isSendKey, swapButtons } from "./dom.js";
 
 const hasKeyboard = matchMedia("(pointer: fine)");
 
@@ -19,8 +19,7 @@ export class Composer {
     });
     this.#box.addEventListener("input", () => this.#fit());
     this.#box.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.altKey) return;
-      if (!hasKeyboard.matches && !event.ctrlKey && !event.metaKey) return; // on a phone, Enter starts a new line
+      if (!isSendKey(event)) return;
       event.preventDefault();
       this.#submit(actions);
     });
@@ -38,8 +37,7 @@ export class Composer {
   set isBusy(value) {
     this.#isBusy = value;
     const hadFocus = document.activeElement === this.#send || document.activeElement === this.#stop;
-    this.#send.hidden = value;
-    this.#stop.hidden = !value;
+    swapButtons(this.#send, this.#stop, value);
     if (hadFocus) this.focus();
   }
 

@@ -1,6 +1,6 @@
-/* Keeps the transcript scrolled to its end while the reader is at the end. */
+/* Keeps the transcript scrolled to its end while the reader is at the end. A welcome is read from its beginning. */
 
-import { afterFlush } from "./dom.js";
+import { afterFlush, byId } from "./dom.js";
 
 const NEAR = 80; // pixels from the end
 
@@ -27,10 +27,12 @@ export class Follow {
   }
 
   #scrollToEnd() {
+    if (byId("welcome")) return;
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
   #onScroll() {
+    if (byId("welcome")) return;
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR;
     // Text added between our scrolling and its event also increases the distance: only scrolling up leaves the end.

@@ -18,6 +18,73 @@ export function inLocalTime(sentence) {
   });
 }
 
+/** The states of a tool call in words. */
+export const TOOL_STATES = {
+  preparing: "Preparing",
+  running: "Running",
+  ok: "Done",
+  error: "Failed",
+  refused: "Refused",
+  timeout: "Timed out",
+  cancelled: "Stopped",
+  declined: "Rejected",
+  interrupted: "Interrupted",
+  awaiting_approval: "Needs your approval",
+  approved: "Approved",
+  expired: "Expired",
+};
+
+const hasKeyboard = matchMedia("(pointer: fine)");
+const OF_AN_INPUT_METHOD = 229; // Safari ends a composition before the Enter that confirms it, and says so only here
+
+/** Return whether a key in the message box sends: Enter alone, or Ctrl+Enter on a phone, where Enter starts a new line. */
+export function isSendKey(event) {
+  if (event.key !== "Enter" || event.shiftKey || event.altKey) return false;
+  if (event.isComposing || event.keyCode === OF_AN_INPUT_METHOD) return false;
+  return hasKeyboard.matches || event.ctrlKey || event.metaKey;
+}
+
+const ACCIDENTAL = 500; // milliseconds in which a double click's second half comes
+
+/** Show the stop button in place of the send button, or the other way round.
+ * The stop button takes no click for a moment: it would be the second half of a double click on the send button. */
+export function swapButtons(send, stop, isBusy) {
+  if (stop.hidden === !isBusy) return;
+  send.hidden = isBusy;
+  stop.hidden = !isBusy;
+  if (!isBusy) return;
+  stop.disabled = true;
+  setTimeout(() => (stop.disabled = false), ACCIDENTAL);
+}
+
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea"); // works without a secure origin or a permission
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+/** Keep files that are dropped on `target` from replacing the page, and call `refuse()` for them. */
+export function refuseFiles(target, refuse) {
+  const withFiles = (event) => event.dataTransfer?.types.includes("Files");
+  target.addEventListener("dragover", (event) => {
+    if (!withFiles(event)) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = "none";
+  });
+  target.addEventListener("drop", (event) => {
+    if (!withFiles(event)) return;
+    event.preventDefault();
+    refuse();
+  });
+}
+
 const dirty = new Set();
 const callbacks = new Set();
 let isScheduled = false;

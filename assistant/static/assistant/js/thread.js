@@ -4,7 +4,8 @@ import { newId } from "./shared.js";
 
 const VERSION = "1.0";
 const DELAYED = "The service is unavailable for a moment. This is sent as soon as it is back.";
-const MAX_FRAME = 256 * 1024;
+const MAX_FRAME = 256 * 1024; // bytes
+const MAX_TEXT = 200_000; // characters of a message
 // Milliseconds between attempts while the server cannot reach its database.
 const FIRST_OUTAGE_DELAY = 1000;
 const LONGEST_OUTAGE_DELAY = 15_000;
@@ -13,6 +14,13 @@ const SNAPSHOT_EVENTS = new Set([
   "TEXT_MESSAGE_START", "REASONING_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "SUBAGENT_STARTED",
   "RUN_FINISHED", "RUN_ERROR",
 ]);
+
+/** Return why a text cannot be sent, as a sentence; empty if it can. */
+export function whyTooLong(text) {
+  const length = text.length > MAX_TEXT ? [...text].length : text.length; // the server counts characters, not UTF-16 units
+  if (length <= MAX_TEXT) return "";
+  return `This message has ${length.toLocaleString()} characters. At most ${MAX_TEXT.toLocaleString()} can be sent: shorten it, please.`;
+}
 
 /** Calls the methods of `view`: asked, started, event, snapshot, block, summary, ended, refused, delayed, change, and
  * decisionsRefused if it has one. */

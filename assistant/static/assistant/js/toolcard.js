@@ -1,22 +1,9 @@
 /* A tool call as a card: name, arguments, state, progress, duration, result, and the form that asks for approval. */
 
 import { piece, touch } from "./dom.js";
+import { TOOL_STATES } from "./shared.js";
 import { brief, mediaShown, parse, shown } from "./values.js";
 
-const STATES = {
-  preparing: "Preparing",
-  running: "Running",
-  ok: "Done",
-  error: "Failed",
-  refused: "Refused",
-  timeout: "Timed out",
-  cancelled: "Stopped",
-  declined: "Rejected",
-  interrupted: "Interrupted",
-  awaiting_approval: "Needs your approval",
-  approved: "Approved",
-  expired: "Expired",
-};
 const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved"]);
 // The card opens if the call runs for longer than this, in milliseconds.
 const OPEN_AFTER = 500;
@@ -126,7 +113,7 @@ export class ToolCard {
   flush() {
     const { element } = this;
     element.dataset.state = this.#state;
-    this.#part(".tool-state").textContent = STATES[this.#state] ?? this.#state;
+    this.#part(".tool-state").textContent = TOOL_STATES[this.#state] ?? this.#state;
     this.#part(".tool-time").textContent = this.#duration === null ? "" : duration(this.#duration);
     if (this.#areArgumentsStale) this.#showArguments();
     if (this.#isResultStale) this.#showResult();

@@ -12,6 +12,7 @@ const CUT = {
   content_filter: "The answer was cut off by the provider's content filter.",
 };
 const UNFINISHED = "This answer was cut off.";
+const STOPPED = "Stopped.";
 const RETRYABLE = new Set([
   "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
   "limit_reached", "quota_exceeded", "protocol_error",
@@ -198,7 +199,7 @@ export class Transcript {
     return {
       TEXT_MESSAGE_START({ messageId }) {
         this.#answer(messageId).isStreaming = true;
-        this.#removeNotice(this.#openTurn(), messageId);
+        this.#goesOn(messageId);
       },
       TEXT_MESSAGE_CONTENT({ messageId, delta }) {
         this.#answer(messageId).append(delta);
@@ -206,13 +207,17 @@ export class Transcript {
       TEXT_MESSAGE_END({ messageId }) {
         this.#answer(messageId).isStreaming = false;
       },
+      REASONING_MESSAGE_START({ messageId }) {
+        this.#goesOn(messageId.replace(/-reasoning$/, ""));
+      },
       REASONING_MESSAGE_CONTENT({ messageId, delta }) {
         this.#reasoning(messageId).append(delta);
       },
       REASONING_MESSAGE_END({ messageId }) {
         this.#reasoning(messageId).finish();
       },
-      TOOL_CALL_START({ toolCallId, toolCallName }) {
+      TOOL_CALL_START({ toolCallId, toolCallName, parentMessageId }) {
+        this.#goesOn(parentMessageId);
         this.#card(toolCallId, toolCallName);
       },
       TOOL_CALL_ARGS({ toolCallId, delta }) {
@@ -250,6 +255,11 @@ export class Transcript {
     (this.#agentItems ?? this.#openTurn().querySelector(":scope > .items")).append(line);
   }
 
+  /** Remove the notice that a message was cut off: snapshots mark messages as partial that are still being written. */
+  #goesOn(messageId) {
+    this.#removeNotice(this.#openTurn(), messageId);
+  }
+
   #removeNotice(turn, about) {
     for (const line of turn.querySelectorAll(".stopped")) if (line.dataset.about === about) line.remove();
   }
@@ -258,9 +268,8 @@ export class Transcript {
   ended(event, isLive) {
     this.#removeNotice(this.#openTurn(), QUEUED);
     const outcome = event.outcome?.type;
-    for (const element of this.#openTurn().querySelectorAll(".answer")) this.#removeNotice(this.#turn, element.dataset.id);
     if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code);
-    else if (outcome === "cancelled") this.#addNotice("Stopped.");
+    else if (outcome === "cancelled") this.#addStop();
     else if (outcome === "interrupt") this.#askAll(event.outcome.interrupts);
     const said = this.#lastText();
     this.working(false);
@@ -269,6 +278,12 @@ export class Transcript {
     else if (outcome === "cancelled") announce("The answer was stopped.");
     else if (outcome === "interrupt") announce("The assistant needs your approval to go on.");
     else announce(`Answer complete. ${said.length > ANNOUNCED_CHARACTERS ? `${said.slice(0, ANNOUNCED_CHARACTERS)}…` : said}`);
+  }
+
+  /** Say that the answer was stopped, unless the snapshot has said so. */
+  #addStop() {
+    const last = this.#openTurn().querySelector(":scope > .items").lastElementChild;
+    if (last?.className !== "stopped" || last.textContent !== STOPPED) this.#addNotice(STOPPED);
   }
 
   #lastText() {
@@ -348,7 +363,7 @@ export class Transcript {
       reasoning.reset(message.content);
     } else if (message.role === "assistant") {
       if (message.content) this.#answer(message.id).reset(message.content);
-      if (message.metadata?.partial) this.#addNotice(UNFINISHED, message.id);
+      if (message.metadata?.partial) this.#addNotice(message.metadata.stopped ? STOPPED : UNFINISHED, message.id);
       for (const call of message.toolCalls ?? []) {
         const old = oldCards.get(call.id);
         if (old?.isFinished) this.#cards.set(call.id, old);

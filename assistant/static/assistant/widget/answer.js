@@ -1,7 +1,7 @@
 /* A streamed answer: complete Markdown blocks as the server's HTML, and the last, open block as plain text. */
 
 import { touch } from "../js/shared.js";
-import { make, nodesOf } from "./elements.js";
+import { copyButton, make, nodesOf } from "./elements.js";
 
 export class Answer {
   #closed = make("div.closed");
@@ -36,6 +36,10 @@ export class Answer {
     const nodes = nodesOf(html);
     if (!nodes) return;
     this.#blockCount += 1;
+    for (const head of nodes.querySelectorAll("[data-code] > .code-head")) {
+      const code = head.parentElement.querySelector("code");
+      head.append(copyButton("Copy the code", () => code.textContent));
+    }
     this.#closedLength = Math.min(this.#length, this.#closedLength + length);
     this.#closed.append(nodes);
     touch(this);

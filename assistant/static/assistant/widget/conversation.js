@@ -1,7 +1,7 @@
 /* Connects one thread to the widget's panel. */
 
 import { newId } from "../js/shared.js";
-import { Thread } from "../js/thread.js";
+import { Thread, whyTooLong } from "../js/thread.js";
 import { Transcript } from "./transcript.js";
 
 export class Conversation extends EventTarget {
@@ -45,11 +45,12 @@ export class Conversation extends EventTarget {
 
   sendText(text) {
     if (this.#thread.isBusy) return false;
-    if (this.#thread.sendText(text)) {
+    const problem = whyTooLong(text);
+    if (!problem && this.#thread.sendText(text)) {
       if (this.isOpen) this.#panel.hideProblem();
       return true;
     }
-    this.#panel.showProblem("This message is too long to send.");
+    this.#panel.showProblem(problem || "This message is too long to send. Shorten it, please.");
     return false;
   }
 

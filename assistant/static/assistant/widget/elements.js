@@ -1,5 +1,7 @@
 /* Creates elements without HTML strings, which a host page's Content-Security-Policy may forbid. */
 
+import { copyText } from "../js/shared.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
   chat: "M4 5.5h16v11H11l-5 4v-4H4z",
@@ -34,6 +36,17 @@ export function icon(name) {
 
 export const iconButton = (name, label, act) =>
   make("button.icon", { type: "button", title: label, "aria-label": label, onclick: act }, icon(name));
+
+/** Return a button that copies the text that `text()` returns, and says for a moment that it has. */
+export function copyButton(label, text) {
+  const button = make("button.copy", { type: "button", "aria-label": label }, "Copy");
+  button.onclick = async () => {
+    await copyText(text());
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1600);
+  };
+  return button;
+}
 
 /** Return the Trusted Types policy for the server's HTML; null if the host page forbids one: answers are then plain text. */
 function htmlPolicy() {

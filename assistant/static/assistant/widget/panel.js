@@ -1,5 +1,6 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
+import { isSendKey, refuseFiles, swapButtons } from "../js/shared.js";
 import { icon, iconButton, make } from "./elements.js";
 
 const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
@@ -35,6 +36,8 @@ export class Panel {
     this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": "Conversation" });
     this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#welcome, this.log, this.#thinking);
     this.#stop = iconButton("stop", "Stop", () => actions.stop());
+    this.#stop.classList.add("stop");
+    this.#stop.hidden = true;
     const form = make("form", {}, this.#box, this.#send, this.#stop);
     const close = iconButton("close", "Close", () => actions.close());
     close.classList.add("close");
@@ -58,8 +61,9 @@ export class Panel {
     };
     form.addEventListener("submit", submit);
     this.#box.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.altKey && !event.isComposing) submit(event);
+      if (isSendKey(event)) submit(event);
     });
+    refuseFiles(this.element, () => this.showProblem("Files cannot be sent to the assistant. Copy their text, please."));
     this.name = "Assistant";
     this.working(false);
   }
@@ -75,9 +79,9 @@ export class Panel {
     this.#box.setAttribute("aria-label", `Message to ${value}`);
   }
 
-  welcome({ description, starters }) {
+  welcome({ greeting, starters }) {
     const buttons = starters.map((text) => make("button", { type: "button" }, text));
-    this.#welcome.replaceChildren(...(description ? [make("p", {}, description)] : []), ...buttons);
+    this.#welcome.replaceChildren(...(greeting ? [make("p", {}, greeting)] : []), ...buttons);
     this.showWelcome();
   }
 
@@ -89,8 +93,7 @@ export class Panel {
   working(isBusy, isOpen = true) {
     const hadFocus = [this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
     this.isBusy = isBusy;
-    this.#send.hidden = isBusy;
-    this.#stop.hidden = !isBusy;
+    swapButtons(this.#send, this.#stop, isBusy);
     this.#thinking.hidden = !isBusy || !isOpen;
     this.showWelcome();
     if (hadFocus) this.focus();
@@ -100,7 +103,7 @@ export class Panel {
   /** Scroll to the end if the reader is at the end, or `always`. */
   follow(always = false) {
     if (always) this.#isAtEnd = true;
-    if (this.#isAtEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    if (this.#isAtEnd && this.#welcome.hidden) this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
   /** Show a state of the connection. */

@@ -11,7 +11,8 @@ const TEXT = `
 all:initial;color-scheme:light dark;font:400 15px/1.55 ui-sans-serif,system-ui,sans-serif;
 --paper:light-dark(#fff,#1c1b19);--sunken:light-dark(#f4f2ee,#282622);--line:light-dark(#e0dcd4,#3a3731);
 --edge:light-dark(#8d877c,#7d776c);--ink:light-dark(#24211d,#ece8e0);--soft:light-dark(#655f56,#aca69b);
---accent:var(--tenant-assistant-accent,light-dark(#0f6b5c,#63cdb8));--on-accent:var(--tenant-assistant-on-accent,light-dark(#fff,#10211d));
+--accent:light-dark(var(--tenant-assistant-accent,#0f6b5c),var(--tenant-assistant-accent-dark,oklch(from var(--tenant-assistant-accent,#63cdb8) max(l,.75) c h)));
+--on-accent:light-dark(var(--tenant-assistant-on-accent,#fff),var(--tenant-assistant-on-accent-dark,#10211d));
 --danger:light-dark(#b3261e,#f2938b);--mono:ui-monospace,monospace
 }
 :host([theme="light"]) .root{color-scheme:light}
@@ -25,6 +26,7 @@ button,textarea{font:inherit;color:inherit}
 button{cursor:pointer;padding:6px 13px;border:1px solid var(--edge);border-radius:8px;background:var(--paper)}
 button:hover{background:var(--sunken)}
 :disabled{opacity:.5;cursor:default}
+.stop:disabled{opacity:1}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
 .launcher{display:grid;place-items:center;width:56px;height:56px;margin-inline-start:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
@@ -40,7 +42,7 @@ h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:
 .welcome button{color:var(--ink);text-align:start}
 .log{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;overflow-wrap:anywhere}
 .user{display:grid;justify-items:end}
-.bubble{max-width:88%;padding:8px 14px;border-radius:16px 16px 5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap}
+.bubble{max-width:88%;padding:8px 14px;border-radius:16px 16px 5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap;max-height:360px;overflow-y:auto}
 .note,.remark,.tool,.host{color:var(--soft);font-size:14px}
 .note:empty{display:none}
 .turn{display:grid;grid-template-columns:minmax(0,1fr);gap:10px}
@@ -50,8 +52,9 @@ h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:
 .closed :is(ul,ol){padding-inline-start:1.4em}
 .closed blockquote{margin-inline:0;padding-inline-start:.9em;border-inline-start:3px solid var(--line);color:var(--soft)}
 .closed .table{overflow-x:auto}
-.closed table{border-collapse:collapse;font-size:.93em}
-.closed :is(th,td){padding:5px 10px;border:1px solid var(--line);text-align:start;vertical-align:top}
+.closed table{width:max-content;min-width:100%;border-collapse:collapse;font-size:.93em}
+.closed :is(th,td){max-width:240px;padding:5px 10px;border:1px solid var(--line);text-align:start;vertical-align:top;overflow-wrap:break-word}
+.closed th{white-space:nowrap}
 .closed .right{text-align:end}
 .closed .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}
@@ -61,8 +64,21 @@ a{color:var(--accent)}
 code{font:.9em var(--mono)}
 :not(pre)>code{padding:.1em .35em;border-radius:5px;background:var(--sunken)}
 .code{border:1px solid var(--line);border-radius:8px;background:var(--sunken);overflow:hidden}
-.code-head{padding:3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
+.code-head{display:flex;align-items:center;justify-content:space-between;padding:3px 5px 3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
 pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
+.code :is(.hl-c,.hl-c1,.hl-cm,.hl-ch,.hl-cs,.hl-cpf){color:light-dark(#6d675c,#938c80);font-style:italic}
+.code :is(.hl-k,.hl-kc,.hl-kd,.hl-kn,.hl-kp,.hl-kr,.hl-ow,.hl-nt,.hl-cp){color:light-dark(#8a3a8f,#d7a0dc)}
+.code :is(.hl-kt,.hl-nc,.hl-ne,.hl-nn){color:light-dark(#92530b,#e6b673)}
+.code :is(.hl-s,.hl-s1,.hl-s2,.hl-sa,.hl-sb,.hl-sc,.hl-sd,.hl-se,.hl-sh,.hl-si,.hl-sr,.hl-ss,.hl-sx,.hl-dl,.hl-gi){color:light-dark(#2c6b2f,#9bcf93)}
+.code :is(.hl-m,.hl-mb,.hl-mf,.hl-mh,.hl-mi,.hl-mo,.hl-il,.hl-no){color:light-dark(#a3401b,#f0a581)}
+.code :is(.hl-nf,.hl-fm,.hl-nd,.hl-nb,.hl-bp,.hl-na){color:light-dark(#1d5c9e,#8fbdee)}
+.code .hl-gd{color:var(--danger)}
+.code :is(.hl-gh,.hl-gu){font-weight:600}
+.reasoning{color:var(--soft);font-size:14px}
+.reasoning>summary{cursor:pointer}
+.thoughts{margin-top:6px;padding-inline-start:12px;border-inline-start:2px solid var(--line);white-space:pre-wrap}
+.copy{padding:1px 8px;border-color:transparent;background:none;color:var(--soft);font-size:13px}
+.copy-answer{order:1;justify-self:start;margin-inline-start:-8px}
 .approval,.failure{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:11px 14px;border:1px solid var(--line);border-radius:10px;background:var(--sunken)}
 .approval>:is(p,pre),.failure>p{flex:1 1 100%}
 .failure{border-color:var(--danger);color:var(--danger)}

@@ -1,0 +1,73 @@
+"""What a conversation shows after a reload: answers that were cut off or stopped, conversations made elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import Page, expect
+
+from tests.base import Cast
+from tests.browser.acts import answered, ask, last_answer
+from tests.browser.conftest import Visitor
+from tests.browser.test_widget import Shop, done, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.browser.test_widget import ask as ask_widget
+from tests.factories import make_conversation
+from tests.fake_answers import reply
+from tests.fake_provider import FakeProvider
+
+# ruff: noqa: F811 - the fixtures of another module
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+
+CUT = "This answer was cut off."
+
+
+async def test_an_answer_cut_at_its_length_is_marked_after_a_reload(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.queue(reply("Half of", finish="length"), reply("All of it."))
+    await ask(page, "Go on")
+    await expect(page.get_by_text("it reached the model's length limit")).to_be_visible()
+    await page.reload()
+    await expect(last_answer(page)).to_have_text("Half of")
+    await expect(page.get_by_text(CUT)).to_have_count(1)
+    await ask(page, "And now?")
+    await expect(last_answer(page)).to_have_text("All of it.")
+    await answered(page)
+    await expect(page.get_by_text(CUT)).to_have_count(1)
+
+
+async def test_the_widget_marks_cut_and_stopped_answers_after_a_reload(
+    shop: Shop,
+    fake_provider: FakeProvider,
+) -> None:
+    fake_provider.queue(reply("Half of", finish="length"), reply(chunks=["This much ", fake_provider.gate()]))
+    page = await shop.visit()
+    await open_widget(page)
+    await ask_widget(page, "Go on")
+    await done(page)
+    await page.reload()
+    await open_widget(page)
+    await expect(page.get_by_text(CUT)).to_have_count(1)
+    await ask_widget(page, "And now?")
+    await expect(page.locator(".answer").last).to_have_text("This much")
+    await page.get_by_role("button", name="Stop").click()
+    await done(page)
+    await page.reload()
+    await open_widget(page)
+    await expect(page.locator(".answer").last).to_have_text("This much")
+    await expect(page.get_by_text(CUT)).to_have_count(1)
+    await expect(page.get_by_text("Stopped.", exact=True)).to_have_count(1)
+
+
+async def test_a_conversation_made_over_rest_can_be_opened(
+    alice_browser: Visitor, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    made = await sync_to_async(make_conversation)(cast.alice, cast.support, title="Made elsewhere")
+    page = await alice_browser.open(f"/t/acme/c/{made.pk}/")
+    await expect(page.get_by_role("heading", name="How can Acme Support help?")).to_be_visible()
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    await expect(page.locator(".failure, .skeleton")).to_have_count(0)
+    fake_provider.reply("Welcome.")
+    await ask(page, "Hello")
+    await expect(last_answer(page)).to_have_text("Welcome.")
+    await page.reload()
+    await expect(last_answer(page)).to_have_text("Welcome.")
+    assert page.url.endswith(f"/c/{made.pk}/")

@@ -1,0 +1,125 @@
+"""Sending a message in the page and in the widget: double clicks, input methods, messages that are too long."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.acts import answered, last_answer
+from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.fake_provider import FakeProvider
+
+# ruff: noqa: F811 - the fixtures of another module
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_a_double_click_on_send_sends_and_does_not_stop(page: Page, fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Here ", gate, "it is."])
+    await page.get_by_label("Message to").fill("Hi")
+    await page.get_by_role("button", name="Send").dblclick()
+    await expect(last_answer(page)).to_have_text("Here")
+    gate.release()
+    await answered(page)
+    await expect(last_answer(page)).to_have_text("Here it is.")
+    await expect(page.get_by_text("Stopped.")).to_have_count(0)
+    await expect(page.get_by_label("Message to")).to_have_value("")
+
+
+async def test_a_double_click_in_the_widget_sends_and_does_not_stop(shop: Shop, fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Here ", gate, "it is."])
+    page = await shop.visit()
+    await open_widget(page)
+    await page.get_by_label("Message to Acme Support").fill("Hi")
+    await page.get_by_role("button", name="Send").dblclick()
+    await expect(page.locator(".answer")).to_have_text("Here")
+    gate.release()
+    await answered(page)
+    await expect(page.locator(".answer")).to_have_text("Here it is.")
+    await expect(page.get_by_text("Stopped.")).to_have_count(0)
+
+
+def confirm_composition(box: str) -> str:
+    """Press the Enter that confirms what an input method composed, as Safari reports it."""
+    init = '{key: "Enter", keyCode: 229, bubbles: true, cancelable: true}'
+    return f"{box}.dispatchEvent(new KeyboardEvent('keydown', {init}))"
+
+
+async def test_an_input_methods_enter_does_not_send(page: Page) -> None:
+    box = page.get_by_label("Message to")
+    await box.fill("運費")
+    assert await box.evaluate(f"(box) => {confirm_composition('box')}") is True
+    await expect(box).to_have_value("運費")
+    await expect(page.locator(".bubble")).to_have_count(0)
+
+
+async def test_an_input_methods_enter_does_not_send_in_the_widget(shop: Shop) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    box = page.get_by_label("Message to Acme Support")
+    await box.fill("運費")
+    assert await box.evaluate(f"(box) => {confirm_composition('box')}") is True
+    await expect(box).to_have_value("運費")
+    await expect(page.locator(".bubble")).to_have_count(0)
+
+
+async def test_on_a_phone_enter_starts_a_line_in_the_widget_as_in_the_page(shop: Shop) -> None:
+    page = await shop.visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    await open_widget(page)
+    box = page.get_by_label("Message to Acme Support")
+    await box.fill("One")
+    await box.press("Enter")
+    await expect(box).to_have_value("One\n")
+    await expect(page.locator(".bubble")).to_have_count(0)
+
+
+TOO_LONG = "This message has 200,001 characters. At most 200,000 can be sent"
+
+
+async def test_a_message_that_is_too_long_stays_in_the_box(page: Page, fake_provider: FakeProvider) -> None:
+    box = page.get_by_label("Message to")
+    await box.fill("x" * 200_001)
+    await page.get_by_role("button", name="Send").click()
+    await expect(page.locator("#connection")).to_contain_text(TOO_LONG)
+    assert len(await box.input_value()) == 200_001
+    await expect(page.locator(".bubble")).to_have_count(0)
+    fake_provider.reply("Long, but good.")
+    await box.fill("line\n" * 400)
+    await page.get_by_role("button", name="Send").click()
+    await expect(last_answer(page)).to_have_text("Long, but good.")
+    assert await page.locator(".bubble").evaluate("(bubble) => bubble.clientHeight < innerHeight")
+    await expect(page.locator("#connection")).to_be_hidden()
+
+
+async def test_a_message_that_is_too_long_stays_in_the_widgets_box(shop: Shop) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    box = page.get_by_label("Message to Acme Support")
+    await box.fill("x" * 200_001)
+    await page.get_by_role("button", name="Send").click()
+    await expect(page.locator(".trouble")).to_contain_text(TOO_LONG)
+    assert len(await box.input_value()) == 200_001
+    await expect(page.locator(".bubble")).to_have_count(0)
+
+
+DROP = """(target) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["a"], "a.txt", { type: "text/plain" }));
+    const init = { dataTransfer, bubbles: true, composed: true, cancelable: true };
+    return ["dragover", "drop"].map((name) => !target.dispatchEvent(new DragEvent(name, init)));
+}"""
+NO_FILES = "Files cannot be sent to the assistant."
+
+
+async def test_a_dropped_file_does_not_replace_the_page(page: Page) -> None:
+    assert await page.locator("#scroller").evaluate(DROP) == [True, True]
+    await expect(page.locator("#connection")).to_contain_text(NO_FILES)
+
+
+async def test_a_file_dropped_on_the_widget_does_not_replace_the_hosts_page(shop: Shop) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    assert await page.locator(".scroller").evaluate(DROP) == [True, True]
+    await expect(page.locator(".trouble")).to_contain_text(NO_FILES)
+    assert await page.locator("h1").evaluate(DROP) == [False, False]
