@@ -79,7 +79,7 @@ def test_a_tool_of_the_client(talk: Any, fake_provider: FakeProvider) -> None:
     seen = talk(says("Which colour?"), {"answer": "blue"}, tools=[PICK])
     assert seen["errors"] == []
     assert seen["messages"][-1]["content"] == "Blue it is"
-    assert fake_provider.requests[-1].messages[-1]["content"] == "blue"
+    assert "\nblue\n[" in fake_provider.requests[-1].messages[-1]["content"]  # fenced
 
 
 def test_a_tool_that_asks_first_ends_the_run_with_an_interrupt(
@@ -110,7 +110,7 @@ def test_the_ai_sdk_talks_and_calls_its_own_tool(
     key = key_of(cast.acme, cast.alice)
     said = node("aisdk.mjs", url=f"{uvicorn_server.url}/v1", key=key, streamed=streamed)
     assert said == {"text": "Blue it is", "input": 22, "output": 14}
-    assert fake_provider.requests[-1].messages[-1]["content"] == "blue for paint"
+    assert "\nblue for paint\n[" in fake_provider.requests[-1].messages[-1]["content"]  # fenced
 
 
 def test_the_documents_give_users_the_agent_that_is_tried_here() -> None:
