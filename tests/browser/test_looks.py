@@ -73,7 +73,9 @@ async def test_the_lists_second_line_has_contrast(scheme: str, browser: Browser,
     await visitor.context.close()
 
 
-async def test_the_whole_conversation_is_printed_and_nothing_else(browser: Browser, site: Server, fake_provider: FakeProvider) -> None:
+async def test_the_whole_conversation_is_printed_and_nothing_else(
+    browser: Browser, site: Server, fake_provider: FakeProvider
+) -> None:
     visitor = await make_visitor(browser, site.url, color_scheme="dark")
     page = await visitor.open()
     fake_provider.reply("First.\n\n" + "line\n\n" * 120 + "Last.")
