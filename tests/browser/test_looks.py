@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -53,7 +54,7 @@ async def test_no_level_of_headings_is_left_out(page: Page, fake_provider: FakeP
     )
     assert levels[0] == 1
     assert max(levels) == 4
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False)), levels
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), levels
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
