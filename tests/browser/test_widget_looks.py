@@ -103,16 +103,8 @@ async def test_states_of_tools_are_words(shop: Shop, cast: Cast, fake_provider: 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_the_accent_has_contrast_in_each_theme(theme: str, shop: Shop) -> None:
     page = await shop.visit(attributes=f"theme={theme}")
-<<<<<<< HEAD
-    for name, colour in (
-        ("", ""),
-        ("--tenant-assistant-accent", "#0a3d91"),
-        ("--tenant-assistant-accent-dark", "#ffd54a"),
-    ):
-=======
     accents = {"": "", "--tenant-assistant-accent": "#0a3d91", "--tenant-assistant-accent-dark": "#ffd54a"}
     for name, colour in accents.items():
->>>>>>> chatb
         if name:
             await page.locator("tenant-assistant").evaluate(f"(one) => one.style.setProperty('{name}', '{colour}')")
         shown = await page.locator(".launcher").evaluate("(one) => getComputedStyle(one).backgroundColor")
