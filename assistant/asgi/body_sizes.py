@@ -10,7 +10,7 @@ from django.urls import Resolver404, resolve
 
 from assistant.api.parsers import MAX_BODY
 from assistant.asgi.refusals import api_of, path_of
-from assistant.asgi.upload_forms import has_file_field
+from assistant.uploads import has_file_field
 
 # More than MAX_BODY, so that the API's views can answer a body that is only a little too large.
 MAX_BUFFERED_BYTES = 2 * MAX_BODY

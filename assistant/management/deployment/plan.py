@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import NoReverseMatch, reverse
 
-from assistant.asgi.upload_forms import has_file_field
+from assistant.uploads import has_file_field
 
 
 @dataclass(frozen=True, kw_only=True)
