@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Model
 
@@ -125,7 +126,7 @@ def _people(tenants: Sequence[Tenant]) -> dict[int, list[Any]]:
     model = get_user_model()
     made = [(tenant, f"{tenant.slug}-{number}") for tenant in tenants for number in range(1, PEOPLE + 1)]
     users = model._default_manager.bulk_create(
-        [model(**{model.USERNAME_FIELD: name, "password": "!"}) for _, name in made], batch_size=BATCH
+        [model(**{model.USERNAME_FIELD: name, "password": make_password(None)}) for _, name in made], batch_size=BATCH
     )
     people: dict[int, list[Any]] = {}
     for (tenant, _), user in zip(made, users, strict=True):
