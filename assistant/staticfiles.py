@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils.module_loading import import_string
@@ -42,6 +42,8 @@ class OwnStaticFiles(StaticFiles):
 
     def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
         name, root = self.file_path(request.path), settings.STATIC_ROOT
+        if ".." in Path(name).parts:
+            raise Http404
         if root and (Path(root) / name).is_file():
             response: HttpResponse | FileResponse = serve_from(request, name, document_root=str(root))
             response["Access-Control-Allow-Origin"] = "*"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx2
 import pytest
@@ -95,3 +97,23 @@ def test_whitenoise_serves_them_where_a_project_has_it() -> None:
 
 async def test_files_of_another_host_are_not_ours_to_serve() -> None:
     assert (await response_in_project(WIDGET, STATIC_URL="https://cdn.example/static/")).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/static/assistant/../../config/settings.py", "/static/assistant/%2e%2e/x"])
+async def test_a_path_that_leaves_the_folder_is_not_found(path: str) -> None:
+    sent: list[Any] = []
+    body = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> Any:
+        return next(body, None) or await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def site(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the site is not asked")
+
+    scope = {"type": "http", "method": "GET", "path": unquote(path), "headers": [], "query_string": b""}
+    with override_settings(DEBUG=False, MIDDLEWARE=[]):
+        await with_static_files(site)(scope, receive, send)
+    assert sent[0]["status"] == 404

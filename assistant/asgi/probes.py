@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 
 from assistant.asgi.refusals import Application, Receive, Send, path_of
 from assistant.asgi.view_slots import with_bounded_views
-from assistant.health import PROBES, probe_of
+from assistant.health import PROBES, healthz, probe_of
 
 
 class _Probes(ASGIHandler):
@@ -31,9 +31,12 @@ def with_probes(application: Application) -> Application:
     A project redirects plain HTTP and refuses unknown hosts, and a probe asks `http://127.0.0.1:8001`.
     """
     handler: Any = _Probes()
-    probes = with_bounded_views(handler)
+    bounded = with_bounded_views(handler)
 
     async def route(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        await (probes if probe_of(path_of(scope)) else application)(scope, receive, send)
+        probe = probe_of(path_of(scope))
+        # Whether the process lives is said whatever `readyz` waits for.
+        chosen = application if probe is None else handler if probe is healthz else bounded
+        await chosen(scope, receive, send)
 
     return route

@@ -22,6 +22,7 @@ from assistant.asgi.refusals import Application, Message, Receive, Send, path_of
 from assistant.health import probe_of
 from assistant.services import metrics
 from assistant.services.round_robin import RoundRobin
+from assistant.services.signin.limits import network_of
 from assistant.toolkit.per_loop import PerLoop
 
 PROBE_PLACES = 4
@@ -30,6 +31,8 @@ SIGN_IN_NAMES = frozenset({"login", "password_change"})
 # Hashing takes a core: at least half of them are left for all else.
 SIGN_IN_PLACES = max(1, (os.cpu_count() or 1) // 2)
 MAX_WAITING, MAX_WAIT_SECONDS, RETRY_SECONDS = 500, 60.0, 5
+# Of one client address, so that nobody fills the queue alone.
+MAX_WAITING_OF_CLIENT = 100
 # A client that reads its answer slowly gives its place back so long after the answer has begun.
 READING_SECONDS = 5.0
 
@@ -54,7 +57,7 @@ class Places:
         if self._free:
             self._free -= 1
             return True
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._waiting) >= MAX_WAITING or len(self._waiting.of(key)) >= MAX_WAITING_OF_CLIENT:
             return False
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(key, mine)
@@ -162,4 +165,4 @@ class _Turn:
 
 
 def _client_of(scope: Mapping[str, Any]) -> str:
-    return str((scope.get("client") or ("",))[0])
+    return network_of(str((scope.get("client") or ("",))[0]))

@@ -121,3 +121,18 @@ async def test_who_gives_up_waiting_keeps_no_place(site: Site) -> None:
     await asyncio.gather(waiting, return_exceptions=True)
     places.give_back()
     assert await places.take("third")
+
+
+async def test_one_client_does_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_slots, "MAX_WAITING_OF_CLIENT", 2)
+    places = Places(1)
+    assert await places.take("busy")
+    waiting = [asyncio.create_task(places.take("attacker")) for _ in range(4)]
+    other = asyncio.create_task(places.take("other"))
+    await settle()
+    assert [one.done() for one in waiting] == [False, False, True, True]
+    assert not other.done()
+    for _ in range(3):
+        places.give_back()
+    await settle()
+    assert await other and [await one for one in waiting] == [True, True, False, False]

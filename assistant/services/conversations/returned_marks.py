@@ -17,6 +17,9 @@ from assistant.models import Message as MessageRow
 from assistant.services.run_key import RunKey
 from assistant.toolkit.context import UserId
 
+# Rows that are read for one request, the newest first: an answer that is always the same has one for each run.
+MAX_FOUND = 2_000
+
 
 def digests_of(messages: Sequence[Message], *, key: RunKey) -> dict[str, str | None]:
     """Return the digests of a run's marked messages, by message id; runs no query if none is marked."""
@@ -44,7 +47,7 @@ def with_known_marks(*, tenant_id: int, user_id: UserId, messages: Sequence[Mess
         conversation__tenant_id=tenant_id, conversation__user_id=user_id, mark_digest__in=wanted
     )
     sources: Mapping[str, list[str]] = defaultdict(list)
-    for digest, names in rows.order_by().values_list("mark_digest", "sources"):
+    for digest, names in rows.order_by("-pk").values_list("mark_digest", "sources")[:MAX_FOUND]:
         sources[digest or ""].extend(names)
     return tuple(
         replace(message, sources=bounded_sources(names))

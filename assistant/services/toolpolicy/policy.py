@@ -102,7 +102,8 @@ def decide(
     if narrowing is not None and tool.name not in narrowing:
         decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
     # A search of the web changes nothing, but can carry away what is searched for: only the strictest rule covers it.
-    is_ruled = bool(tool.destinations) or not tool.read_only or (bool(tool.open_world) and after_untrusted == "off")
+    reads_outside = refusal is not None or bool(tool.open_world)
+    is_ruled = bool(tool.destinations) or not tool.read_only or (reads_outside and after_untrusted == "off")
     if read and after_untrusted != "on" and is_ruled:
         verb = "Asks first" if after_untrusted == "ask" else "Off"
         decisions.append(

@@ -66,6 +66,8 @@ def by_destination(entry: EffectiveTool | None, call: ToolCall, read: ReadText) 
     values = destinations_of(entry.tool, call.arguments)
     if not values and not entry.tool.read_only:
         return entry  # it sends nothing anywhere, but may change something, such as the amount of a payment
+    if entry.tool.open_world and entry.policy == "off":
+        return entry  # other arguments, such as what is searched for, leave too
     if values is None or len(values) > MAX_DESTINATIONS or any(len(value) > MAX_CHARACTERS for value in values):
         return entry
     if found := read.first_untrusted(values):

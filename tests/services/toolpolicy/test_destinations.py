@@ -186,3 +186,18 @@ def test_only_the_strictest_rule_covers_tools_that_read_from_outside(after_untru
     assert decide(web, tenant=on, assistant=None, **read).policy == policy
     # What reads from the deployment's own systems stays on.
     assert decide(web.replace(open_world=False), tenant=on, assistant=None, **read).policy == "on"
+
+
+def test_the_strictest_rule_covers_tools_of_outside_servers_whatever_they_say_of_themselves() -> None:
+    remote, on = note.replace(read_only=True, open_world=False), Switch("on", {}, "")
+    decided = decide(remote, tenant=on, assistant=None, refusal="", read=("a.pdf",), after_untrusted="off")
+    assert (decided.policy, decided.layer) == ("off", "content")
+
+
+async def test_a_trusted_address_lets_nothing_else_out_under_the_strictest_rule(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "registry", lambda: Registry([fetch.replace(open_world=True)]))
+    await in_db(Tenant.objects.filter(pk=cast.acme.pk).update)(after_untrusted="off")
+    assert (await admit(cast, '{"url": "lena@example.com"}', "fetch")).policy == "off"
+    assert (await admit(cast, "{}", "fetch")).policy == "off"
