@@ -37,6 +37,10 @@ class PanelSite(AdminSite):
         context = super().each_context(request)
         return {**context, "panel": rooms.frame(self, request) if context["has_permission"] else None}
 
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Sign out; the page after it shows no tenants."""
+        return super().logout(request, {**(extra_context or {}), "panel": None})
+
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from assistant.admin.home import home
 

@@ -143,3 +143,15 @@ def test_a_search_makes_no_more_queries_for_many_hits_and_shows_ten(root: Client
         counts.append(len(queries))
     assert len(hits["Conversations"]) == 10
     assert counts[0] == counts[1]
+
+
+def test_a_tenant_that_takes_anothers_slug_as_its_name_is_not_picked_for_it(root: Client, cast: Cast) -> None:
+    cast.globex.name = "acme"
+    cast.globex.save()
+    pick(root, "acme")
+    assert root.get("/admin/").context["panel"].picker.picked == cast.acme
+
+
+def test_the_page_after_signing_out_names_no_tenant(root: Client, cast: Cast) -> None:
+    page = root.post("/admin/logout/").content.decode()
+    assert "Acme" not in page and "Globex" not in page

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
@@ -66,7 +65,9 @@ def pick_tenant(request: HttpRequest) -> HttpResponse:
     if not text:
         request.session.pop(PICKED_TENANT, None)
         return HttpResponseRedirect(back)
-    found = list(tenants_of(request).filter(Q(slug=text) | Q(name__iexact=text))[:2])
+    # A name can be changed by the tenant's own admins, to another tenant's slug too: the slug decides.
+    tenants = tenants_of(request)
+    found = list(tenants.filter(slug=text)) or list(tenants.filter(name__iexact=text)[:2])
     if len(found) != 1:
         messages.warning(request, _("There is no tenant with this slug or name. Choose one from the list."))
         return HttpResponseRedirect(f"{reverse('admin:assistant_tenant_changelist')}?{urlencode({'q': text})}")

@@ -98,7 +98,10 @@ class ApprovalAdmin(ReadOnlyAdmin):
         call = self.get_object(request, object_id)
         if call is None:
             return self._answered_elsewhere(request, object_id)
-        (calls,) = approvals.pending_of_runs(tenant_ids=[call.tenant_id], calls=[call.pk]).values()
+        found = approvals.pending_of_runs(tenant_ids=[call.tenant_id], calls=[call.pk])
+        if not found:  # answered since it was looked up
+            return self._answered_elsewhere(request, object_id)
+        (calls,) = found.values()
         data = request.POST if request.method == "POST" else None
         forms = [AnswerForm(one, data) for one in calls]
         # Validate all forms, so that every error is shown.
