@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import html
 import re
-import time
 from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 
 from assistant.markdown.block_splitter import split_blocks
+from assistant.markdown.emphasis import CjkParserInline
+from assistant.markdown.highlight import CODE_CLASS_PREFIX, highlight
 from assistant.markdown.links import link_host, link_tokens, render_definitions, safe_href
 
 # Blocks beyond these limits are shown as plain text, or code without colours, to bound the time for hostile text.
@@ -22,22 +22,8 @@ MAX_BLOCK_CHARACTERS = 16_000
 MAX_CODE_BLOCK_CHARACTERS = 100_000
 MAX_BRACKETS = 1_000
 MAX_CELLS = 5_000
-MAX_HIGHLIGHTED_CHARACTERS = 4_000
-# Processor time, so that code keeps its colours on a busy machine.
-HIGHLIGHT_SECONDS = 0.05
 MAX_LANGUAGE_CHARACTERS = 30
-CODE_CLASS_PREFIX = "hl-"
 
-# Languages whose lexers are fast on most input; others are shown without colours.
-LANGUAGES = frozenset(
-    """bash c c++ console cpp css dart diff docker dockerfile elixir go golang graphql haskell html http ini
-    java javascript js json jsx julia kotlin less lua make makefile markdown md mysql nginx objc perl php
-    postgresql powershell properties protobuf ps1 py python r rb ruby rust scala scss sh shell sql swift toml ts
-    tsx typescript xml yaml yml zsh""".split()  # noqa: SIM905 - a list literal of these would fill a screen
-)
-
-# Text on which some lexers take time with the cube of its length, in one step during which no other thread runs.
-_NO_CODE = re.compile(r"[\w\s*]{300}")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TASKS = {"[ ] ": "\N{BALLOT BOX} ", "[x] ": "\N{BALLOT BOX WITH CHECK} ", "[X] ": "\N{BALLOT BOX WITH CHECK} "}
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -167,22 +153,8 @@ def _code(content: str, language: str) -> str:
     label = html.escape(language[:MAX_LANGUAGE_CHARACTERS] or "text")
     return (
         f'<div class="code" data-code><div class="code-head"><span class="code-lang">{label}</span></div>'
-        f'<pre tabindex="0"><code>{_highlight(content, language.lower())}</code></pre></div>\n'
+        f'<pre tabindex="0"><code>{highlight(content, language.lower())}</code></pre></div>\n'
     )
-
-
-def _highlight(content: str, language: str) -> str:
-    if language not in LANGUAGES or len(content) > MAX_HIGHLIGHTED_CHARACTERS or _NO_CODE.search(content):
-        return html.escape(content)
-    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    parts: list[str] = []
-    deadline = time.thread_time() + HIGHLIGHT_SECONDS
-    for kind, value in lexer.get_tokens(content):
-        if time.thread_time() > deadline:  # hostile text: shown without colours
-            return html.escape(content)
-        name, text = STANDARD_TYPES.get(kind, ""), html.escape(value)
-        parts.append(f'<span class="{CODE_CLASS_PREFIX}{name}">{text}</span>' if name else text)
-    return "".join(parts)
 
 
 def _fence(_self: object, tokens: list[Token], index: int, _options: object, _env: object) -> str:
@@ -207,7 +179,9 @@ def _image(_self: object, tokens: list[Token], index: int, _options: object, _en
 
 
 def _make_parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt()
+    parser.inline = CjkParserInline()
+    parser.configure("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.core.ruler.push("refine", _adapt_tokens)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _indented)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
+from threading import Lock
+
+from cachetools import LRUCache, cached
 
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.markdown.block_splitter import BlockSplitter
 from assistant.markdown.render import MAX_CODE_BLOCK_CHARACTERS, render_block
 
-# Cached, because several tabs and reloads render the same blocks.
-_render = lru_cache(maxsize=4096)(render_block)
+# Cached, because several tabs and reloads render the same blocks; in characters of HTML, as code has many tags.
+CACHED_CHARACTERS = 20_000_000
+_CACHE: LRUCache[object, str] = LRUCache(CACHED_CHARACTERS, getsizeof=len)
+_render = cached(_CACHE, lock=Lock())(render_block)
 # Longer blocks may take tens of milliseconds and are rendered in a thread.
 THREAD_BLOCK_CHARACTERS = 2_000
 # Other tasks of the event loop can run after this many characters were split, and after this time of rendering.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.markdown.block_splitter import BlockSplitter, split_blocks
-from assistant.markdown.render import _MARKDOWN, LANGUAGES, render_block, render_blocks
+from assistant.markdown.highlight import LANGUAGES
+from assistant.markdown.render import _MARKDOWN, render_block, render_blocks
 from tests.toolkit.reference import at_most
 
 PIECES = [
@@ -218,18 +220,34 @@ SLOW_CODE = {
 @pytest.mark.parametrize("language", ["c", "cpp", "ini", "html"])
 def test_text_that_is_not_code_is_not_coloured_and_takes_no_time(code: str, language: str) -> None:
     with at_most(10.0):
-        html = render_block(f"```{language}\n{code}\n```\n")
-    assert 'class="hl-' not in html
+        rendered = render_block(f"```{language}\n{code}\n```\n")
+    assert 'class="hl-' not in rendered
 
 
-def test_code_has_colours_up_to_a_size() -> None:
-    assert 'class="hl-' in render_block("```c\n" + "int a(b);\n" * 200 + "```\n")
-    assert 'class="hl-' not in render_block("```c\n" + "int a(b);\n" * 500 + "```\n")
+def test_code_of_any_length_has_colours() -> None:
+    lines = "int a(b);\n" * 9_000
+    rendered = render_block(f"```c\n{lines}```\n")
+    assert rendered.count('<span class="hl-nf">a</span>') == 9_000
+    assert html.unescape(re.sub("<[^>]+>", "", rendered)).endswith(f"{lines}\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("**注意：**運費", "<strong>注意：</strong>運費"),
+        ("これは**「重要」**です", "<strong>「重要」</strong>です"),
+        ("한국어**(強調)**를", "<strong>(強調)</strong>를"),
+        ("snake_case_名前 と a_b_c", "snake_case_名前 と a_b_c"),
+        ("a**(b)**c", "a**(b)**c"),
+    ],
+)
+def test_emphasis_works_beside_cjk_punctuation(source: str, shown: str) -> None:
+    assert shown in render_block(source)
 
 
 @pytest.mark.parametrize("text", ["<http://a.b>", "- a\n", "*a*", "a\n", "[a](http://b.c) "])
 def test_a_block_that_is_too_long_is_shown_as_it_is(text: str) -> None:
     source = text * (20_000 // len(text))
     with at_most(10.0):
-        html = render_block(source)
-    assert html.startswith('<p class="plain">')
+        rendered = render_block(source)
+    assert rendered.startswith('<p class="plain">')
