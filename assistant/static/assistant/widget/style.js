@@ -47,24 +47,25 @@ h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:
 .note:empty{display:none}
 .turn{display:grid;grid-template-columns:minmax(0,1fr);gap:10px}
 .open:empty{display:none}
-.closed>*{margin:0 0 .7em}
-.closed :is(h3,h4,h5,h6){margin:1em 0 .4em;font-size:1.05em;line-height:1.3}
-.closed :is(ul,ol){padding-inline-start:1.4em}
-.closed blockquote{margin-inline:0;padding-inline-start:.9em;border-inline-start:3px solid var(--line);color:var(--soft)}
-.closed .table{overflow-x:auto}
-.closed table{width:max-content;min-width:100%;border-collapse:collapse;font-size:.93em}
-.closed :is(th,td){max-width:240px;padding:5px 10px;border:1px solid var(--line);text-align:start;vertical-align:top;overflow-wrap:break-word}
-.closed th{white-space:nowrap}
-.closed .right{text-align:end}
-.closed .center{text-align:center}
+:is(.closed,.open)>*{margin:0 0 .7em}
+:is(.closed,.open) :is(h3,h4,h5,h6){margin:1em 0 .4em;font-size:1.05em;line-height:1.3}
+:is(.closed,.open) :is(ul,ol){padding-inline-start:1.4em}
+:is(.closed,.open) blockquote{margin-inline:0;padding-inline-start:.9em;border-inline-start:3px solid var(--line);color:var(--soft)}
+:is(.closed,.open) .table{overflow-x:auto}
+:is(.closed,.open) table{width:max-content;min-width:100%;border-collapse:collapse;font-size:.93em}
+:is(.closed,.open) :is(th,td){max-width:240px;padding:5px 10px;border:1px solid var(--line);text-align:start;vertical-align:top;overflow-wrap:break-word}
+:is(.closed,.open) th{white-space:nowrap}
+:is(.closed,.open) .right{text-align:end}
+:is(.closed,.open) .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}
 .media img{max-width:100%;border:1px solid var(--line);border-radius:8px}
-.open,.plain{white-space:pre-wrap}
+.plain{white-space:pre-wrap}
+.part{display:block}
 a{color:var(--accent)}
 code{font:.9em var(--mono)}
 :not(pre)>code{padding:.1em .35em;border-radius:5px;background:var(--sunken)}
-.code{border:1px solid var(--line);border-radius:8px;background:var(--sunken);overflow:hidden}
-.code-head{display:flex;align-items:center;justify-content:space-between;padding:3px 5px 3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
+.code{border:1px solid var(--line);border-radius:8px;background:var(--sunken);overflow:clip}
+.code-head{position:sticky;top:-16px;z-index:1;background:var(--sunken);display:flex;align-items:center;justify-content:space-between;padding:3px 5px 3px 13px;border-bottom:1px solid var(--line);color:var(--soft);font:.8em var(--mono)}
 pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .code :is(.hl-c,.hl-c1,.hl-cm,.hl-ch,.hl-cs,.hl-cpf){color:light-dark(#6d675c,#938c80);font-style:italic}
 .code :is(.hl-k,.hl-kc,.hl-kd,.hl-kn,.hl-kp,.hl-kr,.hl-ow,.hl-nt,.hl-cp){color:light-dark(#8a3a8f,#d7a0dc)}

@@ -1,0 +1,117 @@
+/* A streamed answer, in the page and in the widget: closed Markdown blocks are the server's HTML, the open one is drawn. */
+
+import { blocks, plain } from "./draw/blocks.js";
+import { show } from "./draw/nodes.js";
+import { touch } from "./shared.js";
+
+// Milliseconds after which doubtful characters at the end are shown, though the next one may change what they mean.
+const PATIENCE = 250;
+// Milliseconds of drawing after which the open block is shown as plain text: only hostile text takes so long.
+const LONGEST_DRAWING = 30;
+const MOST_FREE = 4_000; // characters
+
+export class AnswerText {
+  #closed;
+  #open;
+  #nodesOf;
+  #decorate;
+  #parts = [];
+  #carriageReturn = "";
+  #length = 0;
+  #closedLength = 0;
+  #blockCount = 0;
+  #newBlocks = [];
+  #isStale = false;
+  #isPatient = true;
+  #isCostly = false;
+  #heldFrom = -1;
+  #timer = 0;
+
+  /** `nodesOf(html)` returns the server's HTML as nodes, or null if the page forbids it: then all is drawn.
+   * `decorate(head)` adds to the head of a code block. */
+  constructor({ closed, open, nodesOf, decorate }) {
+    this.#closed = closed;
+    this.#open = open;
+    this.#nodesOf = nodesOf;
+    this.#decorate = decorate;
+  }
+
+  /** The text received so far, as Markdown. */
+  get text() {
+    if (this.#parts.length > 1) this.#parts = [this.#parts.join("")];
+    return this.#parts[0] ?? "";
+  }
+
+  append(delta) {
+    let text = this.#carriageReturn + delta;
+    this.#carriageReturn = text.endsWith("\r") ? "\r" : ""; // the "\n" after it may come with the next delta
+    if (this.#carriageReturn) text = text.slice(0, -1);
+    if (text.includes("\r")) text = text.replace(/\r\n?/g, "\n");
+    this.#parts.push(text);
+    this.#length += text.length;
+    this.#isPatient = true;
+    this.#change();
+  }
+
+  /** Replace the text. If it begins with the current text, only the rest is added. */
+  reset(text) {
+    const whole = text.replace(/\r\n?/g, "\n");
+    if (whole.startsWith(this.text)) {
+      const rest = whole.slice(this.#length);
+      if (rest) this.append(rest);
+      return;
+    }
+    this.#parts = [whole];
+    this.#length = whole.length;
+    this.#closedLength = this.#blockCount = 0;
+    this.#newBlocks = [];
+    this.#closed.replaceChildren();
+    this.#change();
+  }
+
+  /** Add a rendered block. Ignores repeated blocks. */
+  close({ index, html, length }) {
+    if (index !== this.#blockCount) return;
+    const nodes = this.#nodesOf(html);
+    if (!nodes) return;
+    this.#blockCount += 1;
+    this.#closedLength = Math.min(this.#length, this.#closedLength + length);
+    for (const head of nodes.querySelectorAll("[data-code] > .code-head")) this.#decorate(head);
+    this.#newBlocks.push(nodes);
+    this.#change();
+  }
+
+  #change() {
+    this.#isStale = true;
+    touch(this);
+  }
+
+  flush() {
+    if (!this.#isStale) return;
+    this.#isStale = false;
+    this.#closed.append(...this.#newBlocks);
+    if (this.#newBlocks.length) {
+      this.#open.replaceChildren();
+      this.#isCostly = false;
+    }
+    this.#newBlocks = [];
+    const text = this.text.slice(this.#closedLength);
+    const began = performance.now();
+    const { kids, held } = this.#isCostly ? { kids: [plain(text)], held: 0 } : blocks(text, this.#isPatient);
+    show(this.#open, kids, this.#decorate);
+    this.#isCostly ||= text.length > MOST_FREE && performance.now() - began > LONGEST_DRAWING;
+    this.#wait(held ? this.#length - held : -1);
+  }
+
+  /** Show what is held back from this position on, unless something else is by then. */
+  #wait(position) {
+    if (position === this.#heldFrom) return;
+    this.#heldFrom = position;
+    clearTimeout(this.#timer);
+    if (position < 0) return;
+    this.#timer = setTimeout(() => {
+      this.#isPatient = false;
+      this.#change();
+    }, PATIENCE);
+  }
+}
