@@ -1,4 +1,4 @@
-"""How many sign-ins were tried of late, by digests of user names and addresses. Rows of no tenant, kept for an hour."""
+"""Counts of recent sign-ins, by digests of user names and addresses. Rows of no tenant, kept for an hour."""
 
 from __future__ import annotations
 

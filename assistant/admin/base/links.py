@@ -49,8 +49,7 @@ def link(row: Model | None, text: object = None) -> SafeString | str:
     """Return a link to a row's page, labelled with `text` or the row's name; a dash for None."""
     if row is None:
         return "—"
-    url = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
-    return format_html('<a href="{}">{}</a>', url, str(row) if text is None else text)
+    return link_to_row(type(row), row.pk, str(row) if text is None else text)
 
 
 def link_to_row(model: type[Model], pk: object, text: object) -> SafeString | str:

@@ -157,16 +157,7 @@ class IncidentAdmin(TenantScopedAdmin):
         "is_resolved",
         "created_at",
     )
-    readonly_fields = (
-        "tool",
-        "tenant",
-        "user",
-        "run_link",
-        "conversation_link",
-        "call_link",
-        "description",
-        "created_at",
-    )
+    readonly_fields = tuple(name for name in fields if name != "is_resolved")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Incident]:
         """Add the primary keys of the call, its run and its conversation; call ids are unique within a run only."""

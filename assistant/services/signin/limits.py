@@ -86,7 +86,7 @@ class Attempt:
 
 
 def plain_name(name: str) -> str:
-    """Return a user name without the differences that a guess could make use of to be counted anew."""
+    """Return a user name in one spelling, so that guesses with other letters or spaces count as the same name."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
