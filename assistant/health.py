@@ -121,7 +121,7 @@ def _redis() -> str:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
         ) as client:
-            # Not PING, which a Redis answers that stores nothing.
+            # Not PING: a Redis that refuses writes answers it too.
             client.set(REDIS_PROBE_KEY, "", ex=REDIS_PROBE_KEEP_SECONDS)
             return OK
     except redis.RedisError as exc:

@@ -44,17 +44,17 @@ def host_tenant(context: ToolContext) -> Any:
     """Return the row of your tenant model that a tool is called for. It queries the database, so call it in sync tools.
 
     Raises:
-        LookupError: the tenant does not belong to one of yours.
+        LookupError: the tenant follows no row of your tenant model.
     """
     host = get_host()
     if host is None or not context.tenant.external_id:
-        raise LookupError("The tenant of this call does not belong to one of the project's own.")
+        raise LookupError("The tenant of this call follows no row of the project's tenant model.")
     return apps.get_model(host.tenant_model)._default_manager.get(pk=context.tenant.external_id)
 
 
 @contextmanager
 def host_scope(row: Any) -> Iterator[None]:
-    """Allow a block of your own code the rows of one of your tenants, where row-level security protects your tables.
+    """Let a block of your own code see the rows of one of your tenants, where row-level security protects your tables.
 
     Args:
         row: a row of your tenant model.
@@ -136,7 +136,7 @@ def _delete_tenant(pk: Any) -> None:
 @all_tenants()
 @transaction.atomic
 def restore_tenant(row: Any) -> Tenant:
-    """Make the tenant of one of your tenants again, without its earlier data, after `delete_tenant`.
+    """Create the tenant for a row of your tenant model again, without its earlier data, after `delete_tenant`.
 
     Raises:
         LookupError: the setting ASSISTANT_TENANTS names no class.

@@ -85,7 +85,7 @@ def _is_websocket_of_ours(address: str) -> bool:
 def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     """Return a project's ASGI application: the site, and beside it the websocket API and the MCP server.
 
-    It answers probes, and serves the assistant's static files, which only `runserver` does otherwise (with DEBUG all).
+    It answers probes, and serves the assistant's static files (with DEBUG those of all apps), as `runserver` does.
 
     Args:
         site: the result of `get_asgi_application()`.

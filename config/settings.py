@@ -31,7 +31,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", LOOPBACK)
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 if DEBUG and (_host := public_host(ALLOWED_HOSTS)):
-    # Its pages show settings, code and variables to anyone.
+    # Django's debug pages show settings, code and variables to anyone.
     env.problems.append(("DEBUG", f"must be false where ALLOWED_HOSTS has the public name {_host!r}"))
 
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)

@@ -19,7 +19,7 @@ _FORMS = ("_add", "_change")
 
 
 def least_bound() -> int:
-    """Return the smallest bound of all addresses: only for larger bodies the address has to be looked at."""
+    """Return the smallest bound of all addresses: a body within it is allowed at every address."""
     return min(MAX_BUFFERED_BYTES, settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES)
 
 

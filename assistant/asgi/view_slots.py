@@ -26,14 +26,14 @@ from assistant.services.signin.limits import network_of
 from assistant.toolkit.per_loop import PerLoop
 
 PROBE_PLACES = 4
-# Names of views that check passwords with what a form has sent.
+# Names of views that check a password from a submitted form.
 SIGN_IN_NAMES = frozenset({"login", "password_change"})
-# Hashing takes a core: at least half of them are left for all else.
+# Hashing a password takes a core: at least half of them are left for everything else.
 SIGN_IN_PLACES = max(1, (os.cpu_count() or 1) // 2)
 MAX_WAITING, MAX_WAIT_SECONDS, RETRY_SECONDS = 500, 60.0, 5
 # Of one client address, so that nobody fills the queue alone.
 MAX_WAITING_OF_CLIENT = 100
-# A client that reads its answer slowly gives its place back so long after the answer has begun.
+# A response gives its place back at the latest this long after it has begun, however slowly the client reads.
 READING_SECONDS = 5.0
 
 BUSY = HttpRefusal(
@@ -42,7 +42,7 @@ BUSY = HttpRefusal(
 
 
 class Places:
-    """So many places; who waits for one takes turns with the others by key."""
+    """A number of places. Requests that wait for one take turns by key."""
 
     def __init__(self, count: int) -> None:
         self._free = count

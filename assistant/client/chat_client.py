@@ -145,10 +145,10 @@ class ChatClient:
             message: a text, or messages; None to continue from the history.
             output_type: the type of `reply.output`, or a JSON Schema of an object.
             output_mode: how the model is asked for it; by default the best way that it supports.
-            **settings: see `CallSettings`.
 
         Raises:
             RunFailed: the provider failed, a limit was reached, or no answer fitted `output_type`.
+            ValueError: there is no message, or a `conversation` without a store. UnknownTool: no tool has a given name.
         """
         output = None if output_type is None else output_of(output_type)
         return await (await self._turn(message, settings, output, output_mode)).finish()

@@ -1,1 +1,1 @@
-"""The pure room: a whole chat runs here, with no Django, no network and no provider's package."""
+"""One turn of a chat, without Django, the network or a provider's package."""

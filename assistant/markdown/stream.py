@@ -20,13 +20,13 @@ _CACHE: LRUCache[object, str] = LRUCache(CACHED_CHARACTERS, getsizeof=len)
 _render = cached(_CACHE, lock=Lock())(render_block)
 # Longer blocks may take tens of milliseconds and are rendered in a thread.
 THREAD_BLOCK_CHARACTERS = 2_000
-# Other tasks of the event loop can run after this many characters were split, and after this time of rendering.
+# The event loop serves other tasks after splitting this many characters, and after rendering for this long.
 PIECE_CHARACTERS = 8_000
 RENDER_SECONDS = 0.01
 
 
 async def _at_once(characters: int) -> None:
-    """Wait for nothing."""
+    """The default pace: do not wait."""
 
 
 class BlockRenderer:

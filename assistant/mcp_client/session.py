@@ -86,7 +86,7 @@ class RemoteSession:
         self.tools = {definition.name: definition for definition in found.tools}
         self.left_out = found.sentence
         if self.left_out:
-            logger.warning("Tools of an outside server cannot be used: %s", self.left_out)
+            logger.warning("Tools of the MCP server %r cannot be used: %s", self.server_name, self.left_out)
         self._listed_at = asyncio.get_running_loop().time()
         if self._on_tools is not None:
             await self._on_tools(tuple(self.tools.values()))

@@ -20,8 +20,7 @@ def validate_origin(origin: str) -> None:
     match = _ORIGIN.fullmatch(origin)
     if match is None or match[2] == _DEFAULT_PORTS[match[1]]:
         raise ValidationError(
-            "“%(origin)s” is not an origin such as https://shop.example.com: lower case, no path, no port that goes "
-            "without saying.",
+            "“%(origin)s” is not an origin such as https://shop.example.com: lower case, no path, no default port.",
             params={"origin": origin},
         )
 

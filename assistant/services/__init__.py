@@ -1,1 +1,1 @@
-"""What the product does, as verbs with keyword arguments; every edge enters here."""
+"""The domain: functions with keyword arguments, which the doors and the commands call."""

@@ -112,7 +112,7 @@ class FollowedThreads:
             return
         tenant_id = self._member.tenant_id
         if isinstance(failure, SnapshotTimeout):  # a client can cause this, so it is not logged as an error
-            logger.warning("A client of tenant %s is disconnected: %s", tenant_id, failure)
+            logger.warning("Disconnecting a client of tenant %s: %s", tenant_id, failure)
         elif isinstance(failure, OSError) and failure.errno is None:
             # What ASGI servers raise for a client that has gone.
             logger.info("A client of tenant %s has gone: %r", tenant_id, failure)

@@ -97,7 +97,7 @@ class Follower:
         if delay:
             limit = self._snapshot_limit
             if limit is not None and (ends_at := limit.when()) is not None:
-                limit.reschedule(ends_at + delay)  # the client is not what it waits for
+                limit.reschedule(ends_at + delay)  # this wait is not the client's fault
             await asyncio.sleep(delay)
 
     async def follow(self, position: Position | None, *, is_at_end: bool = False) -> None:
@@ -148,7 +148,7 @@ class Follower:
                 self._is_at_end = entries[-1].is_end
 
     async def _readable_part(self, entries: Sequence[Entry], may_read: MayRead) -> list[Entry]:
-        """Return the entries of the first run, or nothing, and go beyond them, if the client may not read it."""
+        """Return the entries of the first run; if the client may not read it, skip them and return nothing."""
         number = entries[0].number
         # Asked for again at a run's first event: the id of a deleted conversation can be used again.
         if number not in self._readable or entries[0].seq == 1:

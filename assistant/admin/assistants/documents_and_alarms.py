@@ -27,7 +27,7 @@ class DocumentForm(TenantForm):
     """Text entered here or read from an uploaded file, validated as the index requires."""
 
     file = forms.FileField(required=False, help_text="A PDF, Markdown or text file in place of the text.")
-    # Of the file, or why it has none; set on the class that is made for a request.
+    # The uploaded file's text, or why it cannot be read; set on the form class of each request.
     content: ClassVar[Content | DocumentError | None] = None
 
     class Meta:
@@ -77,7 +77,7 @@ class DocumentAdmin(TenantScopedAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        # Django opens a transaction for the rest, in which SQLite would let nobody else write while a file is read.
+        # Read before Django opens its transaction, during which SQLite lets nobody else write.
         if request.method == "POST" and self.may(request, "change" if object_id else "add"):
             request._document_content = _content_of(request)  # type: ignore[attr-defined]
         return super().changeform_view(request, object_id, form_url, extra_context)

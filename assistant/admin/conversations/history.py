@@ -150,7 +150,7 @@ class RunAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("status"), ordering="status")
     def state(self, run: Any) -> str:
-        """Return the status; clients see a run whose approval was given as waiting, for another run continues it."""
+        """Return the status. A run whose approval was answered stays `waiting`, because another run continues it."""
         if run.status != Run.Status.WAITING or run.awaits:
             return str(run.get_status_display())
         return gettext("Answered; another run went on")

@@ -27,7 +27,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("before → after"))
     def change(self, entry: AuditEntry) -> str:
-        """Return the values that were changed; of a switch its policy."""
+        """Return the changed values, before and after; for a switch, its policy."""
         details = entry.details if isinstance(entry.details, dict) else {}
         values = details.get("values")
         if isinstance(values, dict):

@@ -1,4 +1,4 @@
-"""What was used."""
+"""The page of token usage and costs."""
 
 from assistant.admin.spend import usage
 

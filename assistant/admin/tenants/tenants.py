@@ -103,7 +103,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         return TenantList
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Forms that leave out the rule for text from outside keep it as it is."""
+        """Make the rule for text from outside optional: a form that leaves it out does not change it."""
         field = super().formfield_for_choice_field(db_field, request, **kwargs)
         if field is not None and db_field.name == "after_untrusted":
             field.required = False

@@ -64,6 +64,9 @@ class Model(Protocol):
     `stream` yields deltas as they arrive and, last, exactly one `Reply`. It raises a `ModelError` if there is no
     complete reply; the deltas until then are a partial answer. Deltas that arrive together are joined.
     Closing the iterator, or cancelling the task that reads it, ends the provider's request.
+
+    Optional attributes: `output_mode`, how typed answers are requested ("native", the default, "tool" or "prompt"),
+    and `well_known_provider`, the provider's name in OpenTelemetry (default `provider`).
     """
 
     @property

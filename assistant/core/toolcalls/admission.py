@@ -108,7 +108,7 @@ def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
         return tool is None or is_available(tool, context)
     except Exception:
         logger.exception(
-            "A tool of run %s could not say whether it is available", context.run_id, extra=log_extra(context)
+            "The check whether a tool of run %s is available failed", context.run_id, extra=log_extra(context)
         )
         return False
 
@@ -123,5 +123,5 @@ def as_offered(tool: Tool, context: ToolContext) -> Tool | None:
     try:
         return tool.for_context(context)
     except Exception:
-        logger.exception("Tool %s could not say whether it is available", tool.name, extra=log_extra(context))
+        logger.exception("The check whether tool %s is available failed", tool.name, extra=log_extra(context))
         return None

@@ -152,7 +152,7 @@ def _displayable(planned: PlannedCall, context: ToolContext, display: Any) -> An
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
     except Exception:  # a value's `__str__` may raise anything
-        logger.exception("What tool %s has to show cannot be sent", planned.tool.name, extra=log_extra(context))
+        logger.exception("The display of tool %s is not JSON and left out", planned.tool.name, extra=log_extra(context))
         return None
 
 

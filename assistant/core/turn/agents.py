@@ -113,7 +113,9 @@ class Agent:
         names = chain.names or (context.assistant,)
         slug = self.slug or self.name
         if slug in names:
-            raise ToolError(f"{self.name!r} is already at work on this; it cannot be asked again from within.")
+            raise ToolError(
+                f"{self.name!r} is already at work on this, and cannot be asked again by an assistant that it asked."
+            )
         if len(names) > MAX_DEPTH:
             raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
         run_id = new_id()

@@ -46,7 +46,7 @@ def window_of(name: str) -> tuple[str, Window]:
     for known in WINDOWS:
         if window == known:
             return what, known
-    raise ValueError(f"{name} is no limit that is counted.")
+    raise ValueError(f"{name} is not a quota that is counted in the database.")
 
 
 @dataclass(frozen=True, slots=True)

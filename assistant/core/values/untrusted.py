@@ -17,7 +17,8 @@ MAX_SOURCES = 10
 MAX_SOURCE_CHARACTERS = 80
 # Sources that a sentence names.
 NAMED_SOURCES = 3
-# Places of a value in all messages that are looked at. A value with more is not looked for further, and not trusted.
+# Occurrences within longer words, in all messages, after which the search for a value ends. What was not found by then
+# is not trusted.
 MAX_PLACES = 1000
 # A system message that begins with this is a summary of the messages before.
 HEADING = "Summary of the conversation so far:\n"
@@ -79,10 +80,10 @@ class ReadText:
         return bool(self.sources)
 
     def first_untrusted(self, values: Iterable[str]) -> tuple[str, tuple[str, ...]] | None:
-        """Return the first of these values that is no whole word of trusted text, in any case, and where it is from.
+        """Return the first of these values that is no whole word of trusted text (ignoring case), and where it is from.
 
-        Trusted is what the system prompt, the user and tools say, without messages that the model wrote, and without
-        results of calls that it made after it had read untrusted text: these can repeat what it was told to pass on.
+        Trusted text is the system prompt, the user's messages and tool results. Not trusted are messages that the
+        model wrote, and results of calls that it made after reading untrusted text: it may have been told what to say.
 
         Returns:
             The value, and the sources of the untrusted messages that have it; all sources if none has it, because the
@@ -140,9 +141,9 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
     """Return a conversation as a model is sent it.
 
     Results with untrusted text, and those of callers' own tools, are put between markers that the text cannot contain.
-    A summary becomes a part of the first user message, also between markers: as a second system message some chat
-    templates refuse it, and it would give what outsiders wrote the weight of the operator's prompt. All look the same
-    in every request, so that providers' caches of prompts keep working.
+    A summary becomes a part of the first user message, also between markers: some chat templates refuse a second
+    system message, and one would give what outsiders wrote the weight of the operator's prompt. Markers are the same in
+    every request, so that providers' prompt caches keep working.
     """
     sent: list[Message] = []
     summary = ""

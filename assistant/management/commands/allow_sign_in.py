@@ -12,12 +12,12 @@ from assistant.services.tenancy import audit_trail
 
 
 class Command(OperatorCommand):
-    help = "Forget how often sign-in was tried: with a user name, from an address too, or with --all of everybody."
+    help = "Delete the counters of sign-in attempts: of a user name, also of an address, or of everybody with --all."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", nargs="?", default="", help="The user name.")
-        parser.add_argument("--address", default="", help="Also what was tried from this address.")
-        parser.add_argument("--all", action="store_true", help="Of all names and addresses.")
+        parser.add_argument("--address", default="", help="Also delete the counters of this address.")
+        parser.add_argument("--all", action="store_true", help="Delete the counters of all names and addresses.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["username"]) == options["all"]:

@@ -1,4 +1,4 @@
-"""`manage.py assistant_check`: says of each part of a deployment what is missing, and how to mend it."""
+"""`manage.py assistant_check`: checks each part of a deployment, and says how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistant.management.operator import OperatorCommand
 
 
 class Command(OperatorCommand):
-    help = "Say what this deployment lacks. Ends with 1 if anything is to be mended."
+    help = "Check this deployment, and say how to fix what is wrong. Exits with 1 if anything is."
     # What is wrong with them is among the findings, as are rows that cannot be seen.
     works_on_tenants = False
     requires_system_checks: list[str] = []
@@ -34,4 +34,4 @@ class Command(OperatorCommand):
         for finding in findings:
             self.stdout.write(finding.line)
         if count := sum(bool(finding.mend) for finding in findings):
-            raise CommandError(f"{count} to mend.")
+            raise CommandError(f"{count} to fix.")

@@ -22,7 +22,7 @@ from assistant.management.deployment.plan import (
 from assistant.management.operator import OperatorCommand
 from assistant.staticfiles import has_whitenoise
 
-# What is written into files that root reads.
+# Only characters that are safe in the generated files, some of which root executes.
 _HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*", re.IGNORECASE)
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _PATH = re.compile(r"/[\w./+-]*", re.ASCII)
@@ -39,7 +39,7 @@ def _matching(pattern: re.Pattern[str], what: str) -> Any:
 
 def _ports(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d{1,5}(,\d{1,5})*", text) or not all(0 < int(port) < 65536 for port in text.split(",")):
-        raise ArgumentTypeError(f"{text!r} is not ports like 8001,8002")
+        raise ArgumentTypeError(f"{text!r} is not a list of ports such as 8001,8002")
     return tuple(int(port) for port in text.split(","))
 
 
@@ -49,7 +49,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         path = _matching(_PATH, "an absolute path of letters, digits and ./+-_")
-        name = _matching(_NAME, "a name of small letters, digits, - and _")
+        name = _matching(_NAME, "a name of lowercase letters, digits, - and _")
         parser.add_argument("host", type=_matching(_HOST, "a host name"), help="the public name: assistant.example.com")
         parser.add_argument("--folder", default="deploy", help="where to write them (default: deploy)")
         parser.add_argument("--name", type=name, help="the service's name (default: the project's)")

@@ -20,7 +20,7 @@ class Command(OperatorCommand):
         install.add_argument("--role", required=True, help="the role the servers log in as; made if it is not there")
         install.add_argument("--host-tables", action="store_true", help="protect the host project's own tables too")
         actions.add_parser("remove", help="as the tables' owner")
-        actions.add_parser("status", help="as the servers' role; ends with 1 if something is missing")
+        actions.add_parser("status", help="as the servers' role; exits with 1 if something is missing")
 
     def handle(self, *args: Any, action: str, role: str = "", host_tables: bool = False, **options: Any) -> None:
         try:

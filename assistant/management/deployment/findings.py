@@ -23,5 +23,5 @@ class Finding:
 
     @property
     def line(self) -> str:
-        mark = "MEND" if self.mend else "look" if self.is_unseen else "ok"
+        mark = "FIX" if self.mend else "look" if self.is_unseen else "ok"
         return f"{mark:<5} {self.part}: {self.says}" + (f"\n      -> {self.mend}" if self.mend else "")

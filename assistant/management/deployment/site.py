@@ -77,7 +77,7 @@ def _application() -> Iterator[Finding]:
         return
     except Exception as exc:
         # Whatever the project's module raises, a server could not start.
-        yield Finding("ASGI", f"{name}: {exc}", "Mend the module, or name another in ASGI_APPLICATION.")
+        yield Finding("ASGI", f"{name}: {exc}", "Fix the module, or name another in ASGI_APPLICATION.")
         return
     mend = "application = with_assistant(application), of assistant.routing"
     yield Finding("ASGI", name if is_wrapped else f"{name} serves no websockets", "" if is_wrapped else mend)
@@ -109,7 +109,7 @@ def _static_files(application: Any) -> Iterator[Finding]:
 def _policy(application: Any, mounted: str) -> Iterator[Finding]:
     headers = inside.ask(application, f"{mounted}docs/", host=_host()).headers
     policy = headers.get("content-security-policy", "")
-    mend = "Send one; config/settings.py of the checkout has what the assistant's pages need: 'self' everywhere."
+    mend = "Send it; config/settings.py of the checkout has what the assistant's pages need: 'self' everywhere."
     yield Finding("Content-Security-Policy", policy or "none", "" if policy else mend)
 
 

@@ -56,9 +56,9 @@ def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
     if not is_allowed_host(headers.get("host", "")):
         return _error(421, "invalid_host", "This host name is not served here.")
     if "origin" in headers and not is_allowed_origin(scope, headers):
-        return _error(403, "invalid_origin", "Pages of this origin may not speak to this server.")
+        return _error(403, "invalid_origin", "Pages of this origin may not use this server.")
     if getattr(settings, "SECURE_SSL_REDIRECT", False) and not is_secure(scope, headers):
-        return _error(403, "insecure", "Use https: a key must not travel in the clear.")
+        return _error(403, "insecure", "Use https: an API key must not be sent unencrypted.")
     return None
 
 

@@ -45,7 +45,7 @@ async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: 
                 await _read(model, slot, request)
                 await asyncio.to_thread(_slot, address, slot, "save", state.name)
     except (ModelError, OSError) as exc:
-        logger.warning("The embedded model could not read ahead: %s", exc)
+        logger.warning("The embedded model could not process prompts in advance: %s", exc)
     await asyncio.to_thread(_delete_old_states, states)
 
 

@@ -84,9 +84,9 @@ class EmbeddedServer:
             if self._stopping.is_set():
                 return
             if restart == _MAX_RESTARTS:
-                logger.error("The embedded model's server ended with status %s too often; it stays down.", status)
+                logger.error("The embedded model's server exited with status %s, and is not restarted any more", status)
                 return
-            logger.warning("The embedded model's server ended with status %s; starting it again.", status)
+            logger.warning("The embedded model's server exited with status %s; restarting it", status)
             if self._stopping.wait(_FIRST_PAUSE_SECONDS * 2**restart):
                 return
             with self._lock:

@@ -23,7 +23,7 @@ async def connection_slot(member: Member) -> AsyncIterator[None]:
     runs = get_runs()
     await runs.start()
     if is_full():
-        raise TooManyConnections("The server has as many connections open as it may. Try again in a moment.")
+        raise TooManyConnections("The server has reached its limit of open connections. Try again in a moment.")
     slot = await runs.connection_limiter.acquire(member)
     try:
         yield

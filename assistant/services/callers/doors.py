@@ -88,7 +88,7 @@ async def aadmit(
         caller = await in_database(
             admit, credentials, door, rule=rule, tenant_slug=tenant_slug, assistant_slug=assistant_slug
         )
-    # What a thread enters is not seen by the task that waited for it.
+    # Context variables that were set in the thread are not set in this task.
     set_tenants(caller.member.tenant_id)
     return caller
 

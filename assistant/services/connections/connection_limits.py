@@ -122,7 +122,7 @@ class RedisConnectionLimiter:
             limits = [quota.connections for quota in quotas]
             full = int(await self._acquire(keys=list(slot.keys), args=[slot.id, SLOT_SECONDS, *limits]))
         except REDIS_ERRORS as exc:
-            logger.warning("%s: connections are limited for each process", describe_outage(exc))
+            logger.warning("%s: connections are counted in this process only", describe_outage(exc))
             full = 0
         except BaseException:
             await self._local.release(slot)

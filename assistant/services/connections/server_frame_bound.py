@@ -1,4 +1,4 @@
-"""Warns if the server holds websocket frames that are larger than any that is accepted."""
+"""Warns if the server buffers larger websocket frames than the application accepts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 logger = logging.getLogger(__name__)
 
 WARNING = (
-    "This server takes websocket frames of %s into memory, though more than %d bytes are never accepted. "
+    "This server buffers websocket frames of %s, although frames of more than %d bytes are refused. "
     "Start uvicorn with --ws-max-size %d (docs/production.md)."
 )
 
 
 def check_server(receive: Callable[[], Awaitable[Any]]) -> None:
-    """Warn if uvicorn was started without the bound. Other servers do not tell: `note_large_frame` is for them.
+    """Warn if uvicorn was started without the bound. For other servers, whose bound is unknown: `note_large_frame`.
 
     Args:
         receive: the lifespan's, which under uvicorn is a method of an object that has the server's options.

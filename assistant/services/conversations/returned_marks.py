@@ -1,7 +1,7 @@
-"""Finds the marks of messages that a caller which keeps its own history sends back.
+"""Marks messages as untrusted again when a caller that keeps its own history sends them back.
 
-Such a caller returns the text of earlier answers and the calls of its own tools, but not where what they repeat came
-from. Marked messages are therefore stored with a digest of what comes back of them.
+Such a caller sends the texts of earlier answers and the calls of its own tools, without the sources of untrusted text
+in them. Marked messages are therefore stored with a digest of the part that a caller can send back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assistant.models import Message as MessageRow
 from assistant.services.run_key import RunKey
 from assistant.toolkit.context import UserId
 
-# Rows that are read for one request, the newest first: an answer that is always the same has one for each run.
+# The most rows read for one request, the newest first: the same answer in many runs has many rows.
 MAX_FOUND = 2_000
 
 

@@ -75,7 +75,7 @@ class Reading:
 
     @property
     def difference(self) -> float:
-        """The seconds that the host is ahead of the database; 0 as far as the time of the query may explain them."""
+        """The seconds that the host is ahead of the database, less what the duration of the query can explain."""
         least, most = ((at - self.database).total_seconds() for at in self.host)
         return _nearest_to_zero(least, most)
 
@@ -134,7 +134,9 @@ class ClockWatch:
         elif jump := reading.jump_since(last):
             self._jumps.append((reading.steady[1], jump))
             self._count += 1
-            logger.warning("The database's clock has jumped by %+.1f s. No run is taken over for a while.", jump)
+            logger.warning(
+                "The database's clock has jumped by %+.1f s. No run is taken over until leases are renewed.", jump
+            )
         was_apart, self._is_apart = self._is_apart, abs(reading.difference) > MAX_DIFFERENCE_SECONDS
         if self._is_apart and not was_apart:
             logger.warning(
@@ -144,7 +146,7 @@ class ClockWatch:
             )
 
     def seconds_since_jump(self) -> float:
-        """Return how long the database's clock has not jumped; infinity without a jump since the first reading."""
+        """Return the seconds since the database's clock last jumped; infinity if it has not since the first reading."""
         return time.monotonic() - self._jumps[-1][0] if self._jumps else math.inf
 
     def watched_seconds(self) -> float:
@@ -154,7 +156,7 @@ class ClockWatch:
     def jumped_forward(self, seconds: float) -> float:
         """Return by how much the clock has jumped forward, in total, within the last `seconds` of real time.
 
-        What began before these jumps is younger by so much than the clock says.
+        What began before these jumps is younger by that than the clock says.
         """
         since = time.monotonic() - seconds
         return max(0.0, math.fsum(jump for at, jump in self._jumps if at > since))

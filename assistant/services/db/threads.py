@@ -54,7 +54,7 @@ def _keep_connection() -> None:
 
 
 class FairThreads:
-    """A pool of threads whose waiting calls take turns by share: many calls of one delay no other by more than one."""
+    """A pool of threads whose calls take turns by share: many calls of one delay another by one call at most."""
 
     def __init__(self, threads: int, *, name: str, initializer: Callable[[], None]) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=initializer)
@@ -70,7 +70,7 @@ class FairThreads:
         future: Future[T] = Future()
         with self._lock:
             self._waiting.add(key, (future, work))
-        # As many as there are calls; which call each runs is decided when a thread is free.
+        # One job for each call; which call a job runs is decided when a thread is free.
         self._pool.submit(self._run_next)
         return future
 
@@ -86,7 +86,7 @@ class FairThreads:
         else:
             future.set_result(result)
         finally:
-            del future  # an exception's traceback leads here: they would keep each other
+            del future  # breaks a cycle: its exception's traceback refers to this frame
 
 
 _threads = FairThreads(_THREADS, name="orm", initializer=_keep_connection)

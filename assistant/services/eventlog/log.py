@@ -51,9 +51,6 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.frame.startswith(LAST_EVENTS)
 
 
-# Handles appended events directly; returns False to have the reader woken instead.
-
-
 def is_at_or_before(entry: Entry, position: Position | Entry) -> bool:
     """Whether the event is at `position` or before it."""
     return entry.number < position.number or (entry.number == position.number and entry.seq <= position.seq)
@@ -192,7 +189,7 @@ class Writer(Protocol):
         """Add an event, without waiting until it is stored."""
 
     def keep_events(self) -> None:
-        """Keep the events after the run's last one, because the database could not store the run."""
+        """Keep the run's events although it has ended, because the database could not store the run."""
 
     async def flush(self) -> None:
         """Wait until all processes can read the events written so far.

@@ -46,7 +46,7 @@ class RedisWatch:
         """Take note of an exception of any command."""
         problem = redis_problem(exc)
         if problem in {"full", "read-only"} and problem != self.problem:
-            logger.error("%s; new runs are refused until it takes writes again", describe_outage(exc))
+            logger.error("%s; new runs are refused until it accepts writes again", describe_outage(exc))
             self.problem = problem
 
     async def look(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether what a tenant's documents say may instruct its assistants."""
+"""Whether the text of a tenant's documents may instruct its assistants."""
 
 from __future__ import annotations
 

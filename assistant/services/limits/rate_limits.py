@@ -1,6 +1,6 @@
 """Token buckets of this process: frames, handshakes, MCP requests, and what is rendered.
 
-Limits by client address, and limits for all processes together, belong into the proxy (docs/deploy/nginx.conf).
+Limits by client address, and limits for all processes together, belong in the proxy (docs/deploy/nginx.conf).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MCP_BURST, MCP_RATE = 300, 30.0
 HANDSHAKE_BURST, HANDSHAKE_RATE = 2_000, 50.0
 # A client that stops reading keeps the snapshot it is sent in memory.
 MAX_SNAPSHOTS_PER_MEMBER = 1
-# Characters rendered for all connections of a member: 2 MB at once, then a fifth of a core. Above that blocks are late.
+# Characters rendered for all connections of a member: 2 MB at once, then a fifth of a core. Blocks beyond that wait.
 RENDER_BURST, RENDER_RATE = 2_000_000, 100_000.0
 
 _frames = Buckets(MEMBER_BURST, MEMBER_RATE)

@@ -133,7 +133,7 @@ class RunQueue:
             is_known: it is a run of this process, which the caller joins.
 
         Raises:
-            TooManyRuns: the process, the tenant or the member has as many running and queued runs as they may.
+            TooManyRuns: the queue of the process, the tenant or the member is full.
         """
         of_tenant, of_member = keys = _keys(member)
         if not is_known:

@@ -32,7 +32,7 @@ _WHOSE = ("Your organisation has", "You have", "This key has")
 
 
 class TooManyRuns(Refused):
-    """A limit of runs at once is reached, and as many runs as may wait are waiting; the message can be shown."""
+    """A limit of runs at once is reached, and the queue is full; the message can be shown to the user."""
 
     def __init__(self, sentence: str) -> None:
         soon = timezone.now() + timedelta(seconds=RETRY_SECONDS)
@@ -82,7 +82,7 @@ def exceeds_limits(*, member: Member, limits: RunCounts, active: RunCounts) -> b
         active: how many runs are running or queued, as read without a lock.
 
     Raises:
-        TooManyRuns: as many runs as may wait are waiting.
+        TooManyRuns: the queue is full.
     """
     is_near = [bool(limit) and limit - count <= MARGIN for limit, count in zip(limits, active, strict=True)]
     if any(is_near):
@@ -97,7 +97,7 @@ def queued_run(member: Member, pk: int, key_limit: int | None) -> QueuedRun:
 
 
 def check_bounds(limits: RunCounts, active: RunCounts) -> None:
-    """Raise `TooManyRuns` if one more than these running and queued runs may not even wait."""
+    """Raise `TooManyRuns` if, with these runs running or queued, one more can neither start nor be queued."""
     places = 2 if settings.RUN_QUEUE_SECONDS else 1
     for whose, limit, count in zip(_WHOSE, limits, active, strict=True):
         if limit and count >= places * limit:

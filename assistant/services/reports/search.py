@@ -14,7 +14,7 @@ from assistant.models import Conversation, McpTool, Membership, Run, Tenant, Too
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
 
-# Shown of each kind. A search that finds more is worded too widely.
+# Hits shown of each kind.
 MAX_HITS = 10
 MAX_LENGTH = 100
 MIN_LENGTH = 2

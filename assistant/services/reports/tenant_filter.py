@@ -19,7 +19,3 @@ class TenantFilter:
     def rows(self, rows: QuerySet[Row], tenant: str = "tenant") -> QuerySet[Row]:
         """Return the rows of these tenants; `tenant` is the lookup from a row to its tenant."""
         return rows if self.ids is None else rows.filter(**{f"{tenant}__in": self.ids})
-
-    @property
-    def is_everything(self) -> bool:
-        return self.ids is None

@@ -13,7 +13,7 @@ APPROVAL_LIFETIME = timedelta(hours=24)
 
 
 def oldest_answerable() -> DatabaseTime:
-    """Return the time, by the database's clock, before which approvals were asked for that cannot be answered any more.
+    """Return when the oldest approval that can still be answered was asked for, by the database's clock.
 
     A jump of that clock expires no approval: those asked for before it are younger than the clock says, and for the
     length of `APPROVAL_LIFETIME` none asked for after it can be due.

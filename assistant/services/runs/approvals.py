@@ -62,7 +62,7 @@ async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume],
 def _member_of(call: Approval) -> Member | None:
     run = call.waiting_run
     member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
-    # What goes on is a run of the key that began the one that asked, so that its client can follow it.
+    # The run that continues has the API key of the run that asked, so that the same client can follow it.
     return None if member is None else replace(member, key_id=run.api_key_id)
 
 

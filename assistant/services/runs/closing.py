@@ -168,7 +168,8 @@ def report_end(
 
     Args:
         events: how many events the run wrote.
-        seconds: how long it took. first_token: until the first one, None if there was none.
+        seconds: how long it took.
+        first_token: seconds until the model's first token; None if there was none.
     """
     metrics.count_run(
         tenant=plan.context.tenant.slug,

@@ -70,7 +70,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     if end is not None:
         # Clients have seen its end, when the database could not be written.
         await _store(run, transcript, end, seq)
-        logger.warning("Run %s of tenant %s is stored after its end", key.run_id, key.tenant_id)
+        logger.warning("Run %s of tenant %s is stored now: it ended during an outage", key.run_id, key.tenant_id)
         return
     # A process may die between opening a run and writing its first event.
     is_started = seq > 0

@@ -218,7 +218,7 @@ def check_sizes(schemas: Iterable[Any]) -> None:
         try:
             check_size(schema)
         except InvalidSchema as exc:
-            raise InvalidTool(f"One has no proper JSON Schema: {exc}.") from None
+            raise InvalidTool(f"One has an invalid JSON Schema: {exc}.") from None
         left -= len(json.dumps(schema))
         if left < 0:
             raise InvalidTool(f"Their JSON Schemas have more than {MAX_SCHEMAS_BYTES} bytes together.")

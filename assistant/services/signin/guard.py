@@ -31,11 +31,11 @@ UNKNOWN_NAME = "unknown user name"
 class SignInGuard:
     """A backend that signs nobody in: it raises `TooManySignIns` where a limit is reached.
 
-    It has no `get_user`, so that no session is ever its own.
+    It has no `get_user`, because no session names it as its backend.
     """
 
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> None:
-        """Count the sign-in. Without a request nobody is asked, because a command calls."""
+        """Count the sign-in. Without a request, as from a command, do nothing."""
         if request is not None:
             guard(request, credentials)
 

@@ -22,13 +22,13 @@ from assistant.services.errors import Refused
 
 KEPT = timedelta(hours=1)
 RECORD_INTERVAL = timedelta(minutes=1)
-# One in so many sign-ins deletes counters that have ended, at most so many.
+# One of this many sign-ins deletes ended counters, and at most how many of them.
 _PRUNE_ONE_IN, _PRUNE_AT_MOST = 20, 500
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many tries at once, and one more after each `seconds`."""
+    """A token bucket: `burst` tries at once, then one more every `seconds`."""
 
     name: str
     burst: int
@@ -41,7 +41,7 @@ class Limit:
 
 # One name from one address. Slower than `EVERYWHERE` refills, so that one address cannot use up the latter.
 FROM_ADDRESS = Limit("name-and-address", 5, 60)
-# One name from all addresses together, but for devices that have signed in with it.
+# One name from all addresses together, except from devices that have signed in with it.
 EVERYWHERE = Limit("name", 100, 36)
 # One name from a device that has signed in with it: nobody else's tries count here.
 FROM_DEVICE = Limit("device", 5, 60)
@@ -128,7 +128,7 @@ def admit(*, name: str, address: str, device: str = "") -> Attempt:
 
 
 def _count(attempt: Attempt) -> None:
-    """Count in one transaction; a refusal is raised after it, because what it stores must stay."""
+    """Count in one transaction; a refusal is raised after it, so that what was stored is committed."""
     refusal = None
     with transaction.atomic():
         now = database_time()

@@ -166,7 +166,7 @@ def _no_credentials() -> AccessDenied:
 def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
     found = end_user_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=origin)
     if found is None:
-        raise AccessDenied("bad_credentials", "The token has ended, or does not count from this page.")
+        raise AccessDenied("bad_credentials", "The token has expired or was revoked, or is not valid on this page.")
     member, until = found
     return Caller(member, origin=origin, until=until)
 

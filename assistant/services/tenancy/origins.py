@@ -24,7 +24,7 @@ def is_allowed_host(host: str) -> bool:
 def is_allowed_origin(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
     """Return whether the Origin header is the site itself, its scheme included, or in CSRF_TRUSTED_ORIGINS.
 
-    A page that came by http may be anybody's who is on the way: it is not the site that answers by https.
+    A page that was loaded over http can have been changed on the way, so it does not count as the https site.
     """
     origin = headers.get("origin", "")
     if not origin:

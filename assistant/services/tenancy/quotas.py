@@ -35,7 +35,7 @@ NO_QUOTAS = Quotas(Quota("tenant"), Quota("member"))
 def quotas_of(tenant: Tenant, *, is_end_user: bool = False) -> Quotas:
     """Return the limits of a tenant that was loaded with its `limits`: its own, else the deployment's.
 
-    `is_end_user`: those of each member are those of an end user.
+    With `is_end_user`, `member` has the limits of an end user.
     """
     own: TenantLimits | None = getattr(tenant, "limits", None)
     defaults = settings.TENANT_LIMITS, settings.MEMBER_LIMITS, settings.END_USER_LIMITS

@@ -14,7 +14,7 @@ SCOPES = (*DEFAULT_SCOPES, MINT_SCOPE)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The scopes that something needs of a key.
+    """The scopes that an address, frame or method requires of a key.
 
     Args:
         any_of: one of these is enough.
@@ -39,7 +39,7 @@ class Rule:
 _CHAT, _READ, _TOOLS = Rule((CHAT,)), Rule((READ,)), Rule((TOOLS,))
 _CHAT_OR_READ = Rule((CHAT, READ))
 _READ_OR_OWN = Rule((READ,), own_runs=(CHAT,))
-# Any key is told that an address does not know a method.
+# For a method that an address does not have: any key gets 405.
 ANY = Rule(SCOPES)
 # Sessions have all rights of their member; end users' tokens have these scopes.
 OF_SESSIONS = Rule(DEFAULT_SCOPES)

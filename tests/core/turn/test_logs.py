@@ -107,10 +107,10 @@ async def test_failures_are_logged_with_their_tenant_and_run(caplog: pytest.LogC
     await run_script([calls], context=CONTEXT, toolset=FixedToolset([show]), journal=BrokenJournal())
     records = [record for record in caplog.records if record.levelno >= logging.WARNING]
     told = {
-        "could not say whether it is available",
+        "is available failed",
         "The check of tool doubt failed",
         "Tool break_down failed",
-        "has to show cannot be sent",
+        "is not JSON and left out",
         "The model scripted of scripted failed",
         "of tenant acme failed",
     }

@@ -431,7 +431,7 @@ async def test_a_client_that_does_not_read_its_snapshot_is_dropped_with_one_log_
     assert (record.levelname, record.exc_info) == ("WARNING", None)
     assert (
         record.getMessage()
-        == f"A client of tenant {alice_member.tenant_id} is disconnected: the snapshot was not read in 0.5 s"
+        == f"Disconnecting a client of tenant {alice_member.tenant_id}: the snapshot was not read in 0.5 s"
     )
     assert offered.is_set()
 

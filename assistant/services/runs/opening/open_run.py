@@ -182,7 +182,7 @@ def begin_run(
 
     Raises:
         QuotaReached: the tenant or the member has used up a quota.
-        TooManyRuns: they have as many runs at once as they may, and as many are queued.
+        TooManyRuns: a limit of runs at once is reached, and the queue is full.
     """
     assistant = state.assistant
     choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
