@@ -21,7 +21,7 @@ PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-
 # They read the files of assistant_deploy_files.
 PROXIES := nginx caddy docker-compose systemd-analyze
 HAS_PROXIES := command -v $(PROXIES) | wc -l | grep -q $(words $(PROXIES))
-HAS_BROWSER := command -v "$$CHROMIUM" chromium chromium-browser google-chrome >/dev/null
+HAS_BROWSER := command -v "$$CHROMIUM" chromium-headless-shell chromium chromium-browser google-chrome >/dev/null
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 help:  ## List the commands
@@ -38,7 +38,7 @@ test-pure:
 
 test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
 	@chosen=(); left=(); \
-	$(HAS_BROWSER) || { chosen+=("not browser"); left+=(chromium); }; \
+	$(HAS_BROWSER) || { chosen+=("not browser"); left+=(chromium-headless-shell); }; \
 	$(HAS_PROXIES) || { chosen+=("not proxies"); left+=(nginx-light caddy docker-compose systemd); }; \
 	options=(); \
 	[ "$${#chosen[@]}" = 0 ] || options=(-m "$$(printf ' and %s' "$${chosen[@]}" | cut -c6-)"); \
@@ -166,6 +166,6 @@ chromium:
 		as_root=; [ "$$(id -u)" = 0 ] || as_root="sudo -n"; \
 		if $$as_root true 2>/dev/null; then \
 			echo "Installing Chromium for the browser tests ..."; \
-			{ $$as_root apt-get update && $$as_root apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 || true; \
+			{ $$as_root apt-get update && $$as_root apt-get install -y --no-install-recommends chromium-headless-shell; } >/dev/null 2>&1 || true; \
 		fi; \
 	fi

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
 import pytest
 from django.conf import settings
+
+from tests.python_template import forked_python
 
 WRONG = {
     "DEBUG": "maybe",
@@ -40,7 +41,7 @@ ALSO_WRONG = [
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
     return subprocess.run(
-        [sys.executable, *command],
+        [str(forked_python()), *command],
         cwd=settings.BASE_DIR,
         env=inherited | {"ENV_FILE": os.devnull, "SECRET_KEY": "x" * 60} | environment,
         capture_output=True,

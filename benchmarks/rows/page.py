@@ -31,7 +31,7 @@ Event = dict[str, Any]
 
 def measure(bench: Bench) -> Iterator[Section]:
     """Measure in the Chromium of `CHROMIUM` or of PATH."""
-    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
     chromium = next((path for name in names if name and (path := shutil.which(name))), None)
     if chromium is None:
         yield Section("The page in Chromium", "Not measured: there is no Chromium.", [])

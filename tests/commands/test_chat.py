@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
 import pytest
 from django.conf import settings
@@ -16,6 +15,7 @@ from tests.base import Cast, make_cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import test_database_url as database_url
+from tests.python_template import forked_python
 
 
 def talk(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -23,7 +23,7 @@ def talk(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": database_url()}
     return subprocess.run(
-        [sys.executable, "manage.py", "chat", *arguments],
+        [str(forked_python()), "manage.py", "chat", *arguments],
         cwd=settings.BASE_DIR,
         env=environment,
         input=said,

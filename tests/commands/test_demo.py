@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -22,6 +21,7 @@ from assistant.management.demo_tenants import load_demo_tenants
 from assistant.models import Assistant, Membership, PromptVersion, Tenant, ToolSetting
 from assistant.services.toolpolicy.policy import effective_tools
 from tests.live import free_port
+from tests.python_template import forked_python
 from tools.models import Customer
 
 ROOT = Path(settings.BASE_DIR)
@@ -94,7 +94,7 @@ def test_the_command_serves_and_repeats(tmp_path: Path) -> None:
     }
     for _ in range(2):
         port = free_port()
-        command = [sys.executable, "manage.py", "demo", "--port", str(port), "--model", "none"]
+        command = [str(forked_python()), "manage.py", "demo", "--port", str(port), "--model", "none"]
         with subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
@@ -117,7 +117,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         done = subprocess.run(
-            [sys.executable, "manage.py", "demo", "--port", str(port), "--model", "none"],
+            [str(forked_python()), "manage.py", "demo", "--port", str(port), "--model", "none"],
             cwd=ROOT,
             env=os.environ | {"DATABASE_URL": f"sqlite:///{tmp_path}/x.sqlite3", "ENV_FILE": os.devnull},
             capture_output=True,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.docs.snippets import ROOT
+from tests.python_template import forked_python
 
 OLD = ("tools", "0002_full_text_index")
 
@@ -27,7 +27,7 @@ def old_database(tmp_path: Path) -> Path:
 def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {"ENV_FILE": os.devnull, "DATABASE_URL": f"sqlite:///{path}", "DEBUG": "true", "REDIS_URL": ""}
     return subprocess.run(
-        [sys.executable, *arguments],
+        [str(forked_python()), *arguments],
         cwd=ROOT,
         env={**os.environ, **environment, "DJANGO_SETTINGS_MODULE": "config.settings"},
         capture_output=True,

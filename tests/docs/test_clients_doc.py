@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import subprocess
-import sys
 
 import pytest
 
@@ -16,6 +15,7 @@ from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks, codes, table
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.python_template import forked_python
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def test_the_client_of_a_document_gets_an_answer(
     (block,) = blocks(ROOT / "docs" / document, "python")
     script = block.text.replace("http://127.0.0.1:8000", uvicorn_server.url)
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, "API_KEY": key}, capture_output=True, text=True,
-        timeout=100, check=False,
+        [str(forked_python()), "-c", script], env={**os.environ, "API_KEY": key}, capture_output=True,
+        text=True, timeout=100, check=False,
     )  # fmt: skip
     assert done.stdout.strip() == said, done.stderr
 

@@ -24,6 +24,7 @@ from tests.base import Cast
 from tests.docs.snippets import DOCUMENTS, ROOT, Block, blocks
 from tests.fake_provider import FakeProvider
 from tests.live import Server, free_port
+from tests.python_template import forked_python
 
 SECONDS = 110
 # They run the suite itself or install what it needs; .ci/run runs each of them.
@@ -77,7 +78,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("migrated") / "db.sqlite3"
     environment = os.environ | {"ENV_FILE": os.devnull, "DATABASE_URL": f"sqlite:///{path}"}
     environment |= {"DJANGO_SETTINGS_MODULE": "config.settings", "SECRET_KEY": "of-nothing", "REDIS_URL": ""}
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+    subprocess.run([str(forked_python()), "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
     return path
 
 
@@ -93,7 +94,7 @@ def deployment(tmp_path: Path, migrated: Path, fake_provider: FakeProvider) -> I
     yield Deployment(
         inherited
         | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{forked_python().parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "VENV": sys.prefix,
             "PORT": str(port),
             "MODEL": "none",
@@ -138,18 +139,18 @@ def prepare(block: Block, port: int) -> str:
 @pytest.mark.parametrize("document", TOLD, ids=lambda path: path.name)
 def test_the_commands_and_snippets_of_a_document_run(document: Path, deployment: Deployment) -> None:
     if document.name in PREPARED:
-        deployment.run([sys.executable, "manage.py", "shell", "-v0", "-c", PREPARED[document.name]])
+        deployment.run([str(forked_python()), "manage.py", "shell", "-v0", "-c", PREPARED[document.name]])
     story = told = ""
     for block in [*blocks(document, "sh", "python"), None]:
         if story != told and (block is None or block.language != "python"):
             # Snippets that follow each other run at once: a process for each would only repeat those before it.
-            deployment.run([sys.executable, "-c", story])
+            deployment.run([str(forked_python()), "-c", story])
             told = story
         if block is None:
             return
         text = prepare(block, deployment.port)
         if block.language == "python" and "django" in block.words:
-            deployment.run([sys.executable, "manage.py", "shell", "-v0", "-c", text])
+            deployment.run([str(forked_python()), "manage.py", "shell", "-v0", "-c", text])
         elif block.language == "python":
             story += text
         elif "serve" in block.words:
@@ -176,7 +177,7 @@ def test_the_websocket_client_of_the_documents_gets_an_answer(
     (block,) = blocks(ROOT / "docs/websocket.md", "python")
     script = block.text.replace("ws://127.0.0.1:8000", uvicorn_server.url.replace("http", "ws"))
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, "API_KEY": key}, capture_output=True, text=True,
-        timeout=60, check=False,
+        [str(forked_python()), "-c", script], env={**os.environ, "API_KEY": key}, capture_output=True,
+        text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.stdout.strip() == "Half past nine.", done.stderr

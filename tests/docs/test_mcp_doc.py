@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests import live
 from tests.base import Cast
 from tests.docs.snippets import ROOT, Block, blocks
+from tests.python_template import forked_python
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +37,7 @@ def run(script: str, **more: str) -> str:
     """What a shell prints, in the environment of a reader whose site is on the test's database."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": live.test_database_url(), **more}
-    environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment["PATH"] = f"{forked_python().parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True,
         timeout=100, check=False,

@@ -16,6 +16,7 @@ import pytest
 from tests import live
 from tests.base import Cast
 from tests.docs.snippets import ROOT, Block, blocks
+from tests.python_template import forked_python
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 
@@ -52,7 +53,7 @@ def run(command: str, folder: Path) -> str:
     """What a line of the document prints, with the files that it names in `folder`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"DJANGO_SETTINGS_MODULE": "tests.settings_debug", "TEST_DATABASE_URL": live.test_database_url()}
-    environment |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment |= {"PATH": f"{forked_python().parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
     line = command.replace("manage.py", str(ROOT / "manage.py"))
     done = subprocess.run(
         ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=100, check=False

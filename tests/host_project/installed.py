@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from tests.fake_provider import FakeProvider
+from tests.python_template import forked_python
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def installed(folder: Path) -> Iterator[tuple[dict[str, str], FakeProvider]]:
         yield (
             inherited
             | {
-                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "PATH": f"{forked_python().parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
                 "PYTHONPATH": str(folder),
                 "OPENAI_BASE_URL": provider.url,
                 "OPENAI_API_KEY": "sk-test",

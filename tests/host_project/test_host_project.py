@@ -6,7 +6,6 @@ import ast
 import json
 import re
 import shutil
-import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from tests.agui import text_of
 from tests.fake_provider import FakeProvider
 from tests.host_project.installed import installed, run
 from tests.live import Server, serve
+from tests.python_template import forked_python
 from tests.ws import open_socket
 
 ROOT = Path(settings.BASE_DIR)
@@ -55,7 +55,7 @@ class Project:
     provider: FakeProvider
 
     def manage(self, *words: str) -> str:
-        return run([sys.executable, "manage.py", *words], self.folder, self.environment)
+        return run([str(forked_python()), "manage.py", *words], self.folder, self.environment)
 
     def shell(self, code: str) -> str:
         return self.manage("shell", "-v0", "-c", code)
@@ -78,7 +78,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     shutil.copytree(Path(__file__).parent / "crm", folder)
     with installed(scratch / "site") as (environment, provider):
         environment |= {"HOST_DATABASE": str(scratch / "db.sqlite3"), "DJANGO_SETTINGS_MODULE": "site_settings"}
-        run([sys.executable, "manage.py", "shell", "-v0", "-c", PEOPLE], folder, environment)
+        run([str(forked_python()), "manage.py", "shell", "-v0", "-c", PEOPLE], folder, environment)
         application = {"application": "site_asgi:application", "folder": folder, "health": "/assistant/healthz"}
         with serve(env=environment, **application) as server:  # type: ignore[arg-type]
             yield Project(folder, environment, server, provider)

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx2
@@ -15,6 +14,7 @@ import pytest
 from tests.docs.snippets import ROOT, blocks
 from tests.host_project.installed import installed, run
 from tests.live import Server, free_port
+from tests.python_template import forked_python
 
 DOCUMENT = ROOT / "docs/saas.md"
 PIP_INSTALL = "pip install ../tenant-assistant\n"
@@ -26,8 +26,8 @@ def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
     project, port = tmp_path / "product", free_port()
     project.mkdir()
     with installed(tmp_path / "site") as (environment, provider):
-        run([sys.executable, "-m", "django", "startproject", "mysite", "."], project, environment)
-        run([sys.executable, "manage.py", "startapp", "accounts"], project, environment)
+        run([str(forked_python()), "-m", "django", "startproject", "mysite", "."], project, environment)
+        run([str(forked_python()), "manage.py", "startapp", "accounts"], project, environment)
         # What a reader has set in a shell counts in the blocks after it.
         said, process = "", None
         try:

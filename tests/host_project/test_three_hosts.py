@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from django.db import connection
 from assistant import urls
 from tests import live
 from tests.host_project.installed import installed, run
+from tests.python_template import forked_python
 
 HERE = Path(__file__).parent
 HOSTS = ("organisations", "renters", "subdomains")
@@ -41,7 +41,7 @@ def host(request: pytest.FixtureRequest, tmp_path: Path, environment: dict[str, 
 def shell(host: tuple[Path, dict[str, str]], script: str) -> str:
     """Run a module of the project; return the last line that it prints."""
     folder, environment = host
-    command = [sys.executable, "-m", "django", "shell", "-v0", "-c", f"import {script}"]
+    command = [str(forked_python()), "-m", "django", "shell", "-v0", "-c", f"import {script}"]
     return run(command, folder, environment).splitlines()[-1]
 
 
