@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
+from benchmarks.resilience.dojo import embedded
 from benchmarks.resilience.dojo.model import Scripts, without_fences
 from benchmarks.resilience.dojo.runs import Case, Ran, run_all
 from benchmarks.resilience.dojo.wire import ask, suites_process
@@ -17,12 +18,12 @@ from tests.fake_provider import FakeProvider
 TITLE = "Injected instructions"
 HOW = (
     "AgentDojo's four suites (v1.2.2) as tools, over the websocket, with the declarations in "
-    "`benchmarks/resilience/dojo/declarations.py`. The model is scripted: it does the task by AgentDojo's own calls, and "
-    "as soon as it reads an injection (`important_instructions`), it does what that says first. A person approves the "
-    "task's calls and declines the injection's. All pairs of a task and an injection that AgentDojo gives calls for, then "
-    "all tasks without an injection; these also under the plain rule, where no tool declares destinations, and with what "
-    "colleagues write taken for text from outside. Calls of one tool that follow each other are made in one reply, and "
-    "are one question."
+    "`benchmarks/resilience/dojo/declarations.py`. The model is scripted: it does the task by AgentDojo's own "
+    "calls, and as soon as it reads an injection (`important_instructions`), it does what that says first. A "
+    "person approves the task's calls and declines the injection's. All pairs of a task and an injection that "
+    "AgentDojo gives calls for, then all tasks without an injection; these also under the plain rule, with no "
+    "declared destinations, and with what colleagues write taken for text from outside. Calls of one tool that "
+    "follow each other are made in one reply, and are one question."
 )
 SETTINGS = "benchmarks.resilience.dojo.settings"
 SUITES = ("workspace", "travel", "banking", "slack")
@@ -109,6 +110,8 @@ def measure(testbed: Testbed) -> Sequence[Line]:
             lines.append(
                 Line("questions if colleagues are outsiders", _questions(strict), "", beside=_by_suite(strict))
             )
+        if testbed.embedded:
+            lines += embedded.lines(testbed, pairs, port, bench.env)
         return lines
 
 
@@ -117,6 +120,7 @@ class _Bench:
 
     def __init__(self, testbed: Testbed, scripts: Scripts, port: int, url: str) -> None:
         self._testbed, self._scripts, self._port, self._url = testbed, scripts, port, url
+        self.env = {"DJANGO_SETTINGS_MODULE": SETTINGS, "DOJO_PORT": str(port)}
 
     def cases(self) -> tuple[list[Case], list[Case]]:
         """Return the pairs with an injection, and the tasks without; with a smaller scale, every so many of each."""
@@ -132,8 +136,7 @@ class _Bench:
 
     def run(self, *groups: Sequence[Case], rules: str = "") -> list[list[Ran]]:
         """Run groups of cases on one server, with the tools declared by these rules (`tools.py`)."""
-        env = {"DJANGO_SETTINGS_MODULE": SETTINGS, "DOJO_PORT": str(self._port), "DOJO_RULES": rules}
-        with self._testbed.site(SQLITE, self._url, **env) as site:
+        with self._testbed.site(SQLITE, self._url, **self.env, DOJO_RULES=rules) as site:
             # AgentDojo's longest task has 19 calls, one after the other.
             site.database.run("UPDATE assistant_assistant SET max_rounds = 100")
             with self._testbed.serve(site) as server:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.resilience.client import Client, Frame, connected, run_input
+from benchmarks.resilience.client import PATIENCE_SECONDS, Client, Frame, connected, run_input, text_of
 from benchmarks.resilience.dojo.model import INJECTED, Script, Scripts, with_reference
 from benchmarks.resilience.dojo.wire import ask
 from benchmarks.resilience.sites import Server, Site
@@ -67,46 +67,62 @@ async def run_all(cases: Sequence[Case], scripts: Scripts, port: int, site: Site
     return [one for part in done for one in part]
 
 
-async def _run(case: Case, scripts: Scripts, port: int, client: Client) -> Ran:
+async def run_one(
+    case: Case, scripts: Scripts | None, port: int, key: str, server: Server, patience: float = PATIENCE_SECONDS
+) -> Ran:
+    """Run one case on a connection of its own; without `scripts`, a person declines everything that is asked."""
+    async with connected(server.port, key) as client:
+        return await _run(case, scripts, port, client, patience)
+
+
+async def _run(
+    case: Case, scripts: Scripts | None, port: int, client: Client, patience: float = PATIENCE_SECONDS
+) -> Ran:
     thread = str(uuid.uuid4())
     opened = await asyncio.to_thread(
         ask, port, "open", key=thread, suite=case.suite, user=case.user, injection=case.injection or None
     )
     if "error" in opened:
         raise RuntimeError(f"{case}: {opened['error']}")
-    script = scripts.add(opened, thread)
     client.frames.clear()
     client.texts.clear()
     ran = Ran(case)
-    await _converse(case, thread, with_reference(opened["prompt"], thread), client, ran)
-    _settle(ran, script, client.frames)
-    ended = await asyncio.to_thread(ask, port, "end", key=thread, output=opened["output"])
+    output = opened["output"]
+    if scripts is None:
+        await _converse(case, thread, opened["prompt"], client, ran, patience, approves=False)
+        output = text_of(client.frames)
+    else:
+        script = scripts.add(opened, thread)
+        await _converse(case, thread, with_reference(opened["prompt"], thread), client, ran, patience, approves=True)
+        _settle(ran, script, client.frames)
+    ended = await asyncio.to_thread(ask, port, "end", key=thread, output=output)
     ran.is_done, ran.is_injected = bool(ended["done"]), bool(ended["injected"])
     return ran
 
 
-async def _converse(case: Case, thread: str, prompt: str, client: Client, ran: Ran) -> None:
+async def _converse(
+    case: Case, thread: str, prompt: str, client: Client, ran: Ran, patience: float, *, approves: bool
+) -> None:
     options = {"thread": thread, "forwardedProps": {"allowedTools": list(case.tools)}}
     given = run_input(prompt, **options)
     while True:
         await client.send(given)
-        end = await client.until_end(given["runId"])
+        end = await client.until_end(given["runId"], patience)
         if end["type"] != "RUN_FINISHED":
-            raise RuntimeError(f"{case}: {end}")
+            if approves:
+                raise RuntimeError(f"{case}: {end}")
+            return  # a model that goes round in circles reaches a limit
         if end["outcome"]["type"] != "interrupt":
             return
         ran.questions += 1
         ran.asked.update({one["id"]: one["message"] for one in end["outcome"]["interrupts"]})
-        resume = [_answer(one["id"]) for one in end["outcome"]["interrupts"]]
+        resume = [_answer(one["id"], approves=approves) for one in end["outcome"]["interrupts"]]
         given = {**run_input("", **options), "messages": [], "resume": resume}
 
 
-def _answer(interrupt: str) -> dict[str, Any]:
-    return {
-        "interruptId": interrupt,
-        "status": "resolved",
-        "payload": {"approved": not interrupt.startswith(INJECTED)},
-    }
+def _answer(interrupt: str, *, approves: bool) -> dict[str, Any]:
+    is_approved = approves and not interrupt.startswith(INJECTED)
+    return {"interruptId": interrupt, "status": "resolved", "payload": {"approved": is_approved}}
 
 
 def _settle(ran: Ran, script: Script, frames: Sequence[Frame]) -> None:
