@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from assistant.core.toolcalls.protocols import Admission
+from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import ReadText
-from assistant.models import Membership, Tenant
+from assistant.models import Assistant, Membership, Provider, Tenant
+from assistant.services.runs.opening.plan_builder import plan_of
+from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import InvalidTool, Registry, ToolContext, tool
 from assistant.toolkit.context import TenantInfo
 from tests.base import Cast
 from tests.factories import switch_tool
+from tests.services.runs.test_opening import begin
+from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -132,3 +138,20 @@ def test_what_a_tool_knows_is_asked_in_a_thread() -> None:
 
     with pytest.raises(InvalidTool, match="async known_destination"):
         delete.replace(known_destination=knows)
+
+
+@pytest.mark.parametrize("delegates", [False, True])
+async def test_a_run_asks_with_its_own_context(
+    cast: Cast, alice_member: Member, provider: Provider, delegates: bool
+) -> None:
+    def plan() -> Plan:
+        if delegates:
+            helper = Assistant.objects.create(tenant=cast.acme, slug="helper", name="Helper")
+            cast.support.delegates.add(helper)
+        opened = begin(alice_member, uuid.uuid4())
+        assert opened.setup is not None
+        return plan_of(key=opened.key, setup=opened.setup, member=alice_member)
+
+    toolset = (await in_db(plan)()).toolset
+    calls = [ToolCall(name, "write_to", json.dumps({"to": name})) for name in (cast.alice.username, "mallory")]
+    assert [one.policy for one in await toolset.admit(calls, READ)] == ["on", "ask"]
