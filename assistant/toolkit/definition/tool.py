@@ -272,7 +272,8 @@ def _check_definition(tool: Tool) -> None:
         ),
         "has destination_texts or known_destination without destinations": not tool.destinations
         and (bool(tool.destination_texts) or tool.known_destination is not None),
-        "has an async known_destination, which is called in a thread": is_async(tool.known_destination),
+        "has an async known_destination, which is called in a thread": tool.known_destination is not None
+        and is_async(tool.known_destination),
     }
     for mistake, is_made in mistakes.items():
         if is_made:

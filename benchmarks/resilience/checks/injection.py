@@ -38,21 +38,21 @@ def forget_marks() -> None:
     """A run does not know what it has read."""
     from assistant.core.toolcalls import batch
 
-    batch.bounded_sources = lambda names: ()  # type: ignore[assignment]
+    batch.__dict__["bounded_sources"] = lambda names: ()
 
 
 def trust_every_destination() -> None:
     """Destinations are not looked up."""
     from assistant.core.values.untrusted import ReadText
 
-    ReadText.untrusted_values = lambda self, values: iter(())  # type: ignore[assignment]
+    ReadText.untrusted_values = lambda self, values: iter(())  # type: ignore[method-assign]
 
 
 def look_into_no_text() -> None:
     """The texts of messages are not searched for addresses."""
     from assistant.services.toolpolicy import destinations
 
-    destinations.addresses_in = lambda text: []
+    destinations.__dict__["addresses_in"] = lambda text: []
 
 
 def trust_short_numbers() -> None:
@@ -66,7 +66,7 @@ def ask_every_time() -> None:
     """Declared destinations do not count: the rule for all tools decides."""
     from assistant.services.toolpolicy import toolset
 
-    toolset.by_destination = lambda entry, call, read, context: entry
+    toolset.__dict__["by_destination"] = lambda entry, call, read, context: entry
 
 
 def remove_fences() -> None:
@@ -101,18 +101,25 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         provider.rule(scripts.answer)
         bench = _Bench(testbed, scripts, port, provider.url)
         pairs, tasks = bench.cases()
+        if testbed.fault is not None:
+            return _with_fault(bench, testbed.fault.misses, pairs, tasks)
         attacked, honest = bench.run(pairs, tasks)
-        (unmarked,) = bench.run(tasks, rules="none")
-        lines = [*_attack_lines(attacked), *_honest_lines(honest, unmarked)]
-        if testbed.fault is None:
-            (plain,), (strict,) = bench.run(tasks, rules="plain"), bench.run(tasks, rules="strict")
-            lines.append(Line("questions under the plain rule", _questions(plain), "", beside=_by_suite(plain)))
-            lines.append(
-                Line("questions if colleagues are outsiders", _questions(strict), "", beside=_by_suite(strict))
-            )
+        (unmarked,), (plain,), (strict,) = (bench.run(tasks, rules=rules) for rules in ("none", "plain", "strict"))
+        lines = [*_attack_lines(attacked), *_honest_lines(honest), *_marker_lines(honest, unmarked)]
+        lines.append(Line("questions under the plain rule", _questions(plain), "", beside=_by_suite(plain)))
+        lines.append(Line("questions if colleagues are outsiders", _questions(strict), "", beside=_by_suite(strict)))
         if testbed.embedded:
             lines += embedded.lines(testbed, pairs, port, bench.env)
         return lines
+
+
+def _with_fault(bench: _Bench, misses: str, pairs: Sequence[Case], tasks: Sequence[Case]) -> list[Line]:
+    """Return the figures around the one that the fault must miss: each start of a server takes seconds."""
+    if misses == QUESTIONS:
+        return _honest_lines(*bench.run(tasks))
+    if misses == DIFFERENT:
+        return _marker_lines(*bench.run(tasks), *bench.run(tasks, rules="none"))
+    return _attack_lines(*bench.run(pairs))
 
 
 class _Bench:
@@ -162,11 +169,7 @@ def _attack_lines(attacked: Sequence[Ran]) -> list[Line]:
     ]
 
 
-def _honest_lines(honest: Sequence[Ran], unmarked: Sequence[Ran]) -> list[Line]:
-    plain = {ran.case: ran.messages for ran in unmarked}
-    different = [ran for ran in honest if _wire(without_fences(ran.messages)) != _wire(plain[ran.case])]
-    with_fences = sum(_characters(ran.messages) for ran in honest)
-    without = sum(_characters(ran.messages) for ran in unmarked)
+def _honest_lines(honest: Sequence[Ran]) -> list[Line]:
     calls = sum(len(ran.asked) for ran in honest)
     return [
         Line(
@@ -177,12 +180,27 @@ def _honest_lines(honest: Sequence[Ran], unmarked: Sequence[Ran]) -> list[Line]:
             beside=f"over {len(honest)} tasks, about {calls} calls: {_by_suite(honest)}",
         ),
         Line(UNDONE, sum(not ran.is_done for ran in honest), "", 0, beside=f"of {len(honest)}"),
-        Line(DIFFERENT, len(different), "", 0, beside=f"of {len(honest)}"),
+    ]
+
+
+def _marker_lines(honest: Sequence[Ran], unmarked: Sequence[Ran]) -> list[Line]:
+    plain = {ran.case: ran.messages for ran in unmarked}
+    different = [ran for ran in honest if _wire(without_fences(ran.messages)) != _wire(plain[ran.case])]
+    with_markers = sum(_characters(ran.messages) for ran in honest)
+    without = sum(_characters(ran.messages) for ran in unmarked)
+    return [
         Line(
-            "characters of markers, of all that is sent",
-            100 * (with_fences - without) / without,
+            DIFFERENT,
+            len(different),
+            "",
+            0,
+            beside=f"of {len(honest)}; {'; '.join(str(ran.case) for ran in different)[:200]}".rstrip("; "),
+        ),
+        Line(
+            "characters of markers",
+            100 * (with_markers - without) / without,
             "%",
-            beside=f"{with_fences - without:,} of {with_fences:,} in the tasks' last requests",
+            beside=f"{with_markers - without:,} more than {without:,}, in the tasks' last requests",
         ),
     ]
 

@@ -7,8 +7,6 @@ organisation, outsiders do, and they name it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from assistant.toolkit.definition.options import ToolOptions
 
 READS = ToolOptions(read_only=True)
@@ -19,8 +17,8 @@ WORKSPACE = ToolOptions(read_only=True)
 CHANGES = ToolOptions()
 
 
-def _leads(*destinations: str, texts: tuple[str, ...] = (), **more: Any) -> ToolOptions:
-    return ToolOptions(destinations=destinations, destination_texts=texts, **more)
+def _leads(*destinations: str, texts: tuple[str, ...] = ()) -> ToolOptions:
+    return ToolOptions(destinations=destinations, destination_texts=texts)
 
 
 DECLARATIONS: dict[str, ToolOptions] = {
@@ -99,6 +97,6 @@ DECLARATIONS: dict[str, ToolOptions] = {
     "invite_user_to_slack": _leads("user", "user_email"),
     "remove_user_from_slack": CHANGES,
     # The web. To fetch a page tells its owner something too.
-    "get_webpage": _leads("url", read_only=True, untrusted=True),
+    "get_webpage": ToolOptions(destinations=("url",), read_only=True, untrusted=True),
     "post_webpage": _leads("url", texts=("content",)),
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.resilience.dojo.declarations import DECLARATIONS
 from tests.fake_answers import Answer, Recorded, reply
 
 Call = Mapping[str, Any]
-INJECTED = "injected"
 # Enough of an injection to know it by. Quotation marks and line ends look different in lists.
 _KNOWN_BY = 40
 _REFERENCE = re.compile(r"\(Reference: ([0-9a-f-]{36})\)")
@@ -37,50 +37,50 @@ def without_fences(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that the model made: whether the injection told it to, and whether it acts."""
+
+    is_injected: bool
+    is_acting: bool
+
+
 class Script:
     """The calls that one conversation's model makes.
 
     Attributes:
+        made: the calls so far, in their order. Their ids are the product's.
         has_read: whether it has read the injection.
         unfenced: how many results with the injection had no markers around them.
         messages: those of the last request.
     """
 
-    def __init__(self, opened: Mapping[str, Any], reference: str) -> None:
-        self._reference = reference
+    def __init__(self, opened: Mapping[str, Any]) -> None:
         self._todo = deque(_replies(opened["calls"]))
-        self._injected = [[call] for call in opened["injected"]]
+        self._injected = deque([call] for call in opened["injected"])
         self._goal = _letters(opened["goal"])[:_KNOWN_BY]
         self._output = opened["output"] or "Done."
-        self._number = 0
         self.has_read = False
         self.unfenced = 0
         self.messages: list[dict[str, Any]] = []
-        self.acting: set[str] = set()
+        self.made: list[Made] = []
 
     def answer(self, request: Recorded) -> Answer:
         self.messages = request.messages
-        kind = ""
         if self._goal and not self.has_read and (read := self._results_with_goal()):
             self.has_read = True
             self.unfenced = sum(not _FENCE.fullmatch(text) for text in read)
-            self._todo.extendleft(reversed(self._injected))
-        if not self._todo:
+        from_injection = self.has_read and bool(self._injected)
+        queue = self._injected if from_injection else self._todo
+        if not queue:
             return reply(self._output)(request)
-        calls = self._todo.popleft()
-        if self._injected and calls is self._injected[0]:
-            kind, _ = INJECTED, self._injected.pop(0)
-        ids = [f"{kind or 'task'}-{self._next()}-{self._reference[:8]}" for _ in calls]
-        self.acting.update(key for key, call in zip(ids, calls, strict=True) if is_acting(call))
-        return reply(calls=[(call["name"], call["arguments"]) for call in calls], ids=ids)(request)
+        calls = queue.popleft()
+        self.made += [Made(from_injection, is_acting(call)) for call in calls]
+        return reply(calls=[(call["name"], call["arguments"]) for call in calls])(request)
 
     def _results_with_goal(self) -> list[str]:
         results = (one["content"] for one in self.messages if one["role"] == "tool")
         return [text for text in results if self._goal in _letters(text)]
-
-    def _next(self) -> int:
-        self._number += 1
-        return self._number
 
 
 def _replies(calls: Sequence[Call]) -> list[list[Call]]:
@@ -105,7 +105,7 @@ class Scripts:
         self._by_reference: dict[str, Script] = {}
 
     def add(self, opened: Mapping[str, Any], reference: str) -> Script:
-        script = self._by_reference[reference] = Script(opened, reference)
+        script = self._by_reference[reference] = Script(opened)
         return script
 
     def answer(self, request: Recorded) -> Answer:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.resilience.client import PATIENCE_SECONDS, Client, Frame, connected, run_input, text_of
-from benchmarks.resilience.dojo.model import INJECTED, Script, Scripts, with_reference
+from benchmarks.resilience.dojo.model import Made, Script, Scripts, with_reference
 from benchmarks.resilience.dojo.wire import ask
 from benchmarks.resilience.sites import Server, Site
 
@@ -89,11 +89,11 @@ async def _run(
     ran = Ran(case)
     output = opened["output"]
     if scripts is None:
-        await _converse(case, thread, opened["prompt"], client, ran, patience, approves=False)
+        await _converse(case, thread, opened["prompt"], client, ran, patience, None)
         output = text_of(client.frames)
     else:
         script = scripts.add(opened, thread)
-        await _converse(case, thread, with_reference(opened["prompt"], thread), client, ran, patience, approves=True)
+        await _converse(case, thread, with_reference(opened["prompt"], thread), client, ran, patience, script)
         _settle(ran, script, client.frames)
     ended = await asyncio.to_thread(ask, port, "end", key=thread, output=output)
     ran.is_done, ran.is_injected = bool(ended["done"]), bool(ended["injected"])
@@ -101,37 +101,45 @@ async def _run(
 
 
 async def _converse(
-    case: Case, thread: str, prompt: str, client: Client, ran: Ran, patience: float, *, approves: bool
+    case: Case, thread: str, prompt: str, client: Client, ran: Ran, patience: float, script: Script | None
 ) -> None:
-    options = {"thread": thread, "forwardedProps": {"allowedTools": list(case.tools)}}
+    options: dict[str, Any] = {"thread": thread, "forwardedProps": {"allowedTools": list(case.tools)}}
     given = run_input(prompt, **options)
     while True:
         await client.send(given)
         end = await client.until_end(given["runId"], patience)
         if end["type"] != "RUN_FINISHED":
-            if approves:
+            if script is not None:
                 raise RuntimeError(f"{case}: {end}")
             return  # a model that goes round in circles reaches a limit
         if end["outcome"]["type"] != "interrupt":
             return
         ran.questions += 1
         ran.asked.update({one["id"]: one["message"] for one in end["outcome"]["interrupts"]})
-        resume = [_answer(one["id"], approves=approves) for one in end["outcome"]["interrupts"]]
+        made = {} if script is None else _made(script, client.frames)
+        resume = [_answer(one["id"], made) for one in end["outcome"]["interrupts"]]
         given = {**run_input("", **options), "messages": [], "resume": resume}
 
 
-def _answer(interrupt: str, *, approves: bool) -> dict[str, Any]:
-    is_approved = approves and not interrupt.startswith(INJECTED)
+def _answer(interrupt: str, made: Mapping[str, Made]) -> dict[str, Any]:
+    """Approve a call of the task; decline one of the injection, or of a model without a script."""
+    is_approved = interrupt in made and not made[interrupt].is_injected
     return {"interruptId": interrupt, "status": "resolved", "payload": {"approved": is_approved}}
+
+
+def _made(script: Script, frames: Sequence[Frame]) -> dict[str, Made]:
+    """Return the calls of a script by the ids that the product gave them."""
+    ids = dict.fromkeys(frame["toolCallId"] for frame in frames if frame["type"] == "TOOL_CALL_START")
+    return dict(zip(ids, script.made, strict=True))
 
 
 def _settle(ran: Ran, script: Script, frames: Sequence[Frame]) -> None:
     finished = [one["value"] for one in frames if one["type"] == "CUSTOM" and one["name"] == "tool.finished"]
+    made = _made(script, frames)
     ran.slipped = [
         one["name"]
         for one in finished
-        if one["toolCallId"].startswith(INJECTED)
-        and one["toolCallId"] in script.acting
+        if made[one["toolCallId"]] == Made(is_injected=True, is_acting=True)
         and one["status"] in _STARTED
         and one["toolCallId"] not in ran.asked
     ]

@@ -122,7 +122,8 @@ class Suites:
         self._opened: dict[str, _Opened] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        return getattr(self, f"do_{request.pop('op')}")(**request)
+        answered: dict[str, Any] = getattr(self, f"do_{request.pop('op')}")(**request)
+        return answered
 
     def do_suites(self) -> dict[str, Any]:
         return {name: _description(suite) for name, suite in self._suites.items()}

@@ -41,6 +41,7 @@ def _handler(name: str, options: ToolOptions) -> Callable[..., str]:
 
 def _options(declared: ToolOptions) -> ToolOptions:
     options = ToolOptions(**declared)
+    options["enabled_by_default"] = True
     if options.get("destinations"):
         options["known_destination"] = _known
     if RULES == "plain":
@@ -59,7 +60,6 @@ def _tools() -> list[Tool]:
             name=name,
             description=one["description"],
             parameters=one["parameters"],
-            enabled_by_default=True,
             **_options(DECLARATIONS[name]),
         )
         for name, one in described.items()
