@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from math import ceil, gcd
 from typing import Any
 
 from benchmarks.report import Line
@@ -55,13 +56,6 @@ def look_into_no_text() -> None:
     destinations.__dict__["addresses_in"] = lambda text: []
 
 
-def trust_short_numbers() -> None:
-    """Any number in trusted text is as good as an account."""
-    from assistant.core.values import untrusted
-
-    untrusted._is_short = lambda value: False
-
-
 def ask_every_time() -> None:
     """Declared destinations do not count: the rule for all tools decides."""
     from assistant.services.toolpolicy import toolset
@@ -88,7 +82,6 @@ FAULTS = (
     Fault("marks are not carried to the run", STOPPED.format("workspace"), forget_marks),
     Fault("destinations are not looked up", STOPPED.format("banking"), trust_every_destination),
     Fault("addresses in texts are not found", STOPPED.format("slack"), look_into_no_text),
-    Fault("short numbers are trusted", STOPPED.format("workspace"), trust_short_numbers),
     Fault("declared destinations do not count", QUESTIONS, ask_every_time),
     Fault("results from outside have no markers", UNFENCED, remove_fences),
     Fault("the policy adds text of its own", DIFFERENT, say_more),
@@ -139,6 +132,8 @@ class _Bench:
             tasks += [Case(name, user, "", tools) for user in suite["users"]]
             pairs += [Case(name, user, one, tools) for user in suite["users"] for one in suite["injections"]]
         step = round(1 / min(1.0, self._testbed.scale))
+        while gcd(step, 30) > 1:  # so that a sample has every injection of each suite
+            step += 1
         return pairs[::step], tasks[::step]
 
     def run(self, *groups: Sequence[Case], rules: str = "") -> list[list[Ran]]:
@@ -176,7 +171,7 @@ def _honest_lines(honest: Sequence[Ran]) -> list[Line]:
             QUESTIONS,
             _questions(honest),
             "",
-            MAX_QUESTIONS * len(honest) // TASKS,
+            ceil(MAX_QUESTIONS * len(honest) / TASKS),
             beside=f"over {len(honest)} tasks, about {calls} calls: {_by_suite(honest)}",
         ),
         Line(UNDONE, sum(not ran.is_done for ran in honest), "", 0, beside=f"of {len(honest)}"),
