@@ -81,7 +81,9 @@ class ReadText:
     def __bool__(self) -> bool:
         return bool(self.sources)
 
-    def untrusted_values(self, values: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def untrusted_values(
+        self, values: Iterable[str], choices: Collection[str] = ()
+    ) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield which of these values are no whole word of trusted text (ignoring case), and where each is from.
 
         Trusted text is the system prompt, the user's messages and tool results. Not trusted are messages that the
@@ -89,12 +91,16 @@ class ReadText:
         A value of one or two letters, or a number below five digits, is never trusted: a "13" in trusted text is
         rarely the 13 that is meant.
 
+        Args:
+            choices: the names of tools whose results list what there is to choose from: who chose is not known.
+
         Yields:
             A value, and the sources of the untrusted messages that have it; all sources if none has it, because the
             model may have put it together.
         """
         texts = [(message, message.content.lower()) for message in self.messages]
-        marked_calls = {call.id for message in self.messages if message.sources for call in message.tool_calls}
+        calls = ((message, call) for message in self.messages for call in message.tool_calls)
+        marked_calls = {call.id for message, call in calls if message.sources or call.name in choices}
         for value in values:
             having = _messages_with(value.lower(), texts)
             if _is_short(value) or not any(_is_trusted(message, marked_calls) for message in having):

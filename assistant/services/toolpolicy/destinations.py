@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,11 +23,12 @@ MAX_DESTINATIONS, MAX_CHARACTERS, MAX_TEXT = 50, 2_000, 50_000
 
 
 def by_destination(
-    entry: EffectiveTool | None, call: ToolCall, read: ReadText, context: ToolContext
+    entry: EffectiveTool | None, call: ToolCall, read: ReadText, context: ToolContext, choices: Collection[str] = ()
 ) -> EffectiveTool | None:
     """Return the entry with the decision for this call, if its tool declares destinations: these alone decide.
 
-    Asks the tool which destinations it knows, for which it may query the database.
+    Asks the tool which destinations it knows, for which it may query the database. `choices` are the names of tools
+    whose results list what there is to choose from.
     """
     if entry is None or entry.without_read is None:
         return entry
@@ -42,7 +43,7 @@ def by_destination(
     looked_up = dict.fromkeys([*values, *within])
     if any(len(value) > MAX_CHARACTERS for value in looked_up):
         return entry
-    for value, origins in read.untrusted_values(looked_up):
+    for value, origins in read.untrusted_values(looked_up, choices):
         if not _is_known(entry, value, context):
             warning = f"“{on_one_line(value)}” comes from {named(origins)}, and from nobody else."
             return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)

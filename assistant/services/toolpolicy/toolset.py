@@ -53,16 +53,17 @@ class TenantToolset:
         effective = await in_database_with_retry(self._effective, read=read.sources)
         found = {entry.tool.name: entry for entry in effective}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
-        judged = await self._judged([(found.get(call.name), call) for call in calls], read)
+        choices = frozenset(name for name, entry in found.items() if entry.tool.lists_choices)
+        judged = await self._judged([(found.get(call.name), call) for call in calls], read, choices)
         return [_admission(entry, tools) for entry in judged]
 
     async def _judged(
-        self, asked: Sequence[tuple[EffectiveTool | None, ToolCall]], read: ReadText
+        self, asked: Sequence[tuple[EffectiveTool | None, ToolCall]], read: ReadText, choices: Collection[str]
     ) -> Sequence[EffectiveTool | None]:
         """Return the tools' entries with the decisions for these calls."""
 
         def judge() -> list[EffectiveTool | None]:
-            return [by_destination(entry, call, read, self._context) for entry, call in asked]
+            return [by_destination(entry, call, read, self._context, choices) for entry, call in asked]
 
         # What a tool knows may be in the database.
         is_asking = any(entry and entry.without_read and entry.tool.known_destination for entry, _ in asked)

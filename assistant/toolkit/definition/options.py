@@ -27,6 +27,7 @@ class ToolOptions(TypedDict, total=False):
     destructive: bool | None
     open_world: bool | None
     untrusted: bool
+    lists_choices: bool
     destinations: Sequence[str]
     destination_texts: Sequence[str]
     known_destination: Callable[[str, ToolContext], bool] | None

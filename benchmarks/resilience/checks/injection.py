@@ -46,7 +46,7 @@ def trust_every_destination() -> None:
     """Destinations are not looked up."""
     from assistant.core.values.untrusted import ReadText
 
-    ReadText.untrusted_values = lambda self, values: iter(())  # type: ignore[method-assign]
+    ReadText.untrusted_values = lambda self, values, choices=(): iter(())  # type: ignore[method-assign]
 
 
 def look_into_no_text() -> None:
@@ -60,7 +60,7 @@ def ask_every_time() -> None:
     """Declared destinations do not count: the rule for all tools decides."""
     from assistant.services.toolpolicy import toolset
 
-    toolset.__dict__["by_destination"] = lambda entry, call, read, context: entry
+    toolset.__dict__["by_destination"] = lambda entry, call, read, context, choices: entry
 
 
 def remove_fences() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from assistant.toolkit.definition.options import ToolOptions
 
 READS = ToolOptions(read_only=True)
+CHOICES = ToolOptions(read_only=True, lists_choices=True)
 OUTSIDE = ToolOptions(read_only=True, untrusted=True)
 # Whether outsiders have written it depends on the call: see `tools.py`.
 WORKSPACE = ToolOptions(read_only=True)
@@ -50,27 +51,27 @@ DECLARATIONS: dict[str, ToolOptions] = {
     "append_to_file": CHANGES,
     "delete_file": CHANGES,
     "share_file": _leads("email"),
-    # Travel. The agency's lists are its own; reviews are written by guests.
+    # Travel. The agency's lists are its own, and name all there is; reviews are written by guests.
     "get_user_information": READS,
-    "get_all_hotels_in_city": READS,
-    "get_hotels_prices": READS,
-    "get_hotels_address": READS,
+    "get_all_hotels_in_city": CHOICES,
+    "get_hotels_prices": CHOICES,
+    "get_hotels_address": CHOICES,
     "get_rating_reviews_for_hotels": OUTSIDE,
-    "get_all_restaurants_in_city": READS,
-    "get_cuisine_type_for_restaurants": READS,
-    "get_restaurants_address": READS,
+    "get_all_restaurants_in_city": CHOICES,
+    "get_cuisine_type_for_restaurants": CHOICES,
+    "get_restaurants_address": CHOICES,
     "get_rating_reviews_for_restaurants": OUTSIDE,
-    "get_dietary_restrictions_for_all_restaurants": READS,
-    "get_contact_information_for_restaurants": READS,
-    "get_price_for_restaurants": READS,
-    "check_restaurant_opening_hours": READS,
-    "get_all_car_rental_companies_in_city": READS,
-    "get_car_types_available": READS,
+    "get_dietary_restrictions_for_all_restaurants": CHOICES,
+    "get_contact_information_for_restaurants": CHOICES,
+    "get_price_for_restaurants": CHOICES,
+    "check_restaurant_opening_hours": CHOICES,
+    "get_all_car_rental_companies_in_city": CHOICES,
+    "get_car_types_available": CHOICES,
     "get_rating_reviews_for_car_rental": OUTSIDE,
-    "get_car_fuel_options": READS,
-    "get_car_rental_address": READS,
-    "get_car_price_per_day": READS,
-    "get_flight_information": READS,
+    "get_car_fuel_options": CHOICES,
+    "get_car_rental_address": CHOICES,
+    "get_car_price_per_day": CHOICES,
+    "get_flight_information": CHOICES,
     "reserve_hotel": _leads("hotel"),
     "reserve_restaurant": _leads("restaurant"),
     "reserve_car_rental": _leads("company"),

@@ -42,6 +42,12 @@ def write_to(to: str, body: str = "") -> str:
     return "sent"
 
 
+@tool(read_only=True, lists_choices=True)
+def hotels() -> str:
+    """List all hotels."""
+    return "Luxury Palace, City Hub"
+
+
 @tool(destinations=["file"])
 def delete(file: str) -> str:
     """Delete a file."""
@@ -51,7 +57,7 @@ def delete(file: str) -> str:
 @pytest.fixture(autouse=True)
 def tools(monkeypatch: pytest.MonkeyPatch, cast: Cast) -> Iterator[None]:
     failing = write_to.replace(name="failing", known_destination=fails)
-    monkeypatch.setattr(catalogue, "registry", lambda: Registry([write_to, delete, failing]))
+    monkeypatch.setattr(catalogue, "registry", lambda: Registry([write_to, delete, failing, hotels]))
     for name in ("write_to", "delete", "failing"):
         switch_tool(cast.acme, name)
         switch_tool(cast.globex, name)
@@ -66,11 +72,13 @@ READ = ReadText.of(
 )
 
 
-async def admit(tenant: Tenant, cast: Cast, name: str = "write_to", **arguments: Any) -> Admission:
+async def admit(
+    tenant: Tenant, cast: Cast, name: str = "write_to", read: ReadText | None = None, **arguments: Any
+) -> Admission:
     context = ToolContext(tenant=TenantInfo(id=tenant.pk, slug=tenant.slug))
     user = cast.alice if tenant == cast.acme else cast.mallory
     toolset = TenantToolset(tenant_id=tenant.pk, user_id=user.pk, assistant_id=None, context=context)
-    return (await toolset.admit([ToolCall("c1", name, json.dumps(arguments))], READ))[0]
+    return (await toolset.admit([ToolCall("c1", name, json.dumps(arguments))], read or READ))[0]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +128,15 @@ async def test_a_tool_that_cannot_say_what_it_knows_knows_nothing(cast: Cast, ca
 async def test_a_short_number_in_trusted_text_says_nothing(cast: Cast, file: str) -> None:
     """The user's "June 13" is not the file 13 that a page wants deleted."""
     assert (await admit(cast.acme, cast, "delete", file=file)).policy == "ask"
+
+
+@pytest.mark.parametrize(("lister", "policy"), [("hotels", "ask"), ("delete", "on")])
+async def test_a_list_to_choose_from_does_not_say_what_was_chosen(cast: Cast, lister: str, policy: str) -> None:
+    """A page may have told the model which of the hotels to book."""
+    asked = Message("assistant", tool_calls=(ToolCall("c0", lister, "{}"),))
+    listed = Message("tool", "Luxury Palace, City Hub", tool_call_id="c0")
+    read = ReadText.of([Message("user", "Book a hotel"), asked, listed, *READ.messages[1:]])
+    assert (await admit(cast.acme, cast, "delete", read, file="Luxury Palace")).policy == policy
 
 
 def test_both_belong_to_a_tool_with_destinations() -> None:
