@@ -54,8 +54,8 @@ class Tool:
         open_world: whether it accesses external systems; None if unknown.
         untrusted: whether its results contain text that outsiders wrote, such as e-mails or web pages. In a run that
             has read such text, tools that are not `read_only` follow the tenant's rule: by default a person is asked.
-        lists_choices: whether its results list what there is to choose from, such as hotels. A destination in them is not
-            trusted by that: a model that has read untrusted text may have been told which to choose.
+        lists_choices: whether its results list what there is to choose from, such as hotels. That does not make a
+            destination trusted: a model that has read untrusted text may have been told which to choose.
         destinations: parameters that decide where something goes, or what is changed: addresses, accounts, URLs, names
             of files. In such a run only a call with a destination that no trusted message contains follows the rule.
         destination_texts: parameters with free text, such as the body of a message: addresses, URLs and account numbers
