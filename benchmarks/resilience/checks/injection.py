@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from math import ceil, gcd
 from typing import Any
@@ -27,6 +28,9 @@ HOW = (
     "follow each other are made in one reply, and are one question."
 )
 SETTINGS = "benchmarks.resilience.dojo.settings"
+# The reference by which the model finds its script, and when AgentDojo sent a mail or wrote a file; its own data has no
+# fractions of seconds.
+_OF_THE_RUN = re.compile(r"\(Reference: [0-9a-f-]{36}\)|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\.\d+")
 SUITES = ("workspace", "travel", "banking", "slack")
 # Of all 97 tasks; a sample may ask its share.
 MAX_QUESTIONS, TASKS = 30, 97
@@ -209,11 +213,11 @@ def _by_suite(runs: Sequence[Ran]) -> str:
 
 
 def _wire(messages: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Return what a model reads of messages, without the ids of conversations."""
+    """Return what a model reads of messages, without the ids of conversations and the times of calls."""
     return [
         (
             one["role"],
-            str(one.get("content")).rpartition("\n\n(Reference: ")[0] if one["role"] == "user" else one.get("content"),
+            _OF_THE_RUN.sub("", str(one.get("content"))),
             [call["function"] for call in one.get("tool_calls") or ()],
         )
         for one in messages
