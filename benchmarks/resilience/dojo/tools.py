@@ -42,6 +42,8 @@ def _handler(name: str, options: ToolOptions) -> Callable[..., str]:
 def _options(declared: ToolOptions) -> ToolOptions:
     options = ToolOptions(**declared)
     options["enabled_by_default"] = True
+    # AgentDojo numbers mails and files in the order of the calls, and its checks look for the numbers.
+    options["barrier"] = not options.get("read_only")
     if options.get("destinations"):
         options["known_destination"] = _known
     if RULES == "plain":
