@@ -45,11 +45,13 @@ class Testbed:
         services: PostgreSQL, Redis and a folder, started for this run alone.
         scale: 1 for the numbers that the goals apply to, less for a shorter run.
         fault: the fault that is planted in this run.
+        embedded: whether to measure with the embedded model too, where a check can: ten minutes, and 1.1 GB once.
     """
 
     services: Services
     scale: float = 1.0
     fault: Fault | None = None
+    embedded: bool = False
     notes: list[str] = field(default_factory=list)
 
     def scaled(self, whole: int, least: int = 1) -> int:

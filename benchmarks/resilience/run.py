@@ -23,7 +23,8 @@ from benchmarks.resilience.services import Services
 RESULTS = Path(__file__).parent / "results.md"
 # Few tries are enough to show a planted fault.
 PLANTED_SCALE = 0.1
-PATIENCE_SECONDS = 900
+# Long enough on a busy machine.
+PATIENCE_SECONDS, EMBEDDED_SECONDS = 1800, 1800
 
 
 def main() -> int:
@@ -34,6 +35,7 @@ def main() -> int:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--planted", action="store_true", help="only with the planted faults")
     which.add_argument("--no-planted", action="store_true", help="only without the planted faults")
+    parser.add_argument("--embedded", action="store_true", help="with the embedded model too: ten minutes more")
     options = parser.parse_args()
     # So that the services and servers are stopped too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -42,7 +44,7 @@ def main() -> int:
     is_whole = not (options.planted or options.no_planted) and options.scale == 1
     outcomes: list[Outcome] = []
     with Services() as services:
-        testbed = Testbed(services, options.scale)
+        testbed = Testbed(services, options.scale, embedded=options.embedded)
         for name, check in chosen.items():
             outcome, load = Outcome(name, check.TITLE, check.HOW), os.getloadavg()[0]
             if not options.planted:
@@ -58,13 +60,13 @@ def main() -> int:
 
 
 def _too_long(*_: object) -> None:
-    raise TimeoutError(f"longer than {PATIENCE_SECONDS} s")
+    raise TimeoutError("it took too long")
 
 
 def _measured(check: Check, testbed: Testbed) -> tuple[Sequence[Line], float]:
     """Return the figures, and the seconds that they took; a check that raises has missed a goal."""
     start = time.monotonic()
-    signal.alarm(PATIENCE_SECONDS)
+    signal.alarm(PATIENCE_SECONDS + EMBEDDED_SECONDS * testbed.embedded)
     try:
         lines = list(check.measure(testbed))
     except Exception as exc:
@@ -78,7 +80,7 @@ def _measured(check: Check, testbed: Testbed) -> tuple[Sequence[Line], float]:
 
 def _caught(check: Check, testbed: Testbed, fault: Fault) -> Caught:
     """Run a check with a planted fault: the figure that the fault names must be missed."""
-    lines, _ = _measured(check, replace(testbed, scale=min(testbed.scale, PLANTED_SCALE), fault=fault))
+    lines, _ = _measured(check, replace(testbed, scale=min(testbed.scale, PLANTED_SCALE), fault=fault, embedded=False))
     line = next((line for line in lines if line.what == fault.misses), None)
     if line is None:
         return Caught(fault.what, fault.misses, "not measured", False)

@@ -1,6 +1,8 @@
 """The embedded model itself, end to end and unscripted, with the demo's tools and data.
 
-`make test-model` asks the demo's own questions. `make evaluate` asks sixty and stores the figures as a record.
+`make test-model` asks the demo's own questions. `make evaluate` asks sixty and stores the figures as a record. With
+`FENCED=true` all results are sent as text from outside is, between markers; `SAMPLE=3` asks every third question. Both
+leave the record as it is.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from tests.model.record import Record, asked
 pytestmark = [pytest.mark.model, pytest.mark.timeout(1500), pytest.mark.django_db(transaction=True)]
 
 ALL = os.environ.get("EVALUATE") == "true"
+FENCED, SAMPLE = os.environ.get("FENCED") == "true", int(os.environ.get("SAMPLE", "1"))
 # Of the sixty.
 MIN_RIGHT_TOOLS = 50
 LOADING_SECONDS = 120.0
@@ -84,7 +87,7 @@ def clients(server: EmbeddedServer, open_meteo: OpenMeteo) -> dict[str, ChatClie
 
 def _free(tools: Sequence[Tool]) -> list[Tool]:
     """The tools as they are once somebody has approved the call."""
-    return [tool.replace(requires_approval=False) for tool in tools]
+    return [tool.replace(requires_approval=False, untrusted=tool.untrusted or FENCED) for tool in tools]
 
 
 async def ask(client: ChatClient, prompt: Prompt) -> Outcome:
@@ -101,7 +104,7 @@ async def test_the_model_chooses_tools_and_answers(server: EmbeddedServer, clien
     assert await is_ready(server.base_url, seconds=LOADING_SECONDS, absent_seconds=LOADING_SECONDS)
     outcomes = []
     # One assistant after the other: the server reads each one's tools once.
-    for prompt in sorted(PROMPTS if ALL else DEMO, key=lambda prompt: prompt.assistant):
+    for prompt in sorted((PROMPTS if ALL else DEMO)[::SAMPLE], key=lambda prompt: prompt.assistant):
         outcomes.append(await ask(clients[prompt.assistant], prompt))
         print(outcomes[-1], flush=True)
     tools = sum(outcome.has_right_tool for outcome in outcomes)
@@ -109,6 +112,6 @@ async def test_the_model_chooses_tools_and_answers(server: EmbeddedServer, clien
     print(f"{tools} of {len(outcomes)} chose the right tool, {answers} of {len(outcomes)} gave the right answer")
     failed = [outcome.prompt.text for outcome in outcomes if outcome.prompt in DEMO and not outcome.has_right_answer]
     assert not failed, "the demo's own questions must work"
-    if ALL:
+    if ALL and SAMPLE == 1 and not FENCED:
         assert tools >= MIN_RIGHT_TOOLS
         Record(await sync_to_async(asked)(), len(outcomes), tools, answers).keep()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -20,6 +20,8 @@ NAMED_SOURCES = 3
 # Occurrences within longer words, in all messages, after which the search for a value ends. What was not found by then
 # is not trusted.
 MAX_PLACES = 1000
+# Letters and digits of a value, and digits of a number, from which on its place in trusted text says what is meant.
+MIN_CHARACTERS, MIN_DIGITS = 3, 5
 # A system message that begins with this is a summary of the messages before.
 HEADING = "Summary of the conversation so far:\n"
 
@@ -79,23 +81,30 @@ class ReadText:
     def __bool__(self) -> bool:
         return bool(self.sources)
 
-    def first_untrusted(self, values: Iterable[str]) -> tuple[str, tuple[str, ...]] | None:
-        """Return the first of these values that is no whole word of trusted text (ignoring case), and where it is from.
+    def untrusted_values(
+        self, values: Iterable[str], choices: Collection[str] = ()
+    ) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield which of these values are no whole word of trusted text (ignoring case), and where each is from.
 
         Trusted text is the system prompt, the user's messages and tool results. Not trusted are messages that the
         model wrote, and results of calls that it made after reading untrusted text: it may have been told what to say.
+        A value of one or two letters, or a number below five digits, is never trusted: a "13" in trusted text is
+        rarely the 13 that is meant.
 
-        Returns:
-            The value, and the sources of the untrusted messages that have it; all sources if none has it, because the
-            model may have put it together. None if all values are trusted.
+        Args:
+            choices: the names of tools whose results list what there is to choose from: who chose is not known.
+
+        Yields:
+            A value, and the sources of the untrusted messages that have it; all sources if none has it, because the
+            model may have put it together.
         """
         texts = [(message, message.content.lower()) for message in self.messages]
-        marked_calls = {call.id for message in self.messages if message.sources for call in message.tool_calls}
+        calls = ((message, call) for message in self.messages for call in message.tool_calls)
+        marked_calls = {call.id for message, call in calls if message.sources or call.name in choices}
         for value in values:
             having = _messages_with(value.lower(), texts)
-            if not any(_is_trusted(message, marked_calls) for message in having):
-                return value, sources_of(having) or self.sources
-        return None
+            if _is_short(value) or not any(_is_trusted(message, marked_calls) for message in having):
+                yield value, sources_of(having) or self.sources
 
 
 NOTHING_READ = ReadText()
@@ -103,6 +112,11 @@ NOTHING_READ = ReadText()
 
 def _is_trusted(message: Message, marked_calls: Collection[str]) -> bool:
     return not message.sources and message.role != "assistant" and message.tool_call_id not in marked_calls
+
+
+def _is_short(value: str) -> bool:
+    letters, digits = sum(map(str.isalpha, value)), sum(map(str.isdigit, value))
+    return letters + digits < MIN_CHARACTERS or (not letters and digits < MIN_DIGITS)
 
 
 def _messages_with(wanted: str, texts: Iterable[tuple[Message, str]]) -> list[Message]:

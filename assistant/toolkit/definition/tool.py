@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
 from pydantic import BaseModel
 
@@ -19,6 +19,7 @@ from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
 from assistant.toolkit.definition.names import name_of
+from assistant.toolkit.definition.options import ToolOptions
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import schema_error
@@ -29,38 +30,6 @@ __all__ = ["Example", "ExampleStep", "Tool", "ToolOptions"]
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 Arguments = str | bytes | Mapping[str, Any] | None
-
-
-class ToolOptions(TypedDict, total=False):
-    """The options of a tool; `Tool` documents them."""
-
-    return_direct: bool
-    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool]
-    timeout: float | None
-    result_converter: Callable[[Any], Any] | None
-    config: type[BaseModel] | None
-    permission: str | None
-    read_only: bool
-    idempotent: bool
-    title: str
-    destructive: bool | None
-    open_world: bool | None
-    untrusted: bool
-    destinations: Sequence[str]
-    enabled_by_default: bool
-    examples: Sequence[Example]
-    max_calls: int | None
-    retries: int
-    retry_on: tuple[type[Exception], ...]
-    retry_delay: float
-    secrets: Sequence[str]
-    needs_context: Sequence[str]
-    atomic: bool
-    barrier: bool
-    on_error: Literal["model", "raise"]
-    available: Callable[[ToolContext], bool] | None
-    describe: Callable[[ToolContext], str] | None
-    output_schema: JsonSchema | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,8 +54,14 @@ class Tool:
         open_world: whether it accesses external systems; None if unknown.
         untrusted: whether its results contain text that outsiders wrote, such as e-mails or web pages. In a run that
             has read such text, tools that are not `read_only` follow the tenant's rule: by default a person is asked.
-        destinations: parameters that decide where something goes: addresses, accounts, URLs. In such a run only a call
-            with a destination that no trusted message contains follows the rule.
+        lists_choices: whether its results list what there is to choose from, such as hotels. That does not make a
+            destination trusted: a model that has read untrusted text may have been told which to choose.
+        destinations: parameters that decide where something goes, or what is changed: addresses, accounts, URLs, names
+            of files. In such a run only a call with a destination that no trusted message contains follows the rule.
+        destination_texts: parameters with free text, such as the body of a message: addresses, URLs and account numbers
+            in it are destinations too. Only for a tool with `destinations`.
+        known_destination: a function of a destination and the context: whether it is one of the tenant's own, such as a
+            colleague's address, and needs no trusted message. Runs in a thread, and may query the database.
         max_calls: how often one run may call it.
         retries: how often it is retried after an exception in `retry_on`, first after about `retry_delay` seconds, then
             after twice that, and so on.
@@ -118,7 +93,10 @@ class Tool:
     destructive: bool | None = None
     open_world: bool | None = None
     untrusted: bool = False
+    lists_choices: bool = False
     destinations: Sequence[str] = ()
+    destination_texts: Sequence[str] = ()
+    known_destination: Callable[[str, ToolContext], bool] | None = None
     enabled_by_default: bool = False
     examples: Sequence[Example] = ()
     max_calls: int | None = None
@@ -152,7 +130,7 @@ class Tool:
         ):
             # Arguments are also checked against this schema, since some of their types accept unknown keys.
             raise InvalidTool(f"Tool {self.name!r} cannot be checked by its JSON Schema: {mistake}.")
-        if not set(self.destinations) <= set(self.parameters.get("properties", ())):
+        if not {*self.destinations, *self.destination_texts} <= set(self.parameters.get("properties", ())):
             raise InvalidTool(f"Tool {self.name!r} names destinations that are none of its parameters.")
         for example in self.examples:
             try:
@@ -291,9 +269,14 @@ def _check_definition(tool: Tool) -> None:
         "must have a pydantic model as its config": tool.config is not None
         and not (isinstance(tool.config, type) and issubclass(tool.config, BaseModel)),
         "is async, and only a sync function can be atomic": tool.atomic and tool.is_async,
-        "has secrets, needs_context or destinations that are no sequences of names": isinstance(tool.secrets, str)
-        or isinstance(tool.needs_context, str)
-        or isinstance(tool.destinations, str),
+        "has secrets, needs_context or destinations that are no sequences of names": any(
+            isinstance(names, str)
+            for names in (tool.secrets, tool.needs_context, tool.destinations, tool.destination_texts)
+        ),
+        "has destination_texts or known_destination without destinations": not tool.destinations
+        and (bool(tool.destination_texts) or tool.known_destination is not None),
+        "has an async known_destination, which is called in a thread": tool.known_destination is not None
+        and is_async(tool.known_destination),
     }
     for mistake, is_made in mistakes.items():
         if is_made:

@@ -13,9 +13,10 @@ from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import ReadText
 from assistant.models import Tenant
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.destinations import destinations_of
 from assistant.services.toolpolicy.policy import decide
 from assistant.services.toolpolicy.switch_query import Switch
-from assistant.services.toolpolicy.toolset import TenantToolset, destinations_of
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import InvalidTool, Registry, tool
 from tests.base import Cast
 from tests.factories import switch_tool

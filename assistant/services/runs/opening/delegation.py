@@ -21,7 +21,7 @@ from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.services.toolpolicy.toolset import TenantToolset
-from assistant.toolkit import Tool
+from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.context import UserId
 
 
@@ -74,6 +74,7 @@ class DelegatingToolset:
     Args:
         narrowing: the names of the only tools allowed, here and for the assistants that are called; None for all.
         initial: the tools for the first offer, if the policy has been read already.
+        context: for tools that are asked whether they know a destination.
     """
 
     def __init__(
@@ -84,10 +85,17 @@ class DelegatingToolset:
         assistant_id: int,
         narrowing: Collection[str] | None = None,
         initial: Sequence[EffectiveTool] | None = None,
+        context: ToolContext | None = None,
     ) -> None:
         self._toolset = TenantToolset(
-            tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing, initial=initial
+            tenant_id=tenant_id,
+            user_id=user_id,
+            assistant_id=assistant_id,
+            narrowing=narrowing,
+            initial=initial,
+            context=context,
         )
+        self._context = context
         self._narrowing = narrowing
         self._tenant_id = tenant_id
         self._user_id = user_id
@@ -132,6 +140,7 @@ class DelegatingToolset:
                     user_id=self._user_id,
                     assistant_id=row.assistant_id,
                     narrowing=self._narrowing,
+                    context=self._context,
                 )
             ),
             system=row.prompt,

@@ -30,12 +30,22 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     seconds, schema = setup.settings.limits.seconds, setup.settings.answer_schema
     # Most assistants have no delegates, and so save the queries for them.
     toolset_class = DelegatingToolset if setup.has_delegates else TenantToolset
+    context = ToolContext(
+        tenant=member.tenant,
+        user=member.user,
+        assistant=setup.assistant_slug,
+        thread_id=key.thread,
+        run_id=key.run_id,
+        deadline=timezone.now() + timedelta(seconds=seconds) if seconds else None,
+        extra=member.extra,
+    )
     toolset: Toolset = toolset_class(
         tenant_id=member.tenant_id,
         user_id=member.user_id,
         assistant_id=key.assistant_id,
         narrowing=setup.allowed_tools,
         initial=setup.tools,
+        context=context,
     )
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
@@ -46,15 +56,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
             *setup.history,
         ),
         toolset=SearchingToolset(toolset),
-        context=ToolContext(
-            tenant=member.tenant,
-            user=member.user,
-            assistant=setup.assistant_slug,
-            thread_id=key.thread,
-            run_id=key.run_id,
-            deadline=timezone.now() + timedelta(seconds=seconds) if seconds else None,
-            extra=member.extra,
-        ),
+        context=context,
         settings=setup.settings,
         allowances=setup.allowances,
         # A client's tool must not take the name of a tool in the catalogue, even of one that is switched off.

@@ -1,0 +1,47 @@
+"""The options of a tool, as `@tool` and `Tool.from_function` take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from pydantic import BaseModel
+
+from assistant.toolkit.context import ToolContext
+from assistant.toolkit.definition.examples import Example
+from assistant.toolkit.schema.json_schema import JsonSchema
+
+
+class ToolOptions(TypedDict, total=False):
+    """The options of a tool; `Tool` documents them."""
+
+    return_direct: bool
+    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool]
+    timeout: float | None
+    result_converter: Callable[[Any], Any] | None
+    config: type[BaseModel] | None
+    permission: str | None
+    read_only: bool
+    idempotent: bool
+    title: str
+    destructive: bool | None
+    open_world: bool | None
+    untrusted: bool
+    lists_choices: bool
+    destinations: Sequence[str]
+    destination_texts: Sequence[str]
+    known_destination: Callable[[str, ToolContext], bool] | None
+    enabled_by_default: bool
+    examples: Sequence[Example]
+    max_calls: int | None
+    retries: int
+    retry_on: tuple[type[Exception], ...]
+    retry_delay: float
+    secrets: Sequence[str]
+    needs_context: Sequence[str]
+    atomic: bool
+    barrier: bool
+    on_error: Literal["model", "raise"]
+    available: Callable[[ToolContext], bool] | None
+    describe: Callable[[ToolContext], str] | None
+    output_schema: JsonSchema | None
