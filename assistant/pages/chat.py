@@ -30,6 +30,7 @@ from assistant.services.mcp_servers.member_credentials import has_own_connection
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.scopes import OF_SESSIONS
+from assistant.services.tenancy.second_factor import is_on
 from assistant.toolkit.context import UserId
 
 MAX_STARTERS = 4
@@ -121,6 +122,7 @@ def _chat_page(
         "tenant": member.tenant,
         "member": member,
         "memberships": memberships_of(user_id=member.user_id),
+        "has_second_factor": is_on(),
         "assistants": assistants,
         "assistant": assistant,
         "provider": describe_provider(assistant) if assistant else "",
