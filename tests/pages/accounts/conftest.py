@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
+import config.urls  # noqa: F401 - reads SECOND_FACTOR while it is imported: without it, as by default
+
 
 @pytest.fixture(autouse=True)
 def second_factor(settings: Any) -> Iterator[Any]:
