@@ -26,6 +26,7 @@ MFA_ADAPTER = "assistant.pages.accounts.adapters.FactorAdapter"
 MFA_FORMS = {
     "authenticate": "assistant.pages.accounts.forms.CodeForm",
     "reauthenticate": "assistant.pages.accounts.forms.CodeAgainForm",
+    "add_webauthn": "assistant.pages.accounts.forms.AddPasskeyForm",
     "authenticate_webauthn": "assistant.pages.accounts.forms.PasskeyForm",
     "reauthenticate_webauthn": "assistant.pages.accounts.forms.PasskeyAgainForm",
     "login_webauthn": "assistant.pages.accounts.forms.PasskeyAloneForm",

@@ -17,6 +17,19 @@ from assistant.models.fields import decrypted, encrypted
 from assistant.services.signin.guard import guard
 from assistant.services.signin.second_factor import may_remove
 
+_MESSAGES = {
+    "mfa/messages/recovery_codes_generated.txt": _("There are new recovery codes."),
+    "mfa/messages/totp_activated.txt": _("The authenticator app was set up."),
+    "mfa/messages/totp_deactivated.txt": _("The authenticator app was removed."),
+    "mfa/messages/webauthn_added.txt": _("The passkey was added."),
+    "mfa/messages/webauthn_removed.txt": _("The passkey was removed."),
+}
+_WAYS = {
+    "reauthenticate": _("Use your password"),
+    "mfa_reauthenticate": _("Use a code"),
+    "mfa_reauthenticate:webauthn": _("Use a passkey"),
+}
+
 
 class AccountAdapter(DefaultAccountAdapter):
     """Signing in and out."""
@@ -48,9 +61,14 @@ class AccountAdapter(DefaultAccountAdapter):
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any
     ) -> None:
-        """Leave out what the page after sign-in does not show: the admin would, much later."""
-        if message_template != "account/messages/logged_in.txt":
-            super().add_message(request, level, message_template, *args, **kwargs)
+        """Say what the page of second factors shows, in our words; the admin would show the rest, much later."""
+        message = kwargs.get("message") or _MESSAGES.get(message_template or "")
+        if message:
+            super().add_message(request, level, message=str(message))
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        return [{**way, "description": _WAYS.get(way["id"], way["description"])} for way in ways]
 
 
 class FactorAdapter(DefaultMFAAdapter):

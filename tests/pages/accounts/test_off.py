@@ -100,5 +100,5 @@ def test_a_check_warns_about_a_cache_of_one_process(
 ) -> None:
     second_factor.REDIS_URL = redis
     # In place, so that nothing connects to it.
-    monkeypatch.setitem(site.CACHES["default"], "BACKEND", f"django.core.cache.backends.{cache}Cache")
+    monkeypatch.setitem(site.CACHES["default"], "BACKEND", f"django.core.cache.backends.{cache}")
     assert [found.id for found in checks.second_factor(None)] == ["assistant.W007"] * warned
