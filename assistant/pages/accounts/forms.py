@@ -88,7 +88,8 @@ class _CountedCode(_Counted):
         self.fields["code"].validators.append(MaxLengthValidator(MAX_CODE))  # type: ignore[attr-defined]
 
     def clean_code(self) -> str:
-        return self._counted(super().clean_code)  # type: ignore[misc]
+        found: str = self._counted(super().clean_code)  # type: ignore[misc]
+        return found
 
 
 class _CountedPasskey(_Counted):

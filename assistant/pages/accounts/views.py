@@ -43,12 +43,9 @@ class FactorsView(IndexView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         user = self.request.user
-        found = super().get_context_data(**kwargs)
-        is_required = is_required_of(user)
-        return found | {
-            "must_set_up": is_required and not factors_of(user).exists(),
-            "is_last": is_required and factors_of(user).count() == 1,
-        }
+        found: dict[str, Any] = super().get_context_data(**kwargs)
+        count = factors_of(user).count() if is_required_of(user) else None
+        return found | {"must_set_up": count == 0, "is_last": count == 1}
 
 
 class RemovePasskeyView(RemoveWebAuthnView):

@@ -23,13 +23,14 @@ from assistant.models.fields import EncryptedTextField
 from assistant.services.privacy.ownership import deletable_models, is_hosts_own, owned_rows
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import get_host, host_row
+from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 # Hashes are left out, because they can be attacked offline.
 HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
 # Fields of django-allauth: secrets of second factors, and keys that were sent by e-mail.
-ALLAUTH_SECRETS = frozenset({"mfa.Authenticator.data", "account.EmailConfirmation.key"})
+ALLAUTH_SECRETS = frozenset({f"{AUTHENTICATOR}.data", "account.EmailConfirmation.key"})
 # What is exported of them all the same: passkeys have names.
-READ_FROM_SECRETS = {"mfa.Authenticator": {"name": KeyTextTransform("name", "data")}}
+READ_FROM_SECRETS = {AUTHENTICATOR: {"name": KeyTextTransform("name", "data")}}
 CHUNK_ROWS = 500
 Tables = dict[type[models.Model], models.QuerySet[Any]]
 

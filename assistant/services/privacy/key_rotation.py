@@ -14,6 +14,7 @@ from django.db.models import F, TextField, Value
 from django.db.models.functions import Cast
 
 from assistant.models.fields import EncryptedTextField, cipher
+from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 BATCH_ROWS = 200
 # Of an authenticator app, and of recovery codes.
@@ -73,7 +74,7 @@ def _rotate(model: type[models.Model], name: str) -> Rotation:
 
 def _rotate_second_factors() -> Rotation:
     """Re-encrypt the secrets of authenticator apps and recovery codes, which django-allauth keeps in JSON."""
-    model = apps.get_model("mfa", "Authenticator")
+    model = apps.get_model(AUTHENTICATOR)
     result, first, every = Rotation(f"{model._meta.label}.data"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
     for pk in list(model._base_manager.order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():

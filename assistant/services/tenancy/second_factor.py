@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from assistant.models import Membership
 from assistant.services.tenancy.row_scope import all_tenants
 
+AUTHENTICATOR = "mfa.Authenticator"
 # Recovery codes replace a factor that was lost, and are none themselves.
 RECOVERY_CODES = "recovery_codes"
 # The key in a session whose value is the user who has proved a second factor in it.
@@ -38,7 +39,7 @@ def is_on() -> bool:
 
 def authenticators_of(user: Any) -> QuerySet[Any]:
     """Return the user's factors and recovery codes: rows of `allauth.mfa.models.Authenticator`."""
-    rows: QuerySet[Any] = apps.get_model("mfa", "Authenticator")._default_manager.filter(user_id=user.pk)
+    rows: QuerySet[Any] = apps.get_model(AUTHENTICATOR)._default_manager.filter(user_id=user.pk)
     return rows
 
 
