@@ -43,7 +43,7 @@ class CredentialField(forms.JSONField):
         except RecursionError:
             found = None
         if found is not None and not isinstance(found, dict):
-            raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": ""})
+            raise ValidationError(self.error_messages["invalid"])
         return found
 
 
@@ -52,7 +52,7 @@ def checked(check: Callable[[], T]) -> T:
     try:
         return check()
     except (*_MADE_UP, InvalidSignature, UnsupportedAlgorithm) as exc:
-        raise ValidationError(_("This is no passkey of yours for this site."), code="incorrect_code") from exc
+        raise ValidationError(_("This is no passkey of yours for this site.")) from exc
 
 
 class PasswordForm(LoginForm):
