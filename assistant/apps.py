@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 import django_stubs_ext
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.conf import settings
 from django.db.models.signals import pre_migrate
 
@@ -41,3 +41,7 @@ class AssistantConfig(AppConfig):
         pre_migrate.connect(refuse_old_database, sender=self)
         hosting.connect_signals()
         guard.connect_signals()
+        if apps.is_installed("allauth.mfa"):
+            from assistant.pages.accounts import records
+
+            records.connect()

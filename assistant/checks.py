@@ -6,19 +6,29 @@ import os
 from collections.abc import Collection
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import DEFAULT_DB_ALIAS
+from django.urls import NoReverseMatch, reverse
 
 from assistant import defaults
+from assistant.allauth_settings import SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
 from assistant.services.toolcalls.interceptors import load_interceptors
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit.schema.parameters import suspicious_parameters
+
+_SIGN_IN_MIDDLEWARE = (*SECOND_FACTOR_MIDDLEWARE, "assistant.pages.sign_in.SignInLimits")
+_ALLAUTH_SETTINGS = ("ACCOUNT_ADAPTER", "ACCOUNT_FORMS", "ACCOUNT_RATE_LIMITS", "MFA_ADAPTER", "MFA_FORMS")
+_SIGN_IN_HINT = "docs/sign-in.md lists the lines for settings and URLs."
+_CACHES_OF_ONE_PROCESS = frozenset(
+    f"django.core.cache.backends.{name}Cache" for name in ("locmem.LocMem", "dummy.Dummy")
+)
 
 
 @register()
@@ -152,6 +162,40 @@ def server_side_cursors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.E006",
         )
     ]
+
+
+@register(Tags.security)
+def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report what sign-in with a second factor lacks, and warn about a cache that processes do not share."""
+    if settings.SECOND_FACTOR == "off":
+        return []
+    missing = [
+        *(f"INSTALLED_APPS has no {app!r}" for app in SECOND_FACTOR_APPS if not apps.is_installed(app)),
+        *(f"MIDDLEWARE has no {name!r}" for name in _SIGN_IN_MIDDLEWARE if name not in settings.MIDDLEWARE),
+        *(f"{name} is not set" for name in _ALLAUTH_SETTINGS if not hasattr(settings, name)),
+        *_unknown_sign_in_page(),
+    ]
+    found: list[CheckMessage] = [
+        Error(f"SECOND_FACTOR is {settings.SECOND_FACTOR!r}, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E007")
+        for what in missing
+    ]
+    if settings.REDIS_URL and settings.CACHES["default"]["BACKEND"] in _CACHES_OF_ONE_PROCESS:
+        found.append(
+            checks.Warning(
+                "Processes do not share the cache, so a code of an authenticator app can be used once in each.",
+                hint='CACHES["default"] should be on Redis or in the database.',
+                id="assistant.W007",
+            )
+        )
+    return found
+
+
+def _unknown_sign_in_page() -> list[str]:
+    try:
+        reverse("account_login")
+    except NoReverseMatch:
+        return ["the URLs of sign-in are missing"]
+    return []
 
 
 @register(Tags.database)

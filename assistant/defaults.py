@@ -80,6 +80,8 @@ MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 MAX_SYNC_VIEWS = _env.number("MAX_SYNC_VIEWS", 16, least=1)
 # Whether sign-ins with a password are limited by user name and address, and recorded.
 SIGN_IN_LIMITS = _env.flag("SIGN_IN_LIMITS", True)
+# Whether people can prove a second factor when they sign in, and who has to: nobody, admins and operators, everybody.
+SECOND_FACTOR = _env.choice("SECOND_FACTOR", "off", ("off", "optional", "admins", "required"))
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
@@ -149,6 +151,7 @@ __all__ = [
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
     "RUN_QUEUE_SECONDS",
+    "SECOND_FACTOR",
     "SECRET_KEY_IS_LOCAL",
     "SETTINGS_PROBLEMS",
     "SIGN_IN_LIMITS",

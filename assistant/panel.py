@@ -33,9 +33,11 @@ class PanelSite(AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         from assistant.admin.base import rooms
+        from assistant.services.tenancy.second_factor import is_on
 
         context = super().each_context(request)
-        return {**context, "panel": rooms.frame(self, request) if context["has_permission"] else None}
+        panel = rooms.frame(self, request) if context["has_permission"] else None
+        return {**context, "panel": panel, "has_second_factor": is_on()}
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Sign out; the page after it shows no tenants."""

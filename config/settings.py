@@ -19,7 +19,14 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
 from assistant.defaults import *  # noqa: E402, F403
-from assistant.defaults import ENVIRONMENT_PROBLEMS, FIELD_ENCRYPTION_KEYS, ROW_LEVEL_SECURITY, keys_from  # noqa: E402
+from assistant.defaults import (  # noqa: E402
+    ENVIRONMENT_PROBLEMS,
+    FIELD_ENCRYPTION_KEYS,
+    REDIS_URL,
+    ROW_LEVEL_SECURITY,
+    SECOND_FACTOR,
+    keys_from,
+)
 
 # A checkout has the whole library by default.
 ASSISTANT_LIBRARY = env.words("ASSISTANT_LIBRARY", ("all",))
@@ -36,7 +43,14 @@ if DEBUG and (_host := public_host(ALLOWED_HOSTS)):
 
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
+SECOND_FACTOR_APPS: tuple[str, ...] = ()
+SECOND_FACTOR_MIDDLEWARE: tuple[str, ...] = ()
+if SECOND_FACTOR != "off":
+    from assistant.allauth_settings import *  # noqa: F403
+
 INSTALLED_APPS = [
+    # Before the assistant, whose admin replaces their pages there.
+    *SECOND_FACTOR_APPS,
     # Only for `runserver`: daphne adds websockets to it, but is slow to import.
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
@@ -66,6 +80,7 @@ MIDDLEWARE = [
     "assistant.admin.sight.AdminSight",
     "django.contrib.messages.middleware.MessageMiddleware",
     "assistant.pages.sign_in.SignInLimits",
+    *SECOND_FACTOR_MIDDLEWARE,
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -118,6 +133,16 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
 ]
 LOGIN_URL = "assistant:login"
+
+if SECOND_FACTOR != "off" and REDIS_URL:
+    # Shared by all processes: django-allauth counts in it, and remembers codes that were used.
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "cache",
+        }
+    }
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

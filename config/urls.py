@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
+# First, because they replace the assistant's own page for signing in.
+ACCOUNTS = [path("accounts/", include("assistant.pages.accounts.urls"))] if settings.SECOND_FACTOR != "off" else []
+
 urlpatterns = [
+    *ACCOUNTS,
     path("admin/", admin.site.urls),
     path("", include("assistant.urls")),
 ]
 
+handler429 = "assistant.pages.accounts.views.too_many"
 handler500 = "assistant.outages.server_error"

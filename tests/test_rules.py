@@ -71,6 +71,12 @@ ALLOWED = {
     (QUERY, "assistant/services/tenancy/memberships.py:add_member"): USERS,
     (QUERY, "assistant/services/tenancy/memberships.py:find_user"): USERS,
     (QUERY, "assistant/services/signin/guard.py:_record"): USERS,
+    (QUERY, "assistant/services/tenancy/second_factor.py:authenticators_of"): USERS,
+    (QUERY, "assistant/services/tenancy/second_factor.py:is_required_of"): USERS,
+    (
+        QUERY,
+        "assistant/services/privacy/key_rotation.py:_rotate_second_factors",
+    ): "the deployment's keys, an operator's command",
     (QUERY, "assistant/services/runs/thread_snapshot.py:stored_thread"): "within the member's own conversations",
     (
         QUERY,

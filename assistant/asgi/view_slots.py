@@ -26,8 +26,11 @@ from assistant.services.signin.limits import network_of
 from assistant.toolkit.per_loop import PerLoop
 
 PROBE_PLACES = 4
-# Names of views that check a password from a submitted form.
-SIGN_IN_NAMES = frozenset({"login", "password_change"})
+# Names of views that check a password or a second factor from a submitted form.
+SIGN_IN_NAMES = frozenset(
+    {"login", "password_change", "account_login", "account_reauthenticate", "mfa_login_webauthn"}
+    | {"mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
+)
 # Hashing a password takes a core: at least half of them are left for everything else.
 SIGN_IN_PLACES = max(1, (os.cpu_count() or 1) // 2)
 MAX_WAITING, MAX_WAIT_SECONDS, RETRY_SECONDS = 500, 60.0, 5

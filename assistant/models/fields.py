@@ -26,6 +26,19 @@ def cipher() -> MultiFernet:
     return MultiFernet([Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS])
 
 
+def encrypted(text: str) -> str:
+    """Return text as it is stored: encrypted with the first key."""
+    return cipher().encrypt(text.encode()).decode()
+
+
+def decrypted(stored: str, what: str) -> str:
+    """Return the text of a stored value. Raises `ImproperlyConfigured`, which names `what`, if no key decrypts it."""
+    try:
+        return cipher().decrypt(stored.encode()).decode()
+    except InvalidToken as exc:
+        raise ImproperlyConfigured(f"FIELD_ENCRYPTION_KEYS has no key that decrypts {what}") from exc
+
+
 class EncryptedTextField(TextField):
     """Text stored encrypted; the empty string is stored as it is, a mapping as JSON.
 
@@ -37,17 +50,10 @@ class EncryptedTextField(TextField):
 
     def get_prep_value(self, value: Any) -> Any:
         text = super().get_prep_value(value)
-        return cipher().encrypt(text.encode()).decode() if text else text
+        return encrypted(text) if text else text
 
     def from_db_value(self, value: str | None, expression: object, connection: object) -> str | None:
-        if not value:
-            return value
-        try:
-            return cipher().decrypt(value.encode()).decode()
-        except InvalidToken as exc:
-            raise ImproperlyConfigured(
-                f"FIELD_ENCRYPTION_KEYS has no key that decrypts {self.model.__name__}.{self.name}"
-            ) from exc
+        return decrypted(value, f"{self.model.__name__}.{self.name}") if value else value
 
 
 class AddressValidator(URLValidator):

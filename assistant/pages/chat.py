@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
@@ -16,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
+from assistant.pages.second_factor import signed_in
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.callers.doors import Door, admit
 from assistant.services.conversations.conversations import (
@@ -30,6 +30,7 @@ from assistant.services.mcp_servers.member_credentials import has_own_connection
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.scopes import OF_SESSIONS
+from assistant.services.tenancy.second_factor import is_on
 from assistant.toolkit.context import UserId
 
 MAX_STARTERS = 4
@@ -47,7 +48,7 @@ class MemberRequest:
 
 def _user_id(request: HttpRequest) -> UserId:
     user = request.user
-    assert isinstance(user, AbstractBaseUser)  # noqa: S101 - login_required lets nobody else in  # nosec B101
+    assert isinstance(user, AbstractBaseUser)  # noqa: S101 - signed_in lets nobody else in  # nosec B101
     pk: UserId = user.pk
     return pk
 
@@ -56,7 +57,7 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     """Require a signed-in member of the tenant. Other users get 404, as for a tenant that does not exist."""
 
     @never_cache
-    @login_required
+    @signed_in
     def checked(request: HttpRequest, tenant: str, **values: Any) -> HttpResponse:
         # Django's middleware has checked the CSRF token.
         session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
@@ -71,7 +72,7 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 @require_safe
 @never_cache
-@login_required
+@signed_in
 def home(request: HttpRequest) -> HttpResponse:
     """Redirect to the user's last or only tenant, or show a choice of their tenants."""
     memberships = memberships_of(user_id=_user_id(request))
@@ -121,6 +122,7 @@ def _chat_page(
         "tenant": member.tenant,
         "member": member,
         "memberships": memberships_of(user_id=member.user_id),
+        "has_second_factor": is_on(),
         "assistants": assistants,
         "assistant": assistant,
         "provider": describe_provider(assistant) if assistant else "",

@@ -8,11 +8,14 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
+from assistant.pages.second_factor import SIGN_IN
 from assistant.services.signin.guard import guard, remember_device
 from assistant.services.signin.limits import TooManySignIns
+from assistant.services.tenancy.second_factor import is_on
 
 
 class SignInForm(AuthenticationForm):
@@ -34,6 +37,9 @@ class SignInView(LoginView):
     authentication_form = SignInForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if is_on():
+            # This page knows no second factor.
+            return redirect(f"{reverse(SIGN_IN)}?{request.GET.urlencode()}")
         try:
             response = super().dispatch(request, *args, **kwargs)
         except TooManySignIns as exc:

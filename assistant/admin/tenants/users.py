@@ -15,6 +15,7 @@ from django.http import HttpRequest
 
 from assistant.admin.base.operators_only import OperatorsOnly
 from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
+from assistant.admin.tenants.second_factor import SecondFactors
 from assistant.models import Membership
 
 
@@ -34,7 +35,7 @@ class MembershipInline(admin.TabularInline[Membership, User]):
         return super().get_queryset(request).select_related("tenant", "user")
 
 
-class OperatorsUserAdmin(OperatorsOnly, UserAdmin[User]):
+class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserAdmin[User]):
     list_display = ("username", "email", "tenants", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "memberships__role")
     inlines = (MembershipInline,)

@@ -15,6 +15,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
 from assistant.models import Tenant
@@ -22,9 +23,14 @@ from assistant.models.fields import EncryptedTextField
 from assistant.services.privacy.ownership import deletable_models, is_hosts_own, owned_rows
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import get_host, host_row
+from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 # Hashes are left out, because they can be attacked offline.
 HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
+# Fields of django-allauth: secrets of second factors, and keys that were sent by e-mail.
+ALLAUTH_SECRETS = frozenset({f"{AUTHENTICATOR}.data", "account.EmailConfirmation.key"})
+# What is exported of them all the same: passkeys have names.
+READ_FROM_SECRETS = {AUTHENTICATOR: {"name": KeyTextTransform("name", "data")}}
 CHUNK_ROWS = 500
 Tables = dict[type[models.Model], models.QuerySet[Any]]
 
@@ -63,8 +69,9 @@ def _export(tables: Tables, theirs: Mapping[str, Iterable[Any]], to: IO[bytes]) 
     with ZipFile(to, "w", ZIP_DEFLATED) as archive:
         for model, rows in tables.items():
             label = model._meta.label
+            chosen = rows.order_by("pk").annotate(**READ_FROM_SECRETS.get(label, {})).defer(*_omitted_fields(model))
             with archive.open(f"{label}.jsonl", "w", force_zip64=True) as lines:
-                for row in rows.order_by("pk").defer(*_omitted_fields(model)).iterator(chunk_size=CHUNK_ROWS):
+                for row in chosen.iterator(chunk_size=CHUNK_ROWS):
                     lines.write(_line(_values(row)))
                     counts[label] += 1
         for model, rows in tables.items():
@@ -91,7 +98,7 @@ def _omitted_fields(model: type[models.Model]) -> list[str]:
         field.name
         for field in model._meta.concrete_fields
         if isinstance(field, EncryptedTextField | models.BinaryField)
-        or f"{model._meta.label}.{field.name}" in HASH_FIELDS
+        or f"{model._meta.label}.{field.name}" in HASH_FIELDS | ALLAUTH_SECRETS
         or (model is get_user_model() and field.name == "password")
     ]
 
@@ -110,7 +117,8 @@ def _values(row: models.Model) -> dict[str, Any]:
     without = row.get_deferred_fields()
     values = {f.attname: getattr(row, f.attname) for f in row._meta.concrete_fields if f.attname not in without}
     binary = [field for field in row._meta.concrete_fields if isinstance(field, models.BinaryField)]
-    return values | {field.attname: _path(row, field) for field in binary}
+    read = {name: getattr(row, name) for name in READ_FROM_SECRETS.get(row._meta.label, {})}
+    return values | read | {field.attname: _path(row, field) for field in binary}
 
 
 def _path(row: models.Model, field: models.Field[Any, Any]) -> str:

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import SESSION_KEY, get_user_model
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.contenttypes.models import ContentType
-from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
@@ -35,6 +34,7 @@ from assistant.services.privacy.ownership import (
 from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import get_host, host_row
+from assistant.services.tenancy.sessions import end_sessions
 
 BATCH = 500
 
@@ -121,7 +121,7 @@ def _erase_person(user: Any) -> Counter[str]:
     if is_hosts:
         counts = _erase(model, pk)
     else:
-        _delete_sessions(str(pk))
+        end_sessions(user)
         # Both go with the user, so that an erasure that was interrupted still finds the user, and knows whose it is.
         counts = _erase(model, pk, keep=frozenset({Membership, EndUser})) + _delete(model, [pk])
     configured_log().forget(threads)
@@ -172,8 +172,3 @@ def _delete_event_logs(**filters: int) -> list[str]:
     threads = [str(pk) for pk in Conversation.objects.filter(**filters).values_list("pk", flat=True)]
     configured_log().forget(threads)
     return threads
-
-
-def _delete_sessions(user: str) -> None:
-    sessions = [row.pk for row in Session.objects.iterator() if row.get_decoded().get(SESSION_KEY) == user]
-    Session.objects.filter(pk__in=sessions).delete()

@@ -9,13 +9,16 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken
 from django.apps import apps
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, TextField, Value
 from django.db.models.functions import Cast
 
 from assistant.models.fields import EncryptedTextField, cipher
+from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 BATCH_ROWS = 200
+# Of an authenticator app, and of recovery codes.
+SECRETS_OF_FACTORS = frozenset({"secret", "seed"})
 
 
 @dataclass(slots=True)
@@ -45,6 +48,8 @@ def rotate() -> Iterator[Rotation]:
     """
     for model, name in encrypted_fields():
         yield _rotate(model, name)
+    if apps.is_installed("allauth.mfa"):
+        yield _rotate_second_factors()
 
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:
@@ -64,6 +69,27 @@ def _rotate(model: type[models.Model], name: str) -> Rotation:
                 continue
             result.renewed += rows.filter(pk=pk, stored=stored).order_by().update(**{name: Value(renewed, TextField())})
         last = batch[-1][0]
+    return result
+
+
+def _rotate_second_factors() -> Rotation:
+    """Re-encrypt the secrets of authenticator apps and recovery codes, which django-allauth keeps in JSON."""
+    model = apps.get_model(AUTHENTICATOR)
+    result, first, every = Rotation(f"{model._meta.label}.data"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
+    for pk in list(model._base_manager.order_by("pk").values_list("pk", flat=True)):
+        with transaction.atomic():
+            row = model._base_manager.select_for_update().filter(pk=pk).first()
+            for name in SECRETS_OF_FACTORS.intersection(row.data if row else ()):
+                if _can_decrypt(first, row.data[name]):
+                    result.current += 1
+                    continue
+                try:
+                    row.data[name] = every.rotate(row.data[name].encode()).decode()
+                except InvalidToken:
+                    result.unreadable += 1
+                    continue
+                row.save(update_fields=["data"])
+                result.renewed += 1
     return result
 
 

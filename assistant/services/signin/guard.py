@@ -16,14 +16,23 @@ from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
-from assistant.services.signin.limits import Attempt, TooManySignIns, admit, plain_name, succeed
+from assistant.services.signin.limits import (
+    EVERYWHERE,
+    SECOND_FACTORS,
+    Attempt,
+    Limit,
+    TooManySignIns,
+    admit,
+    plain_name,
+    succeed,
+)
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 
 DEVICE_COOKIE = "assistant_device"
 DEVICE_SECONDS = 180 * 24 * 3600
 _SALT = "assistant.signin.device"
-_ATTEMPT, _SUCCESS = "_assistant_sign_in", "_assistant_signed_in"
+_ATTEMPT, _SUCCESS, _COUNTED = "_assistant_sign_in", "_assistant_signed_in", "_assistant_sign_in_counted"
 # What people type as a user name may be their password, so an unknown one is not stored.
 UNKNOWN_NAME = "unknown user name"
 
@@ -47,15 +56,40 @@ class SignInGuard:
 def guard(request: HttpRequest, credentials: dict[str, Any]) -> None:
     """Count a sign-in once for its request. Raises `TooManySignIns`."""
     name = _name_in(credentials)
-    if not settings.SIGN_IN_LIMITS or not name or "password" not in credentials or hasattr(request, _ATTEMPT):
+    if name and "password" in credentials:
+        _count(request, name, EVERYWHERE)
+
+
+def guard_second_factor(request: HttpRequest, user: Any) -> None:
+    """Count a try of a user's second factor, once for its request. Raises `TooManySignIns`."""
+    _count(request, user.get_username(), SECOND_FACTORS)
+
+
+def admit_passkey(request: HttpRequest, user: Any) -> None:
+    """Have the sign-in with a passkey alone recorded like others. Nothing is counted: a signature cannot be guessed."""
+    if settings.SIGN_IN_LIMITS:
+        setattr(request, _ATTEMPT, Attempt(plain_name(user.get_username()), _address_of(request), ()))
+
+
+def step_succeeded(request: HttpRequest) -> None:
+    """Stop counting what the request has tried, because the password or the second factor was right."""
+    attempt: Attempt | None = getattr(request, _ATTEMPT, None)
+    if attempt is not None and getattr(request, _COUNTED, False):
+        setattr(request, _COUNTED, False)
+        succeed(attempt)
+
+
+def _count(request: HttpRequest, name: str, of_name: Limit) -> None:
+    if not settings.SIGN_IN_LIMITS or hasattr(request, _ATTEMPT):
         return
     try:
-        attempt = admit(name=name, address=_address_of(request), device=_device_of(request, name))
+        attempt = admit(name=name, address=_address_of(request), device=_device_of(request, name), of_name=of_name)
     except TooManySignIns as exc:
         if exc.is_new:
             _record("signin.limited", name, _address_of(request))
         raise
     setattr(request, _ATTEMPT, attempt)
+    setattr(request, _COUNTED, True)
 
 
 def remember_device(request: HttpRequest, response: HttpResponse) -> None:
@@ -82,10 +116,10 @@ def connect_signals() -> None:
 
 def _signed_in(request: HttpRequest | None, user: Any, **_: Any) -> None:
     attempt: Attempt | None = getattr(request, _ATTEMPT, None)
-    if attempt is None:
+    if request is None or attempt is None:
         return
     setattr(request, _SUCCESS, attempt)
-    succeed(attempt)
+    step_succeeded(request)
     _record("signin.success", user.get_username(), attempt.address, actor=user)
 
 

@@ -47,6 +47,9 @@ EVERYWHERE = Limit("name", 100, 36)
 FROM_DEVICE = Limit("device", 5, 60)
 # All names from one address, which may be an office with many people.
 OF_ADDRESS = Limit("address", 50, 10)
+# Second factors of one name from all addresses together, but for devices that have signed in with it. A code has six
+# digits, and whoever tries one knows the password already.
+SECOND_FACTORS = Limit("second-factor", 20, 300)
 
 
 class TooManySignIns(Refused):
@@ -103,12 +106,13 @@ def network_of(address: str) -> str:
     return str(parsed)
 
 
-def admit(*, name: str, address: str, device: str = "") -> Attempt:
-    """Count a sign-in that is about to check a password.
+def admit(*, name: str, address: str, device: str = "", of_name: Limit = EVERYWHERE) -> Attempt:
+    """Count a sign-in that is about to check a password or a second factor.
 
     Args:
         address: the client's; an unknown one counts towards the limits of the name alone.
         device: the id of a device that has signed in with this name before, which has a limit of its own.
+        of_name: the limit of the name from all addresses together.
 
     Raises:
         TooManySignIns: a limit is reached; nothing was counted.
@@ -117,7 +121,7 @@ def admit(*, name: str, address: str, device: str = "") -> Attempt:
     if device:
         keys = [(FROM_DEVICE.key(own, device), FROM_DEVICE)]
     else:
-        keys = [(EVERYWHERE.key(own), EVERYWHERE)]
+        keys = [(of_name.key(own), of_name)]
         if network:
             keys += [(FROM_ADDRESS.key(own, network), FROM_ADDRESS), (OF_ADDRESS.key(network), OF_ADDRESS)]
     attempt = Attempt(own, address, tuple(sorted(keys, key=lambda pair: pair[0])))
@@ -174,7 +178,7 @@ def succeed(attempt: Attempt) -> None:
 def free_name(name: str, address: str = "") -> int:
     """Forget what was counted of a user name, and from one address too; return how many counters there were."""
     own = plain_name(name)
-    keys = [EVERYWHERE.key(own)]
+    keys = [EVERYWHERE.key(own), SECOND_FACTORS.key(own)]
     if address:
         keys += [FROM_ADDRESS.key(own, network_of(address)), OF_ADDRESS.key(network_of(address))]
     return SignInCount.objects.filter(key__in=keys).delete()[0]

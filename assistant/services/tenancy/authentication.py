@@ -22,6 +22,7 @@ from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 from assistant.services.tenancy.scopes import Rule
+from assistant.services.tenancy.second_factor import lack_of
 
 BEARER_SUBPROTOCOL = "bearer."
 
@@ -177,6 +178,8 @@ def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:
         raise _no_credentials()
     if session.is_cross_site():
         raise AccessDenied("cross_site", "The CSRF token is missing or wrong.")
+    if lack := lack_of(user, session.data):
+        raise AccessDenied("no_credentials", lack.value)
     member = find_member(user_id=user.pk, tenant_slug=tenant_slug)
     if member is None:
         raise wrong_address()

@@ -1,0 +1,38 @@
+"""django-allauth's settings where SECOND_FACTOR is on. A project's settings import all of them (docs/sign-in.md).
+
+Nothing reads them where django-allauth is not installed.
+"""
+
+from __future__ import annotations
+
+SECOND_FACTOR_APPS = ("allauth", "allauth.account", "allauth.mfa")
+SECOND_FACTOR_MIDDLEWARE = (
+    "allauth.account.middleware.AccountMiddleware",
+    "assistant.pages.second_factor.SecondFactor",
+)
+
+ACCOUNT_ADAPTER = "assistant.pages.accounts.adapters.AccountAdapter"
+ACCOUNT_FORMS = {"login": "assistant.pages.accounts.forms.PasswordForm"}
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+# Sessions last as long as without allauth.
+ACCOUNT_SESSION_REMEMBER = True
+# A second line behind the assistant's own limits, which refuse first and say when to try again. The limit by name is
+# one that the others never let through, so that nobody can keep its owner out.
+ACCOUNT_RATE_LIMITS = {"login": "300/m/ip", "login_failed": "60/m/ip,300/h/key", "reauthenticate": "10/m/user"}
+
+MFA_ADAPTER = "assistant.pages.accounts.adapters.FactorAdapter"
+MFA_FORMS = {
+    "authenticate": "assistant.pages.accounts.forms.CodeForm",
+    "reauthenticate": "assistant.pages.accounts.forms.CodeAgainForm",
+    "add_webauthn": "assistant.pages.accounts.forms.AddPasskeyForm",
+    "authenticate_webauthn": "assistant.pages.accounts.forms.PasskeyForm",
+    "reauthenticate_webauthn": "assistant.pages.accounts.forms.PasskeyAgainForm",
+    "login_webauthn": "assistant.pages.accounts.forms.PasskeyAloneForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RATE_LIMITS = {"webauthn_login": "60/m/ip"}
+# Accounts are made by admins, never by strangers, so nobody could keep an owner out of an address.
+MFA_ALLOW_UNVERIFIED_EMAIL = True

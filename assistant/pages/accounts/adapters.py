@@ -1,0 +1,87 @@
+"""What django-allauth asks its project: who may sign up, where people go, how secrets are stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
+from allauth.mfa.adapter import DefaultMFAAdapter
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from assistant.models.fields import decrypted, encrypted
+from assistant.services.signin.guard import guard
+from assistant.services.signin.second_factor import may_remove
+
+_MESSAGES = {
+    "mfa/messages/recovery_codes_generated.txt": _("There are new recovery codes."),
+    "mfa/messages/totp_activated.txt": _("The authenticator app was set up."),
+    "mfa/messages/totp_deactivated.txt": _("The authenticator app was removed."),
+    "mfa/messages/webauthn_added.txt": _("The passkey was added."),
+    "mfa/messages/webauthn_removed.txt": _("The passkey was removed."),
+}
+_WAYS = {
+    "reauthenticate": _("Use your password"),
+    "mfa_reauthenticate": _("Use a code"),
+    "mfa_reauthenticate:webauthn": _("Use a passkey"),
+}
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Signing in and out."""
+
+    error_messages = {
+        **DefaultAccountAdapter.error_messages,
+        "username_password_mismatch": _("That user name and password do not match. Both are case-sensitive."),
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Nobody makes an account alone; there is no page for it either."""
+        return False
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Let the assistant's own limits refuse first. Raises `TooManySignIns`."""
+        guard(request, credentials)
+        super().pre_authenticate(request, **credentials)
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("assistant:home")
+
+    def is_safe_url(self, url: str) -> bool:
+        """Return to addresses of the same host alone, as Django's own page does."""
+        request = context.request
+        return url_has_allowed_host_and_scheme(
+            url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+        )
+
+    def add_message(
+        self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any
+    ) -> None:
+        """Say what the page of second factors shows, in our words; the admin would show the rest, much later."""
+        message = kwargs.get("message") or _MESSAGES.get(message_template or "")
+        if message:
+            super().add_message(request, level, message=str(message))
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        return [{**way, "description": _WAYS.get(way["id"], way["description"])} for way in ways]
+
+
+class FactorAdapter(DefaultMFAAdapter):
+    """Second factors."""
+
+    def encrypt(self, text: str) -> str:
+        return encrypted(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return decrypted(encrypted_text, "the second factor")
+
+    def can_delete_authenticator(self, authenticator: Any) -> bool:
+        return may_remove(authenticator.user, authenticator)
+
+    def generate_authenticator_name(self, user: Any, type: Any) -> str:  # noqa: A002 - allauth's name
+        return gettext("Passkey")
