@@ -42,11 +42,11 @@ def board_view(request: HttpRequest) -> HttpResponse:
 
 def _context(request: HttpRequest) -> dict[str, Any]:
     filters = read_filters(request)
-    tools, page, rows = _page(request, filters)
+    blocks = read_blocks()
+    tools, page, rows = _page(request, filters, blocks)
     changes = last_switches(tenants=[row.tenant for row in rows], tools=[tool.name for tool in tools])
     texts, notes = Texts(), Texts()
     lines = [(row.tenant, cells_html(row, tools, filters.state, changes, texts, notes)) for row in rows]
-    blocks = read_blocks()
     return {
         **admin.site.each_context(request),
         "title": _("Switchboard"),
@@ -68,16 +68,18 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _page(request: HttpRequest, filters: Filters) -> tuple[list[Tool], Any, list[BoardRow]]:
+def _page(
+    request: HttpRequest, filters: Filters, blocks: Mapping[str, Block]
+) -> tuple[list[Tool], Any, list[BoardRow]]:
     """Return the tools, the page of tenants and its rows. A state is looked for in the rows of all tenants."""
     tools, tenants = filters.tools(), filters.tenants(request)
     number = request.GET.get("page")
     if filters.state:
-        rows = with_state(read_board(tenants=list(tenants), tools=tools), filters.state)
+        rows = with_state(read_board(tenants=list(tenants), tools=tools, blocks=blocks), filters.state)
         page = Paginator(rows, TENANTS_ON_A_PAGE).get_page(number)
         return tools, page, list(page.object_list)
     page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
-    return tools, page, read_board(tenants=list(page.object_list), tools=tools)
+    return tools, page, read_board(tenants=list(page.object_list), tools=tools, blocks=blocks)
 
 
 def _column(tool: Tool, blocks: Mapping[str, Block]) -> dict[str, Any]:
@@ -96,6 +98,6 @@ def _post(request: HttpRequest) -> HttpResponse:
     if "undo" in request.POST:
         return undo(request)
     filters = read_filters(request)
-    shown = [row.tenant for row in _page(request, filters)[2]] if "column" in request.POST else []
+    shown = [row.tenant for row in _page(request, filters, read_blocks())[2]] if request.POST.get("column") else []
     targets = read_targets(request, shown, filters.tools())
     return change_switches(request, targets, request.POST.get("policy", ""))

@@ -18,6 +18,7 @@ from assistant.admin.tools.board_request import cells_of
 from assistant.admin.tools.cells import classes_of, texts_of
 from assistant.admin.tools.wording import change_message, last_change, left_message, state_word, undo_label
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
+from assistant.services.toolpolicy.blocks import read_blocks
 from assistant.services.toolpolicy.board import BoardRow, read_board, tools_of_board
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.switch_changes import (
@@ -74,7 +75,7 @@ def _changed(request: HttpRequest, targets: Sequence[Target]) -> dict[str, Any]:
     tenant = tenants_of(request).get(pk=targets[0].tenant_id)
     names = {target.tool for target in targets}
     tools = [tool for tool in tools_of_board() if tool.name in names]
-    (row,) = read_board(tenants=[tenant], tools=tools)
+    (row,) = read_board(tenants=[tenant], tools=tools, blocks=read_blocks())
     changes = last_switches(tenants=[tenant], tools=list(names))
     cells = {
         tool.name: {
@@ -97,9 +98,13 @@ def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> Ht
     tenants = list(tenants_of(request).filter(pk__in={tenant for tenant, _tool in wanted}).order_by("name"))
     names = {tool for _tenant, tool in wanted}
     tools = [tool for tool in tools_of_board() if tool.name in names]
-    before = read_board(tenants=tenants, tools=tools)
+    blocks = read_blocks()
+    before = read_board(tenants=tenants, tools=tools, blocks=blocks)
     after = read_board(
-        tenants=tenants, tools=tools, instead=lambda tenant, tool: policy if (tenant, tool) in wanted else None
+        tenants=tenants,
+        tools=tools,
+        blocks=blocks,
+        instead=lambda tenant, tool: policy if (tenant, tool) in wanted else None,
     )
     steps = {old.tenant.pk: _steps(old, new, tools) for old, new in zip(before, after, strict=True)}
     changed = {pk: [name for name, _was, _becomes in found] for pk, found in steps.items() if found}

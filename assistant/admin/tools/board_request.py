@@ -74,8 +74,8 @@ def read_targets(request: HttpRequest, shown: Sequence[Tenant], tools: Sequence[
     for cell in filter(None, post.get("cells", "").split(",")):
         tenant, _, tool = cell.partition(":")
         pairs.add((number_in(tenant), tool))
-    pairs |= {(number_in(row), tool.name) for row in post.getlist("row") for tool in tools}
-    pairs |= {(tenant.pk, column) for column in post.getlist("column") for tenant in shown}
+    pairs |= {(number_in(row), tool.name) for row in filter(None, post.getlist("row")) for tool in tools}
+    pairs |= {(tenant.pk, column) for column in filter(None, post.getlist("column")) for tenant in shown}
     wanted = {tenant for tenant, _ in pairs}
     if not pairs or len(pairs) > MAX_TARGETS or not _may_see(request, wanted):
         raise Http404("There are no such switches.")

@@ -27,7 +27,7 @@ from assistant.models import Tenant, ToolSetting
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.services.reports.tool_use import USE_DAYS, ToolUse, use_of_tool
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.blocks import MAX_REASON, Block, active_blocks, block_tool, unblock_tool
+from assistant.services.toolpolicy.blocks import MAX_REASON, Block, active_blocks, block_tool, read_blocks, unblock_tool
 from assistant.services.toolpolicy.board import BoardRow, read_board
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, latest_change
@@ -61,9 +61,8 @@ class BlockForm(forms.Form):
         ],
     )
     until = forms.DateTimeField(
-        label=gettext_lazy("or until"),
+        label=gettext_lazy("or until (UTC)"),
         required=False,
-        help_text=gettext_lazy("In UTC."),
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
 
@@ -102,7 +101,7 @@ def _post(request: HttpRequest, tool: Tool, form: BlockForm) -> HttpResponse | N
         raise PermissionDenied
     if do == "unblock":
         unblock_tool(actor=request.user, tool=tool.name)
-        messages.success(request, _("%(tool)s follows its switches again.") % {"tool": tool.name})
+        messages.success(request, _("For everyone: its switches decide again."))
     elif not form.is_valid() or not _block(request, tool, form):
         return None
     return HttpResponseRedirect(request.get_full_path())
@@ -118,7 +117,7 @@ def _block(request: HttpRequest, tool: Tool, form: BlockForm) -> bool:
     except ValueError as exc:
         form.add_error(None, _("Nothing was changed: %(why)s.") % {"why": exc})
         return False
-    messages.success(request, f"{tool.name}: {made.rule}")
+    messages.success(request, _("For everyone: %(rule)s") % {"rule": made.rule})
     return True
 
 
@@ -131,7 +130,9 @@ def _tenants(request: HttpRequest) -> Any:
 
 def _context(request: HttpRequest, tool: Tool, form: BlockForm) -> dict[str, Any]:
     tenants, now = list(_tenants(request)), timezone.now()
-    rows = read_board(tenants=tenants, tools=[tool])
+    blocked = _block_of(tool)
+    switched = read_board(tenants=tenants, tools=[tool], blocks={})
+    rows = switched if blocked is None else read_board(tenants=tenants, tools=[tool], blocks=read_blocks())
     use = {one.tenant.pk: one for one in use_of_tool(tool=tool.name, tenants=tenants, now=now)}
     settings = _settings(tenants, tool)
     lines = [_line(row, use.get(row.tenant.pk), settings.get(row.tenant.pk, []), tool) for row in rows]
@@ -140,22 +141,22 @@ def _context(request: HttpRequest, tool: Tool, form: BlockForm) -> dict[str, Any
     last = last_switches(tenants=[line["tenant"] for line in page], tools=[tool.name])
     for line in page:
         line["last"] = last_change(last.get((line["tenant"].pk, tool.name)))
-    usable = [row.tenant for row in rows if row.cells[0].decision.policy != "off"]
+    usable = [row.tenant for row in switched if row.cells[0].decision.policy != "off"]
     affected = affected_by(tools={one.pk: [tool.name] for one in usable}, tenants=usable, now=now)
-    counts = {policy: sum(line["policy"] == policy for line in lines) for policy in ("on", "ask", "off")}
+    decided = [row.cells[0].decision.policy for row in switched]
     return {
         **admin.site.each_context(request),
         "title": tool.name,
         "description": tool.description,
         "facts": facts_of(tool),
         "settings": sorted((tool.config.model_json_schema() if tool.config else {}).get("properties", {})),
-        "block": _block_of(tool),
+        "off_for_everyone": blocked,
         "form": form,
         "page": page,
         "has_secrets": bool(tool.secrets),
         "has_settings": bool(tool.config or tool.secrets),
         "missing": sum(bool(line["missing"]) for line in lines),
-        "counts": [(state_word(policy), count) for policy, count in counts.items()],
+        "counts": [(state_word(policy), decided.count(policy)) for policy in ("on", "ask", "off")],
         "sum": sum_of(affected),
         "all_tenants": len(tenants),
         "days": CALL_DAYS,
@@ -212,5 +213,5 @@ def _block_of(tool: Tool) -> dict[str, str] | None:
     if row is None:
         return None
     who = str(row.actor) if row.actor else _("a command")
-    by = _("Switched off by %(who)s, %(when)s.") % {"who": who, "when": time_of(row.created_at)}
+    by = _("Switched off by %(who)s, %(when)s") % {"who": who, "when": time_of(row.created_at)}
     return {"rule": Block(row.reason, row.until).rule, "by": by}

@@ -44,7 +44,7 @@ def last_change(last: LastSwitch | None) -> str:
     """Return who changed a switch last, and when; "" if nobody has."""
     if last is None:
         return ""
-    return _("Last set by %(who)s, %(when)s.") % {"who": last.who or _("a command"), "when": time_of(last.at)}
+    return _("Last set by %(who)s, %(when)s") % {"who": last.who or _("a command"), "when": time_of(last.at)}
 
 
 def change_message(change: Change, policy: str) -> str:

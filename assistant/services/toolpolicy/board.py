@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
@@ -11,7 +11,7 @@ from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Tenant, ToolSetting
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.blocks import Block, read_blocks
+from assistant.services.toolpolicy.blocks import Block
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
 from assistant.services.toolpolicy.switch_changes import FOLLOW
 from assistant.services.toolpolicy.switch_query import Switch
@@ -60,16 +60,21 @@ def tools_of_board(*, words: str = "", changes_things: bool = False, asks: bool 
 
 
 def read_board(
-    *, tenants: Collection[Tenant], tools: Sequence[Tool], instead: Callable[[int, str], str | None] | None = None
+    *,
+    tenants: Collection[Tenant],
+    tools: Sequence[Tool],
+    blocks: Mapping[str, Block],
+    instead: Callable[[int, str], str | None] | None = None,
 ) -> list[BoardRow]:
-    """Return a row for each tenant, with two queries.
+    """Return a row for each tenant, with one query.
 
     Args:
+        blocks: the tools that are off in the whole deployment, from `read_blocks`; none to see what the switches say.
         instead: of a tenant's id and a tool's name, the policy that the cell is shown with instead of the stored one,
             "follow" for none; None leaves it. So a page can say what a change would do.
     """
     decided: dict[Any, tuple[PolicyDecision, PolicyDecision]] = {}
-    stored, blocks = _stored(tenants, tools), read_blocks()
+    stored = _stored(tenants, tools)
     rows = []
     for tenant in tenants:
         cells = []

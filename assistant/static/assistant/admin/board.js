@@ -111,6 +111,7 @@ class Board {
     this.current.tabIndex = -1;
     this.current = cell;
     cell.tabIndex = 0;
+    this.touched = true;
     this.describe();
     this.showActions();
   }
@@ -220,7 +221,6 @@ class Board {
   }
 
   showActions() {
-    if (document.activeElement?.closest?.(".grid td")) this.touched = true;
     const isEmpty = !this.selected.size && !this.touched;
     for (const button of this.form.querySelectorAll(".board-actions button")) button.disabled = isEmpty;
   }
