@@ -127,6 +127,7 @@ def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> Ht
         "word": state_word(policy),
         "cells": cells_of(targets),
         "action": request.get_full_path(),
+        "do": request.POST.get("do", ""),
     }
     return TemplateResponse(request, "admin/assistant/toolsetting/affected.html", context)
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 from assistant.admin.base.picker import picked_tenant
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
-from assistant.admin.tools.board_request import require_board
+from assistant.admin.tools.board_request import read_targets, require_board
 from assistant.admin.tools.tool_facts import facts_of
 from assistant.admin.tools.wording import last_change, state_word, time_of, undo_label
 from assistant.models import Tenant, ToolSetting
@@ -93,7 +93,11 @@ def _post(request: HttpRequest, tool: Tool, form: BlockForm) -> HttpResponse | N
     if "undo" in request.POST:
         return undo(request)
     if do == "set":
-        targets = [Target(pk, None, tool.name) for pk in _tenants(request).values_list("pk", flat=True)]
+        # The tenants of the page that said who is affected, which may be fewer than there are by now.
+        if request.POST.get("cells"):
+            targets = read_targets(request, (), ())
+        else:
+            targets = [Target(pk, None, tool.name) for pk in _tenants(request).values_list("pk", flat=True)]
         return change_switches(request, targets, request.POST.get("policy", ""))
     if do not in ("block", "unblock"):
         raise Http404("There is no such action.")

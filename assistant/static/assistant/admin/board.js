@@ -143,6 +143,7 @@ class Board {
 
   onKey(event) {
     const cell = event.target.closest("td");
+    if (event.key === "Escape") this.clear();
     if (!cell) return;
     if (event.key === " " && !event.ctrlKey) {
       event.preventDefault();
@@ -151,8 +152,6 @@ class Board {
     } else if (event.key === "Delete" || event.key === "Backspace") {
       event.preventDefault();
       this.set("follow");
-    } else if (event.key === "Escape") {
-      this.clear();
     } else if (event.key.toLowerCase() === "a" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       this.select(this.rows.flat(), true);
