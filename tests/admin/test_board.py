@@ -163,7 +163,9 @@ def test_an_admin_of_two_tenants_has_a_board_of_these_alone(cast: Cast) -> None:
     assert stored() == {("acme", TOOL): "ask", ("globex", TOOL): "ask"}
 
 
-@pytest.mark.parametrize("target", ["{globex}:get_customer", "{acme}:get_customer,{globex}:get_customer", "0:x", "", ","])
+@pytest.mark.parametrize(
+    "target", ["{globex}:get_customer", "{acme}:get_customer,{globex}:get_customer", "0:x", "", ","]
+)
 def test_a_tenants_admin_sets_no_other_tenants_switches(target: str, amys: Client, cast: Cast) -> None:
     names = target.format(acme=cast.acme.pk, globex=cast.globex.pk)
     assert amys.post(BOARD, {"cells": names, "policy": "on", "confirmed": "1"}).status_code == 404

@@ -123,7 +123,8 @@ def test_only_operators_may(do: str, amys: Client, cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"reason": ""}, {"lasts": "5"}, {"until": "2020-01-01T00:00"}, {"lasts": "3600", "until": "2030-01-01T00:00"}]
+    "given",
+    [{"reason": ""}, {"lasts": "5"}, {"until": "2020-01-01T00:00"}, {"lasts": "3600", "until": "2030-01-01T00:00"}],
 )
 def test_what_cannot_be_meant_is_said_in_the_form(given: dict[str, str], root: Client, cast: Cast) -> None:
     answer = root.post(PAGE, {"do": "block", "reason": "Leaks", **given})
@@ -167,7 +168,9 @@ def test_the_page_makes_no_more_queries_for_many_tenants(root: Client, cast: Cas
 def simulated(client: Client, **given: str) -> dict[str, str]:
     """Return the tools of a simulation with their state and rule."""
     page = client.get(SIMULATE, {"tenant": "acme", "assistant": "support", "user": "alice", **given}).content.decode()
-    found = re.findall(r"<code>(\w+)</code>(?:</a>)?</th><td><span class=\"state (\w+)\">[^<]*</span></td><td>([^<]*)", page)
+    found = re.findall(
+        r"<code>(\w+)</code>(?:</a>)?</th><td><span class=\"state (\w+)\">[^<]*</span></td><td>([^<]*)", page
+    )
     return {name: f"{state}: {rule}" for name, state, rule in found}
 
 

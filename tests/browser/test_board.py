@@ -43,7 +43,9 @@ async def stored(tool: str = TOOL) -> dict[str, str]:
     return {slug: policy async for slug, policy in rows}
 
 
-async def test_space_turns_the_cell_that_the_arrows_reach_and_control_z_takes_it_back(roots: Visitor, cast: Cast) -> None:
+async def test_space_turns_the_cell_that_the_arrows_reach_and_control_z_takes_it_back(
+    roots: Visitor, cast: Cast
+) -> None:
     page = await roots.open(BOARD)
     await (await cell(page, "Acme")).click()
     await page.keyboard.press("ArrowDown")

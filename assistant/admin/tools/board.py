@@ -46,7 +46,10 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     tools, page, rows = _page(request, filters, blocks)
     changes = last_switches(tenants=[row.tenant for row in rows], tools=[tool.name for tool in tools])
     texts, notes = Texts(), Texts()
-    lines = [(row.tenant, cells_html(row, tools, filters.state, changes, texts, notes)) for row in rows]
+    lines = [
+        (row.tenant, cells_html(row, tools, state=filters.state, changes=changes, texts=texts, notes=notes))
+        for row in rows
+    ]
     return {
         **admin.site.each_context(request),
         "title": _("Switchboard"),
@@ -74,12 +77,12 @@ def _page(
     """Return the tools, the page of tenants and its rows. A state is looked for in the rows of all tenants."""
     tools, tenants = filters.tools(), filters.tenants(request)
     number = request.GET.get("page")
-    if filters.state:
-        rows = with_state(read_board(tenants=list(tenants), tools=tools, blocks=blocks), filters.state)
-        page = Paginator(rows, TENANTS_ON_A_PAGE).get_page(number)
-        return tools, page, list(page.object_list)
-    page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
-    return tools, page, read_board(tenants=list(page.object_list), tools=tools, blocks=blocks)
+    if not filters.state:
+        page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
+        return tools, page, read_board(tenants=list(page), tools=tools, blocks=blocks)
+    rows = with_state(read_board(tenants=list(tenants), tools=tools, blocks=blocks), filters.state)
+    page_of_rows = Paginator(rows, TENANTS_ON_A_PAGE).get_page(number)
+    return tools, page_of_rows, list(page_of_rows)
 
 
 def _column(tool: Tool, blocks: Mapping[str, Block]) -> dict[str, Any]:

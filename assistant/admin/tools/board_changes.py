@@ -147,6 +147,10 @@ def _summary(steps: Sequence[tuple[str, str, str]]) -> str:
     for name, was, becomes in steps:
         kinds.setdefault((was, becomes), []).append(name)
     return "; ".join(
-        f"{', '.join(names[:3])}{f' +{len(names) - 3}' if len(names) > 3 else ''}: {state_word(was)} → {state_word(becomes)}"
+        f"{', '.join(names[:3])}{_more(names)}: {state_word(was)} → {state_word(becomes)}"
         for (was, becomes), names in kinds.items()
     )
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" +{len(names) - 3}" if len(names) > 3 else ""

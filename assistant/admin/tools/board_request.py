@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
@@ -54,7 +53,7 @@ def read_filters(request: HttpRequest) -> Filters:
     return Filters(
         q=_words(given.get("q", "")),
         tool=_words(given.get("tool", "")),
-        state=cast(State, state) if state in STATES else "",
+        state=next((one for one in STATES if one == state), ""),
         changes=given.get("changes") == "1",
         asks=given.get("asks") == "1",
     )

@@ -32,6 +32,7 @@ class Texts:
 def cells_html(
     row: BoardRow,
     tools: Sequence[Tool],
+    *,
     state: State,
     changes: Mapping[tuple[int, str], LastSwitch],
     texts: Texts,

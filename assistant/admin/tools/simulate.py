@@ -31,7 +31,10 @@ MAX_CHOICES = 60
 def simulate_view(request: HttpRequest) -> HttpResponse:
     """Show the choices, and once they are made, what the run would be given. Changes nothing."""
     require_board(request)
-    given = {name: request.GET.get(name, "").replace("\x00", "").strip()[:200] for name in ("tenant", "user", "assistant", "key")}
+    given = {
+        name: request.GET.get(name, "").replace("\x00", "").strip()[:200]
+        for name in ("tenant", "user", "assistant", "key")
+    }
     tenant = _tenant(request, given["tenant"])
     problem, found = "", None
     if tenant is None and given["tenant"]:
@@ -117,7 +120,9 @@ def _shown(found: Simulation) -> dict[str, Any]:
             for entry in setup.tools
         ],
         # Assistants that may be asked, and the search tool.
-        "others": [(tool.name, tool.description, offered[tool.name]) for tool in found.offered if tool.name not in listed],
+        "others": [
+            (tool.name, tool.description, offered[tool.name]) for tool in found.offered if tool.name not in listed
+        ],
         "offered": len(found.offered),
         "allowed": sum(entry.policy != "off" for entry in setup.tools),
         "run_limits": _run_limits(found),
@@ -163,5 +168,3 @@ def _key_limits(found: Simulation) -> list[tuple[str, str]]:
         (_("Runs at once"), found.state.key_runs),
     ]
     return [(name, str(value)) for name, value in pairs if value]
-
-

@@ -22,8 +22,8 @@ from assistant.admin.tools.tenant_board import tenant_board_view
 from assistant.admin.tools.tool_page import tool_view
 from assistant.admin.tools.tool_settings_form import CONFIG, config_in, declared_tool, fields_of, secrets_in
 from assistant.models import ToolSetting
-from assistant.services.toolpolicy import catalogue
 from assistant.services.tenancy import audit_trail
+from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import ACTION, FOLLOW
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool

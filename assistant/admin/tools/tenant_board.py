@@ -38,7 +38,9 @@ def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:
         "panel_next": reverse("admin:switchboard"),
         "tenant": row,
         "columns": columns,
-        "lines": [(one, [_shown(one, cell, column) for cell, column in zip(one.cells, columns, strict=True)]) for one in rows],
+        "lines": [
+            (one, [_shown(one, cell, column) for cell, column in zip(one.cells, columns, strict=True)]) for one in rows
+        ],
         "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request))),
         "is_operator": is_operator(request),
         "has_board": is_operator(request) or tenants_of(request).count() > 1,

@@ -115,9 +115,7 @@ def _block(request: HttpRequest, tool: Tool, form: BlockForm) -> bool:
     given = form.cleaned_data
     lasts = None if given["lasts"] is None else timedelta(seconds=given["lasts"])
     try:
-        made = block_tool(
-            actor=request.user, tool=tool.name, reason=given["reason"], lasts=lasts, until=given["until"]
-        )
+        made = block_tool(actor=request.user, tool=tool.name, reason=given["reason"], lasts=lasts, until=given["until"])
     except ValueError as exc:
         form.add_error(None, _("Nothing was changed: %(why)s.") % {"why": exc})
         return False
@@ -205,7 +203,7 @@ def _line(row: BoardRow, use: ToolUse | None, settings: Sequence[ToolSetting], t
 def _missing(settings: Sequence[ToolSetting], tool: Tool) -> list[str]:
     """Return the secrets that neither the tenant nor an assistant of it has set."""
     try:
-        known = read_secrets([one.secrets for one in settings]).keys()
+        known = set(read_secrets([one.secrets for one in settings]))
     except ValueError:
         known = set()
     return [name for name in tool.secrets if name not in known]

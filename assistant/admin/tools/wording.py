@@ -50,7 +50,11 @@ def last_change(last: LastSwitch | None) -> str:
 def change_message(change: Change, policy: str) -> str:
     """Return what a change of several switches did."""
     count = len(change.changed)
-    done = ngettext("%(count)d switch: %(what)s, from the next tool call on.", "%(count)d switches: %(what)s, from the next tool call on.", count)
+    done = ngettext(
+        "%(count)d switch: %(what)s, from the next tool call on.",
+        "%(count)d switches: %(what)s, from the next tool call on.",
+        count,
+    )
     return " ".join([done % {"count": count, "what": state_word(policy)}, *left_message(change)])
 
 
@@ -79,10 +83,14 @@ def undo_label(latest: LatestChange | None) -> dict[str, Any] | None:
     }
     if latest.tool:
         sentence = ngettext(
-            "%(when)s: you set %(tool)s (%(what)s).", "%(when)s: you set %(tool)s for %(count)d tenants or assistants (%(what)s).", latest.count
+            "%(when)s: you set %(tool)s (%(what)s).",
+            "%(when)s: you set %(tool)s for %(count)d tenants or assistants (%(what)s).",
+            latest.count,
         )
     else:
         sentence = ngettext(
-            "%(when)s: you set %(count)d switch (%(what)s).", "%(when)s: you set %(count)d switches (%(what)s).", latest.count
+            "%(when)s: you set %(count)d switch (%(what)s).",
+            "%(when)s: you set %(count)d switches (%(what)s).",
+            latest.count,
         )
     return {"id": latest.id, "sentence": sentence % values}

@@ -32,7 +32,9 @@ class Command(OperatorCommand):
         parser.add_argument("--user", metavar="USERNAME")
         parser.add_argument("--assistant", metavar="SLUG", help="Also apply this assistant's switches.")
         parser.add_argument("--reason", help="Why it is switched off. Rules, and so tenants, show it.")
-        parser.add_argument("--for", dest="lasts", metavar="2h", help="For so many minutes, hours or days: 30m, 2h, 1d.")
+        parser.add_argument(
+            "--for", dest="lasts", metavar="2h", help="For so many minutes, hours or days: 30m, 2h, 1d."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["action"] != "list":

@@ -42,16 +42,20 @@ def use_of_tool(*, tool: str, tenants: Collection[Tenant], now: datetime) -> lis
     """Return the use of a tool by the tenants that called it, those with the most calls first; two queries."""
     by_id = {tenant.pk: tenant for tenant in tenants}
     calls = ToolCall.objects.filter(tenant__in=list(by_id), name=tool, started_at__gte=now - timedelta(days=USE_DAYS))
-    sums = calls.order_by().values_list("tenant_id").annotate(
-        calls=Count("pk"),
-        failed=Count("pk", filter=Q(status__in=FAILED)),
-        refused=Count("pk", filter=Q(status=ToolCall.Status.REFUSED)),
-        last_at=Max("started_at"),
+    sums = (
+        calls.order_by()
+        .values_list("tenant_id")
+        .annotate(
+            calls=Count("pk"),
+            failed=Count("pk", filter=Q(status__in=FAILED)),
+            refused=Count("pk", filter=Q(status=ToolCall.Status.REFUSED)),
+            last_at=Max("started_at"),
+        )
     )
     durations: dict[int, list[int]] = {}
     ran = calls.filter(duration_ms__isnull=False).order_by("-started_at")
     for tenant_id, milliseconds in ran.values_list("tenant_id", "duration_ms")[:MAX_DURATIONS]:
-        durations.setdefault(tenant_id, []).append(milliseconds)
+        durations.setdefault(tenant_id, []).append(milliseconds or 0)
     found = [
         ToolUse(by_id[tenant_id], count, failed, refused, percentile(durations.get(tenant_id, ()), 95), last_at)
         for tenant_id, count, failed, refused, last_at in sums

@@ -264,7 +264,7 @@ def member_by_key(*, key: str) -> Member | None:
 
 
 def member_of_key(*, tenant_id: int, key_id: int) -> Member | None:
-    """Return the member that an API key of a tenant acts as; None if the key cannot be used. The key itself is not needed."""
+    """Return the member that a stored API key of a tenant acts as; None if the key cannot be used."""
     row = active_keys().filter(pk=key_id, tenant_id=tenant_id, tenant__is_active=True).first()
     membership = None if row is None else _KEY_MEMBERSHIP.first(tenant_id=tenant_id, user_id=row.user_id)
     return None if membership is None else _member(membership, row)

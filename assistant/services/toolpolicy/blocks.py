@@ -46,7 +46,9 @@ def active_blocks() -> QuerySet[ToolBlock]:
 
 def read_blocks() -> dict[str, Block]:
     """Return the tools that are off in the whole deployment, by name."""
-    return {tool: Block(reason, until) for tool, reason, until in active_blocks().values_list("tool", "reason", "until")}
+    return {
+        tool: Block(reason, until) for tool, reason, until in active_blocks().values_list("tool", "reason", "until")
+    }
 
 
 @transaction.atomic
@@ -75,7 +77,9 @@ def block_tool(
     if until is not None and not now < until <= now + MAX_DURATION:
         raise ValueError(f"the end must be in the future, and at most {MAX_DURATION.days} days away")
     before = _remove(tool)
-    ToolBlock.objects.create(tool=tool, reason=reason, until=until, actor_id=actor.pk if actor is not None else None)
+    values = {"reason": reason, "until": until, "actor_id": actor.pk if actor is not None else None}
+    # Not `create`: a concurrent request may have created the row.
+    ToolBlock.objects.update_or_create(tool=tool, defaults=values)
     made = Block(reason, until)
     _record(actor, "tool.block", tool, before, made)
     return made
@@ -105,12 +109,10 @@ def _remove(tool: str) -> Block | None:
     return None if row is None else Block(row.reason, row.until)
 
 
-def _record(
-    actor: audit_trail.Actor, action: str, tool: str, before: Block | None, after: Block | None
-) -> None:
-    pairs = {
+def _record(actor: audit_trail.Actor, action: str, tool: str, before: Block | None, after: Block | None) -> None:
+    pairs: dict[str, list[str | None]] = {
         "in the whole deployment": [_word(before), _word(after)],
-        "reason": [before and before.reason, after and after.reason],
+        "reason": [before.reason if before else None, after.reason if after else None],
         "until": [_end(before), _end(after)],
     }
     values = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

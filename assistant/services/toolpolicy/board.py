@@ -1,4 +1,4 @@
-"""The board of all tools by tenants: what each cell says, found without a decision for each where switches are alike."""
+"""The board of all tools by tenants: what each cell says. Switches that are alike are decided once."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def read_board(
 
 
 def with_state(rows: Sequence[BoardRow], state: State) -> list[BoardRow]:
-    """Return the rows with a cell in a state: "on", "ask" or "off" as decided, or "own" for a switch of the tenant's."""
+    """Return the rows with a cell in a state: "on", "ask" or "off" as decided, or "own" for a switch of its own."""
     return [row for row in rows if any(is_in_state(cell, state) for cell in row.cells)] if state else list(rows)
 
 
@@ -110,7 +110,10 @@ def _stored(tenants: Collection[Tenant], tools: Sequence[Tool]) -> dict[tuple[in
     )
     # Values, because rows of a model take ten times as long to make.
     columns = rows.order_by().values_list("tenant_id", "tool", "policy", "config", "secrets")
-    return {(tenant, tool): Switch(cast(Policy, policy), config, secrets) for tenant, tool, policy, config, secrets in columns}
+    return {
+        (tenant, tool): Switch(cast(Policy, policy), config, secrets)
+        for tenant, tool, policy, config, secrets in columns
+    }
 
 
 def _with_policy(switch: Switch | None, policy: str) -> Switch | None:

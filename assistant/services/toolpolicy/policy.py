@@ -23,7 +23,17 @@ from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 
 Layer = Literal[
-    "catalogue", "deployment", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server", "content"
+    "catalogue",
+    "deployment",
+    "member",
+    "tenant",
+    "assistant",
+    "tool",
+    "user",
+    "client",
+    "settings",
+    "server",
+    "content",
 ]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}

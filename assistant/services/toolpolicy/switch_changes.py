@@ -40,7 +40,7 @@ class Target:
 class Change:
     """What a change did: its id, the switches that it set, and those that it left as they were.
 
-    Left are switches to delete that also store settings or secrets, and in an undo those that somebody has changed since.
+    Left are switches to delete that also store settings or secrets, and in an undo those that were changed since.
     """
 
     id: str
@@ -104,7 +104,7 @@ def undo_change(*, actor: audit_trail.Actor, change: str, tenants: QuerySet[Tena
     wanted = {
         target: str(entry.details["before"])
         for target, entry in was_set.items()
-        if now[target] == entry.details["policy"] and _exists(target, entry)
+        if now[target] == entry.details["policy"] and _exists(target)
     }
     return _apply(actor, wanted, tuple(was_set.keys() - wanted.keys()))
 
@@ -148,11 +148,11 @@ def _target(entry: AuditEntry) -> Target:
     return Target(entry.tenant_id or 0, assistant, entry.target.rpartition(": ")[2])
 
 
-def _exists(target: Target, entry: AuditEntry) -> bool:
+def _exists(target: Target) -> bool:
     """Whether the switch's assistant, if it is of one, has not been deleted since."""
     return (
         target.assistant_id is None
-        or Assistant.objects.filter(pk=target.assistant_id, tenant_id=entry.tenant_id).exists()
+        or Assistant.objects.filter(pk=target.assistant_id, tenant=target.tenant_id).exists()
     )
 
 

@@ -116,7 +116,7 @@ def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> l
             tool,
             [
                 replace(
-                    _cell(tool, stored, tenant, pk, refusal, blocks.get(tool.name)),
+                    _cell(tool, stored, tenant, pk, refusal=refusal, block=blocks.get(tool.name)),
                     last=last.get((tenant.pk, prefix + tool.name)),
                 )
                 for pk, prefix in columns
@@ -146,7 +146,7 @@ def _stored(rows: Iterable[ToolSetting]) -> Stored:
 
 
 def _cell(
-    tool: Tool, stored: Stored, tenant: Tenant, assistant_id: int | None, refusal: str | None, block: Block | None
+    tool: Tool, stored: Stored, tenant: Tenant, assistant_id: int | None, *, refusal: str | None, block: Block | None
 ) -> Cell:
     tenant_setting = stored.get((tenant.pk, None, tool.name))
     own = stored.get((tenant.pk, assistant_id, tool.name))

@@ -167,7 +167,9 @@ def test_the_command_switches_off_and_on_and_lists(cast: Cast) -> None:
     assert "Off in the whole deployment" not in told()
 
 
-@pytest.mark.parametrize("rest", [["off"], ["off", "plain"], ["off", "plain", "--reason", "x", "--for", "0h"], ["off", "x"]])
+@pytest.mark.parametrize(
+    "rest", [["off"], ["off", "plain"], ["off", "plain", "--reason", "x", "--for", "0h"], ["off", "x"]]
+)
 def test_the_command_refuses_what_it_cannot_do(rest: list[str]) -> None:
     with pytest.raises(CommandError):
         call_command("tools", *rest)
