@@ -89,7 +89,11 @@ ALLOWED = {
     (QUERY, "assistant/services/assistants/prompts.py:draft_prompt"): OF_A_ROW,
     (QUERY, "assistant/services/assistants/prompts.py:next_number"): OF_A_ROW,
     (QUERY, "assistant/services/assistants/prompts.py:publish_prompt"): OF_A_ROW,
-    (QUERY, "assistant/services/toolpolicy/switchboard.py:set_switch"): "by a key that holds the tenant",
+    (
+        QUERY,
+        "assistant/services/toolpolicy/blocks.py:knows_tool_anywhere",
+    ): "whether any tenant has a tool, for operators",
+    (QUERY, "assistant/services/toolpolicy/switch_changes.py:_store"): "new rows, each with its tenant",
     (SQL, "assistant/services/db/write_probe.py:_short_wait"): "SQLite's setting for a busy database",
     (SQL, "assistant/services/db/clock.py:database_time"): "the time alone",
     (SQL, "assistant/services/runs/leases.py:checkpoint_runs"): "of one tenant, which it names",

@@ -15,6 +15,7 @@ from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
 from assistant.models.signin import SignInCount
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
+from assistant.models.toolblocks import ToolBlock
 from assistant.models.usage import UsageEntry
 from assistant.models.webhooks import Webhook, WebhookDelivery
 
@@ -45,6 +46,7 @@ __all__ = [
     "SignInCount",
     "Tenant",
     "TenantLimits",
+    "ToolBlock",
     "ToolCall",
     "ToolFile",
     "ToolSetting",

@@ -160,7 +160,13 @@ class ToolCall(models.Model):
     class Meta:
         ordering = ["-started_at"]
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_audit_row_per_call")]
-        indexes = [models.Index(fields=["tenant", "name", "-started_at"], name="calls_of_a_tool")]
+        indexes = [
+            models.Index(fields=["tenant", "name", "-started_at"], name="calls_of_a_tool"),
+            # Few of many calls wait, and pages count them. Not by `status` alone, which changes twice in each call.
+            models.Index(
+                fields=["tenant", "name"], condition=Q(status="awaiting_approval"), name="calls_awaiting_approval"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.get_status_display()})"

@@ -22,6 +22,9 @@ PAGES = {
     "Conversations": "/admin/assistant/conversation/",
     "Search": "/admin/search/?q=order",
     "Advanced": "/admin/advanced/",
+    "Board of tools": "/admin/assistant/toolsetting/switchboard/",
+    "Board of tools, asking": "/admin/assistant/toolsetting/switchboard/?state=ask",
+    "A tool": "/admin/assistant/toolsetting/tool/get_customer/",
 }
 # The models can be imported only once Django is set up.
 ASK = "import django; django.setup(); from benchmarks.panel_pages import main; main()"

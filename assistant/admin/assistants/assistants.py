@@ -19,7 +19,8 @@ from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import read_schema
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switchboard import knows_tool, set_switch
+from assistant.services.toolpolicy.switch_changes import knows_tool
+from assistant.services.toolpolicy.switchboard import set_switch
 
 MAX_STARTERS = 4
 

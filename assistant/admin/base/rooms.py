@@ -19,7 +19,7 @@ from assistant.admin.base.picker import Picker, picker_of
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room: its name, the URL name of its first page, and the models whose pages it has.
+    """A room: its name, the URL name of its first page, those of more pages, and the models whose pages it has.
 
     Without a first page it is the list of the first model that the user may see.
     """
@@ -29,13 +29,21 @@ class Room:
     models: tuple[str, ...] = ()
     first_page: str = ""
     first_page_name: str | Promise = ""
+    more_pages: tuple[tuple[str, str | Promise], ...] = ()
 
 
 ROOMS = (
     Room("home", _("Home"), first_page="admin:index"),
     Room("tenants", _("Tenants"), ("tenant", "membership", "enduser", "widgetorigin")),
     Room("assistants", _("Assistants"), ("assistant", "promptversion", "document")),
-    Room("tools", _("Tools"), ("toolsetting",), "admin:switchboard", _("Switchboard")),
+    Room(
+        "tools",
+        _("Tools"),
+        ("toolsetting",),
+        "admin:switchboard",
+        _("Switchboard"),
+        (("admin:simulate", _("Simulate")),),
+    ),
     Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
     Room("inbox", _("Inbox"), ("approval", "incident")),
     Room("spend", _("Spend"), ("usageentry",)),
@@ -85,6 +93,8 @@ def frame(site: AdminSite, request: HttpRequest) -> Frame:
 def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:
     if room.first_page:
         yield Link(str(room.first_page_name or room.name), reverse(room.first_page))
+    for page_name, label in room.more_pages:
+        yield Link(str(label), reverse(page_name))
     for name in room.models:
         model: Any = apps.get_model("assistant", name)
         page = site._registry.get(model)

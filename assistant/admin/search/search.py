@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.picker import reported_tenants
 from assistant.services.reports.search import MAX_HITS, MIN_LENGTH, Hit, Kind, search
+from assistant.services.toolpolicy import catalogue
 
 TITLES: Mapping[Kind, str | Promise] = {
     "tenant": _("Tenants"),
@@ -44,6 +45,8 @@ def results(request: HttpRequest) -> HttpResponse:
 
 
 def _url(hit: Hit) -> str:
+    if hit.kind == "tool" and hit.name in catalogue.registry():
+        return reverse("admin:tool_page", args=[hit.name])
     if hit.kind == "tool":
         return f"{reverse('admin:assistant_toolcall_changelist')}?{urlencode({'q': hit.name})}"
     return reverse(f"admin:assistant_{hit.kind}_change", args=[hit.key])

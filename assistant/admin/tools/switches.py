@@ -1,4 +1,4 @@
-"""The switchboard of tenants and tools, and the form of a tool's settings."""
+"""The list and form of tools' settings; the pages of the board are beside it."""
 
 from __future__ import annotations
 
@@ -6,32 +6,28 @@ import json
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 
 from assistant.admin.base.filters import TENANT, ToolFilter
 from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
-from assistant.admin.base.visible_tenants import administered, is_operator, tenants_of
+from assistant.admin.tools.board import board_view
+from assistant.admin.tools.simulate import simulate_view
+from assistant.admin.tools.tenant_board import tenant_board_view
+from assistant.admin.tools.tool_page import tool_view
 from assistant.admin.tools.tool_settings_form import CONFIG, config_in, declared_tool, fields_of, secrets_in
-from assistant.models import Assistant, Tenant, ToolSetting
+from assistant.models import ToolSetting
+from assistant.services.tenancy import audit_trail
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switchboard import (
-    FOLLOW,
-    board_of_assistants,
-    board_of_tenants,
-    reach_of,
-    set_switch,
-)
+from assistant.services.toolpolicy.switch_changes import ACTION, FOLLOW
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 
-TENANTS_ON_A_PAGE = 5
 # Fields of every tool setting.
 _BASE_FIELDS = ("tenant", "assistant", "tool", "policy")
 
@@ -98,7 +94,7 @@ class SettingForm(TenantForm):
 
 @admin.register(ToolSetting)
 class ToolSettingAdmin(TenantScopedAdmin):
-    """Tool settings of tenants and assistants, and the switchboard."""
+    """Tool settings of tenants and assistants; holds the addresses of the board's pages."""
 
     form = SettingForm
     change_list_template = "admin/assistant/toolsetting/change_list.html"
@@ -184,64 +180,31 @@ class ToolSettingAdmin(TenantScopedAdmin):
         elif form.cleaned_data.get("new_secrets"):
             obj.secrets = form.cleaned_data["new_secrets"]
         super().save_model(request, obj, form, change)
+        before = form.initial.get("policy") if change else FOLLOW
+        if before != obj.policy:
+            _record_switch(request, obj, str(before))
 
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view
         return [
-            path("switchboard/", wrap(self.switchboard_view), name="switchboard"),
-            path("switchboard/<slug:tenant>/", wrap(self.tenant_view), name="switchboard_of_tenant"),
+            path("switchboard/", wrap(board_view), name="switchboard"),
+            path("simulate/", wrap(simulate_view), name="simulate"),
+            path("tool/<str:name>/", wrap(tool_view), name="tool_page"),
+            path("switchboard/<slug:tenant>/", wrap(tenant_board_view), name="switchboard_of_tenant"),
             *super().get_urls(),
         ]
 
-    def switchboard_view(self, request: HttpRequest) -> HttpResponse:
-        """Show tools by tenants; a user with one tenant is redirected to its switchboard."""
-        if not is_operator(request) and len(administered(request)) == 1:
-            return HttpResponseRedirect(reverse("admin:switchboard_of_tenant", args=[tenants_of(request).get().slug]))
-        if request.method == "POST":
-            return self._set_switch(request)
-        wanted = request.GET.get("q", "").replace("\x00", "").strip()
-        tenants = tenants_of(request).filter(Q(slug__icontains=wanted) | Q(name__icontains=wanted)).order_by("name")
-        page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(request.GET.get("page"))
-        reach = reach_of(tenants=page.object_list)
-        columns = [{"tenant": tenant, "reach": reach[tenant.pk]} for tenant in page.object_list]
-        rows = board_of_tenants(tenants=page.object_list)
-        return self._render(request, "Switchboard", columns=columns, rows=rows, page=page, q=wanted)
 
-    def tenant_view(self, request: HttpRequest, tenant: str) -> HttpResponse:
-        """Show tools by one tenant and its assistants."""
-        row = tenants_of(request).filter(slug=tenant).first()
-        if row is None:
-            raise Http404("There is no such tenant.")
-        if request.method == "POST":
-            return self._set_switch(request)
-        assistants = list(row.assistants.order_by("slug"))
-        columns: list[dict[str, Any]] = [{"tenant": row, "reach": reach_of(tenants=[row])[row.pk], "is_own": True}]
-        columns += [{"tenant": row, "assistant": assistant} for assistant in assistants]
-        rows = board_of_assistants(tenant=row, assistants=assistants)
-        return self._render(request, f"Switchboard of {row.name}", columns=columns, rows=rows, tenant=row)
-
-    def _render(self, request: HttpRequest, title: str, **context: Any) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise Http404("There is no such page.")
-        context |= {**self.admin_site.each_context(request), "title": title, "opts": self.opts}
-        lines = [(row, list(zip(row.cells, context["columns"], strict=True))) for row in context.pop("rows")]
-        context["lines"] = lines
-        return TemplateResponse(request, "admin/assistant/toolsetting/switchboard.html", context)
-
-    def _set_switch(self, request: HttpRequest) -> HttpResponse:
-        """Set the switch that the pressed button names as `tenant:assistant:tool:policy`."""
-        tenant_id, assistant_id, tool, policy = (*request.POST.get("set", "").split(":"), "", "", "", "")[:4]
-        tenant = tenants_of(request).filter(pk=_number(tenant_id)).first()
-        assistant = Assistant.objects.filter(pk=_number(assistant_id), tenant=tenant).first() if assistant_id else None
-        if tenant is None or (assistant_id and assistant is None):
-            raise Http404("There is no such tenant.")
-        try:
-            set_switch(actor=request.user, tenant=tenant, assistant=assistant, tool=tool, policy=policy)
-        except ValueError as exc:
-            self.message_user(request, f"Nothing was changed: {exc}.", messages.ERROR)
-        else:
-            self.message_user(request, _switch_message(tenant, assistant, tool, policy), messages.SUCCESS)
-        return HttpResponseRedirect(request.get_full_path())
+def _record_switch(request: HttpRequest, setting: ToolSetting, before: str) -> None:
+    """Record a switch that was set by the form, so that the board says who changed it last."""
+    assistant = f"{setting.assistant.slug}: " if setting.assistant is not None else ""
+    audit_trail.record(
+        actor=request.user,
+        action=ACTION,
+        target=f"{assistant}{setting.tool}",
+        tenant=setting.tenant,
+        details={"policy": setting.policy, "before": before},
+    )
 
 
 def _chosen(request: HttpRequest) -> str:
@@ -253,14 +216,3 @@ def _described(tool: Tool) -> dict[str, Any]:
     """Return a tool's data for a template, which would call the `Tool` itself."""
     has_settings = tool.config is not None or bool(tool.secrets)
     return {"name": tool.name, "description": tool.description, "has_settings": has_settings}
-
-
-def _number(text: str) -> int:
-    """Return an id; 0, which no row has, if the text is not one."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-
-
-def _switch_message(tenant: Tenant, assistant: Assistant | None, tool: str, policy: str) -> str:
-    whom = f"{assistant.name} of {tenant.name}" if assistant else tenant.name
-    what = {"on": "is on", "ask": "asks first", "off": "is off", FOLLOW: "has no switch of its own"}[policy]
-    return f"For {whom} {tool} {what}, from the next tool call on."

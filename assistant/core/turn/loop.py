@@ -14,9 +14,9 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
-from assistant.core.toolcalls.admission import as_offered
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.turn.offer import offered_tools
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
 from assistant.core.values import events
@@ -211,10 +211,7 @@ class _Turn:
         rounds = self._settings.limits.rounds
         if rounds and self._rounds > rounds:
             raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
-        offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
-        tools = [tool for tool in offered if tool is not None]
-        names = {tool.name for tool in tools}
-        tools.extend(tool for tool in plan.client_tools if tool.name not in names)
+        tools = await offered_tools(plan)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])

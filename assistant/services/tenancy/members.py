@@ -261,3 +261,10 @@ def member_by_key(*, key: str) -> Member | None:
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
         ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)
     return _member(membership, row)
+
+
+def member_of_key(*, tenant_id: int, key_id: int) -> Member | None:
+    """Return the member that a stored API key of a tenant acts as; None if the key cannot be used."""
+    row = active_keys().filter(pk=key_id, tenant_id=tenant_id, tenant__is_active=True).first()
+    membership = None if row is None else _KEY_MEMBERSHIP.first(tenant_id=tenant_id, user_id=row.user_id)
+    return None if membership is None else _member(membership, row)

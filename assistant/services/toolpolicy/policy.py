@@ -16,12 +16,25 @@ from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.blocks import Block
 from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 
-Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server", "content"]
+Layer = Literal[
+    "catalogue",
+    "deployment",
+    "member",
+    "tenant",
+    "assistant",
+    "tool",
+    "user",
+    "client",
+    "settings",
+    "server",
+    "content",
+]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
 _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", "off": "Switched off"}
@@ -67,6 +80,7 @@ def decide(
     *,
     tenant: Switch | None,
     assistant: Switch | None,
+    block: Block | None = None,
     has_permission: bool = True,
     narrowing: Collection[str] | None = None,
     refusal: str | None = None,
@@ -79,6 +93,7 @@ def decide(
         tool: the tool, or None if the catalogue has none of that name.
         tenant: the tenant's switch. Without one the tool is off unless it is enabled by default.
         assistant: the assistant's switch. Without one it follows the tenant.
+        block: the deployment's off switch for the tool, which takes precedence over all else.
         has_permission: whether the user has the permission that the tool requires, if any.
         narrowing: the names of the tools that the client allows; None for all.
         refusal: why an outside server's tool cannot be used now, or "" if it can; None for other tools.
@@ -88,6 +103,8 @@ def decide(
     """
     if tool is None:
         return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
+    if block is not None:
+        return PolicyDecision("off", block.rule, "deployment")
     if refusal:
         return PolicyDecision("off", refusal, "server")
     decisions = [_tenant_decision(tool, tenant, is_remote=refusal is not None)]
@@ -200,6 +217,7 @@ def effective_tools(
             tool,
             tenant=pair[0],
             assistant=pair[1],
+            block=stored.blocks.get(tool.name),
             has_permission=tool.permission in held,
             narrowing=narrowing,
             read=read,

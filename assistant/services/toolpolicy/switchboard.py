@@ -1,27 +1,27 @@
-"""Sets the switches of tools, and collects them for the switchboard page with the rule that decides each."""
+"""Sets one switch, and collects a tenant's switches for its page with the rule that decides each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
-from django.db import transaction
 from django.db.models import Count, Q
 
 from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.mcp_servers.tools import remote_tools
-from assistant.services.tenancy import audit_trail, change_notices
+from assistant.services.tenancy import audit_trail
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.blocks import Block, read_blocks
+from assistant.services.toolpolicy.last_switches import LastSwitch, last_switches
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
+from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, set_switches
 from assistant.services.toolpolicy.switch_query import switch_of
 from assistant.toolkit import Tool
 
-POLICIES = tuple(ToolSetting.Policy.values)
-FOLLOW = "follow"
 Stored = dict[tuple[int, int | None, str], ToolSetting]
 
 
@@ -31,7 +31,7 @@ class Cell:
 
     `stored` is the stored policy, or "follow" if there is none; `setting_id` is the primary key of its row. `marked` is
     the decision for a conversation that has read text from outside; for a tool with destinations, if these are not in
-    trusted text.
+    trusted text. `last` is the last change of the switch.
     """
 
     tool_name: str
@@ -41,6 +41,7 @@ class Cell:
     setting_id: int | None
     decision: PolicyDecision
     marked: PolicyDecision
+    last: LastSwitch | None = None
 
     @property
     def target(self) -> str:
@@ -58,6 +59,8 @@ class Row:
     is_read_only: bool
     has_destinations: bool
     has_settings: bool
+    is_local: bool
+    is_blocked: bool
     cells: tuple[Cell, ...]
 
 
@@ -69,7 +72,6 @@ class Reach:
     assistants: int
 
 
-@transaction.atomic
 def set_switch(
     *,
     actor: audit_trail.Actor,
@@ -86,48 +88,10 @@ def set_switch(
         ValueError: the tool or policy does not exist, the assistant belongs to another tenant, or a switch to delete
             also stores settings or secrets.
     """
-    if policy not in (*POLICIES, FOLLOW):
-        raise ValueError(f"a policy is any of {', '.join(POLICIES)} or {FOLLOW}")
-    if not knows_tool(tenant_id=tenant.pk, name=tool):
-        raise ValueError(f"this deployment has no tool {tool!r}")
-    if assistant is not None and assistant.tenant_id != tenant.pk:
-        raise ValueError("the assistant belongs to another tenant")
-    key: dict[str, Any] = {"tenant": tenant, "assistant": assistant, "tool": tool}
-    row: ToolSetting | None = ToolSetting.objects.select_for_update().filter(**key).first()
-    before = row.policy if row is not None else FOLLOW
-    if policy == FOLLOW:
-        _delete_setting(row)
-        row = None
-    elif row is None:
-        # Not `create`: a concurrent request may have created the row.
-        row, _ = ToolSetting.objects.update_or_create(**key, defaults={"policy": policy})
-    else:
-        row.policy = policy
-        row.save(update_fields=["policy", "updated_at"])
-    audit_trail.record(
-        actor=actor,
-        action="tool.switch",
-        target=f"{assistant.slug}: {tool}" if assistant else tool,
-        tenant=tenant,
-        details={"policy": policy, "before": before},
-    )
-    change_notices.notify()
-    return row
-
-
-def knows_tool(*, tenant_id: int, name: str) -> bool:
-    """Return whether the catalogue or one of the tenant's outside servers has a tool of this name."""
-    return name in catalogue.registry() or any(
-        entry.tool.name == name for entry in remote_tools(tenant_id=tenant_id, user_id=None)
-    )
-
-
-def _delete_setting(row: ToolSetting | None) -> None:
-    if row is None:
-        return
-    if row.config or row.secrets:
+    target = Target(tenant.pk, assistant.pk if assistant is not None else None, tool)
+    if set_switches(actor=actor, targets=[target], policy=policy).left:
         raise ValueError("this switch holds settings; delete them first, or set it to on, ask or off")
-    row.delete()
+    return ToolSetting.objects.filter(tenant=tenant, assistant=assistant, tool=tool).first()
 
 
 def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
@@ -139,24 +103,31 @@ def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
     return {row.pk: Reach(row.member_count, row.assistant_count) for row in rows}
 
 
-def board_of_tenants(*, tenants: Iterable[Tenant]) -> list[Row]:
-    """Return the catalogue's tools with one column for each tenant."""
-    columns = list(tenants)
-    stored = _stored(ToolSetting.objects.filter(tenant__in=columns, assistant=None))
-    return [_row(tool, [_cell(tool, stored, tenant) for tenant in columns]) for tool in catalogue.registry()]
-
-
 def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> list[Row]:
     """Return all tools, outside servers' last, with a column for the tenant and one for each of its assistants."""
-    columns = [None, *(assistant.pk for assistant in assistants)]
-    stored = _stored(ToolSetting.objects.filter(tenant=tenant))
+    columns = [(None, ""), *((assistant.pk, f"{assistant.slug}: ") for assistant in assistants)]
+    stored, blocks = _stored(ToolSetting.objects.filter(tenant=tenant)), read_blocks()
+    last = last_switches(tenants=[tenant])
     local = list(catalogue.registry())
     remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
     tools = [*((tool, None) for tool in local), *((entry.tool, entry.refusal) for entry in remote)]
-    return [_row(tool, [_cell(tool, stored, tenant, pk, refusal) for pk in columns]) for tool, refusal in tools]
+    return [
+        _row(
+            tool,
+            [
+                replace(
+                    _cell(tool, stored, tenant, pk, refusal=refusal, block=blocks.get(tool.name)),
+                    last=last.get((tenant.pk, prefix + tool.name)),
+                )
+                for pk, prefix in columns
+            ],
+            blocks.get(tool.name),
+        )
+        for tool, refusal in tools
+    ]
 
 
-def _row(tool: Tool, cells: Iterable[Cell]) -> Row:
+def _row(tool: Tool, cells: Iterable[Cell], block: Block | None) -> Row:
     return Row(
         name=tool.name,
         description=tool.description,
@@ -164,6 +135,8 @@ def _row(tool: Tool, cells: Iterable[Cell]) -> Row:
         is_read_only=tool.read_only,
         has_destinations=bool(tool.destinations),
         has_settings=bool(tool.config or tool.secrets),
+        is_local=tool.name in catalogue.registry(),
+        is_blocked=block is not None,
         cells=tuple(cells),
     )
 
@@ -173,7 +146,7 @@ def _stored(rows: Iterable[ToolSetting]) -> Stored:
 
 
 def _cell(
-    tool: Tool, stored: Stored, tenant: Tenant, assistant_id: int | None = None, refusal: str | None = None
+    tool: Tool, stored: Stored, tenant: Tenant, assistant_id: int | None, *, refusal: str | None, block: Block | None
 ) -> Cell:
     tenant_setting = stored.get((tenant.pk, None, tool.name))
     own = stored.get((tenant.pk, assistant_id, tool.name))
@@ -183,6 +156,7 @@ def _cell(
         tool,
         tenant=switch_of(tenant_setting) if tenant_setting else None,
         assistant=switch_of(assistant_setting) if assistant_setting else None,
+        block=block,
         refusal=refusal,
         after_untrusted=cast(Policy, tenant.after_untrusted),
     )

@@ -13,7 +13,7 @@ from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
-from assistant.services.assistants.configuration import prompt_of, settings_of
+from assistant.services.assistants.configuration import prompt_of
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
 from assistant.services.conversations.stored_messages import recent_messages, store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
@@ -23,13 +23,13 @@ from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estim
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.run_key import key_of
 from assistant.services.runs.leases import LEASE_END
+from assistant.services.runs.opening.configured_setup import setup_of
 from assistant.services.runs.opening.new_input import check_edits, extract_new_input
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.quotas import quotas_of
-from assistant.services.toolpolicy.policy import effective_tools
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
@@ -215,31 +215,14 @@ def begin_run(
     store_messages(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
-    tools = effective_tools(
-        tenant_id=member.tenant_id,
-        user_id=member.user_id,
-        assistant_id=assistant.pk,
-        narrowing=allowed_tools,
-        switches=state.switches,
-    )
-    return run, RunSetup(
-        assistant_slug=assistant.slug,
-        system_prompt=prompt_of(assistant),
+    return run, replace(
+        setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools),
         history=history,
-        provider=choice,
-        settings=settings_of(assistant, choice),
-        tools=tuple(tools),
-        client_tools=(),
-        decisions={},
-        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
         summary_sources=conversation.summary_sources,
         position=conversation.message_count + len(new),
-        has_webhooks=state.has_webhooks,
-        quotas=quotas,
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
-        allowed_tools=allowed_tools,
     )
 
 

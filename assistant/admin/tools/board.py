@@ -1,0 +1,106 @@
+"""The board: tools by tenants as compact cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from assistant.admin.base.picker import picked_tenant
+from assistant.admin.base.visible_tenants import administered, is_operator, tenants_of
+from assistant.admin.tools.board_changes import change_switches, undo
+from assistant.admin.tools.board_request import STATES, Filters, read_filters, read_targets, require_board
+from assistant.admin.tools.cells import Texts, cells_html
+from assistant.admin.tools.wording import state_word, undo_label
+from assistant.services.toolpolicy.blocks import Block, read_blocks
+from assistant.services.toolpolicy.board import BoardRow, read_board, with_state
+from assistant.services.toolpolicy.last_switches import last_switches
+from assistant.services.toolpolicy.switch_changes import latest_change
+from assistant.toolkit import Tool
+
+TENANTS_ON_A_PAGE = 30
+
+
+def board_view(request: HttpRequest) -> HttpResponse:
+    """Show the board, or set switches; a user with one tenant, or who has picked one, is sent to its switches."""
+    require_board(request)
+    if request.method == "POST":
+        return _post(request)
+    only = picked_tenant(request)
+    if only is None and not is_operator(request) and len(administered(request)) == 1:
+        only = tenants_of(request).get()
+    if only is not None:
+        return HttpResponseRedirect(reverse("admin:switchboard_of_tenant", args=[only.slug]))
+    return TemplateResponse(request, "admin/assistant/toolsetting/board.html", _context(request))
+
+
+def _context(request: HttpRequest) -> dict[str, Any]:
+    filters = read_filters(request)
+    blocks = read_blocks()
+    tools, page, rows = _page(request, filters, blocks)
+    changes = last_switches(tenants=[row.tenant for row in rows], tools=[tool.name for tool in tools])
+    texts, notes = Texts(), Texts()
+    lines = [
+        (row.tenant, cells_html(row, tools, state=filters.state, changes=changes, texts=texts, notes=notes))
+        for row in rows
+    ]
+    return {
+        **admin.site.each_context(request),
+        "title": _("Switchboard"),
+        "panel_next": reverse("admin:switchboard"),
+        "filters": filters,
+        "states": [(state, _("overridden") if state == "own" else state_word(state)) for state in STATES],
+        "page": page,
+        "tools": [_column(tool, blocks) for tool in tools],
+        "lines": lines,
+        "words": {
+            "selected": _("Cells selected: {count}"),
+            "own": _("own switch"),
+            "tenants": _("tenants: {count}"),
+            "after": _("After text from outside"),
+        },
+        "texts": {"rules": texts.found, "notes": notes.found},
+        "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request))),
+        "is_operator": is_operator(request),
+    }
+
+
+def _page(
+    request: HttpRequest, filters: Filters, blocks: Mapping[str, Block]
+) -> tuple[list[Tool], Any, list[BoardRow]]:
+    """Return the tools, the page of tenants and its rows. A state is looked for in the rows of all tenants."""
+    tools, tenants = filters.tools(), filters.tenants(request)
+    number = request.GET.get("page")
+    if not filters.state:
+        page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
+        return tools, page, read_board(tenants=list(page), tools=tools, blocks=blocks)
+    rows = with_state(read_board(tenants=list(tenants), tools=tools, blocks=blocks), filters.state)
+    page_of_rows = Paginator(rows, TENANTS_ON_A_PAGE).get_page(number)
+    return tools, page_of_rows, list(page_of_rows)
+
+
+def _column(tool: Tool, blocks: Mapping[str, Block]) -> dict[str, Any]:
+    """Return a tool's data for a template, which would call the `Tool` itself."""
+    block = blocks.get(tool.name)
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "changes_things": not tool.read_only,
+        "asks": tool.requires_approval is not False,
+        "block": "" if block is None else block.rule,
+    }
+
+
+def _post(request: HttpRequest) -> HttpResponse:
+    if "undo" in request.POST:
+        return undo(request)
+    filters = read_filters(request)
+    shown = [row.tenant for row in _page(request, filters, read_blocks())[2]] if request.POST.get("column") else []
+    targets = read_targets(request, shown, filters.tools())
+    return change_switches(request, targets, request.POST.get("policy", ""))

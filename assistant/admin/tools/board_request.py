@@ -1,0 +1,105 @@
+"""Reads what a request asks of the board: its filters, and the switches that a form names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest
+from django.utils.http import urlencode
+
+from assistant.admin.base.visible_tenants import administered, is_operator, tenants_of
+from assistant.models import Tenant
+from assistant.services.toolpolicy.board import State, tools_of_board
+from assistant.services.toolpolicy.switch_changes import MAX_TARGETS, Target
+from assistant.toolkit import Tool
+
+STATES: tuple[State, ...] = ("on", "ask", "off", "own")
+MAX_WORDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters of the board: a part of a tenant's or tool's name, the state of a cell, and kinds of tools."""
+
+    q: str = ""
+    tool: str = ""
+    state: State = ""
+    changes: bool = False
+    asks: bool = False
+
+    @property
+    def query(self) -> str:
+        """The filters as a URL's query, without those that are not set."""
+        given = {"q": self.q, "tool": self.tool, "state": self.state}
+        flags = {"changes": self.changes, "asks": self.asks}
+        values = {name: value for name, value in given.items() if value}
+        return urlencode(values | {name: "1" for name, value in flags.items() if value})
+
+    def tenants(self, request: HttpRequest) -> QuerySet[Tenant]:
+        """Return the tenants that the user may see and that match."""
+        wanted = Q(slug__icontains=self.q) | Q(name__icontains=self.q) if self.q else Q()
+        return tenants_of(request).filter(wanted).order_by("name", "slug")
+
+    def tools(self) -> list[Tool]:
+        return tools_of_board(words=self.tool, changes_things=self.changes, asks=self.asks)
+
+
+def read_filters(request: HttpRequest) -> Filters:
+    """Return the filters of the URL's query; values that do not exist count as not set."""
+    given = request.GET
+    state = given.get("state", "")
+    return Filters(
+        q=_words(given.get("q", "")),
+        tool=_words(given.get("tool", "")),
+        state=next((one for one in STATES if one == state), ""),
+        changes=given.get("changes") == "1",
+        asks=given.get("asks") == "1",
+    )
+
+
+def read_targets(request: HttpRequest, shown: Sequence[Tenant], tools: Sequence[Tool]) -> list[Target]:
+    """Return the tenants' switches that a form names, without order.
+
+    They are given as `cells`, "tenant:tool" separated by commas, and as `row` and `column`: all tools of a tenant, and
+    a tool for all tenants that are `shown`.
+
+    Raises:
+        Http404: the user may not see a tenant, or the form names none or more than `MAX_TARGETS`.
+    """
+    post = request.POST
+    pairs: set[tuple[int, str]] = set()
+    for cell in filter(None, post.get("cells", "").split(",")):
+        tenant, _, tool = cell.partition(":")
+        pairs.add((number_in(tenant), tool))
+    pairs |= {(number_in(row), tool.name) for row in filter(None, post.getlist("row")) for tool in tools}
+    pairs |= {(tenant.pk, column) for column in filter(None, post.getlist("column")) for tenant in shown}
+    wanted = {tenant for tenant, _ in pairs}
+    if not pairs or len(pairs) > MAX_TARGETS or not _may_see(request, wanted):
+        raise Http404("There are no such switches.")
+    return [Target(tenant, None, tool) for tenant, tool in sorted(pairs)]
+
+
+def require_board(request: HttpRequest) -> None:
+    """Raise `Http404` unless the user is an operator or administers a tenant."""
+    if not is_operator(request) and not administered(request):
+        raise Http404("There is no such page.")
+
+
+def number_in(text: str) -> int:
+    """Return an id; 0, which no row has, if the text is not one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def cells_of(targets: Iterable[Target]) -> str:
+    """Return tenants' switches as a form names them."""
+    return ",".join(f"{target.tenant_id}:{target.tool}" for target in targets)
+
+
+def _may_see(request: HttpRequest, tenants: set[int]) -> bool:
+    return tenants_of(request).filter(pk__in=tenants).count() == len(tenants)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.replace("\x00", "").split())[:MAX_WORDS]

@@ -1,0 +1,96 @@
+"""Sentences of the board's pages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from assistant.core.toolcalls.protocols import Policy
+from assistant.services.toolpolicy.last_switches import LastSwitch
+from assistant.services.toolpolicy.switch_changes import FOLLOW, Change, LatestChange
+
+
+def state_word(policy: str) -> str:
+    """Return what a tool is, by its decided policy, or by "follow" what its switch is."""
+    words = {"on": _("on"), "ask": _("asks first"), "off": _("off"), FOLLOW: _("no switch of its own")}
+    return words.get(policy, policy)
+
+
+def after_outside(*, policy: Policy, marked: Policy, is_read_only: bool, has_destinations: bool) -> str:
+    """Return what becomes of a tool that is not off in a conversation that has read text from outside."""
+    if marked == policy:
+        if marked == "ask":
+            return _("asks first, as always.")
+        if is_read_only and not has_destinations:
+            return _("stays on, because it only reads.")
+        return _("stays on, because the tenant has no rule.")
+    if marked == "ask":
+        if has_destinations:
+            return _("asks first, unless a person or trusted text named where it goes.")
+        return _("asks first, and is refused where nobody can be asked.")
+    return _("off, unless a person or trusted text named where it goes.") if has_destinations else _("off.")
+
+
+def time_of(at: datetime) -> str:
+    return date_format(localtime(at), "SHORT_DATETIME_FORMAT")
+
+
+def last_change(last: LastSwitch | None) -> str:
+    """Return who changed a switch last, and when; "" if nobody has."""
+    if last is None:
+        return ""
+    return _("Last set by %(who)s, %(when)s") % {"who": last.who or _("a command"), "when": time_of(last.at)}
+
+
+def change_message(change: Change, policy: str) -> str:
+    """Return what a change of several switches did."""
+    count = len(change.changed)
+    done = ngettext(
+        "%(count)d switch: %(what)s, from the next tool call on.",
+        "%(count)d switches: %(what)s, from the next tool call on.",
+        count,
+    )
+    return " ".join([done % {"count": count, "what": state_word(policy)}, *left_message(change)])
+
+
+def left_message(change: Change) -> list[str]:
+    """Return a sentence about switches that a change left, if there are any."""
+    count = len(change.left)
+    if not count:
+        return []
+    sentence = ngettext(
+        "%(count)d was left, because it holds settings or was changed meanwhile.",
+        "%(count)d were left, because they hold settings or were changed meanwhile.",
+        count,
+    )
+    return [sentence % {"count": count}]
+
+
+def undo_label(latest: LatestChange | None) -> dict[str, Any] | None:
+    """Return the id and the sentence of the change that can be taken back."""
+    if latest is None:
+        return None
+    values = {
+        "count": latest.count,
+        "what": state_word(latest.policy) if latest.policy else _("as before"),
+        "tool": latest.tool,
+        "when": date_format(localtime(latest.at), "TIME_FORMAT"),
+    }
+    if latest.tool:
+        sentence = ngettext(
+            "%(when)s: you set %(tool)s (%(what)s).",
+            "%(when)s: you set %(tool)s for %(count)d tenants or assistants (%(what)s).",
+            latest.count,
+        )
+    else:
+        sentence = ngettext(
+            "%(when)s: you set %(count)d switch (%(what)s).",
+            "%(when)s: you set %(count)d switches (%(what)s).",
+            latest.count,
+        )
+    return {"id": latest.id, "sentence": sentence % values}

@@ -1,0 +1,15 @@
+"""Which tools a request to the model offers."""
+
+from __future__ import annotations
+
+from assistant.core.toolcalls.admission import as_offered
+from assistant.core.turn.plan import Plan
+from assistant.toolkit import Tool
+
+
+async def offered_tools(plan: Plan) -> list[Tool]:
+    """Return the tools of the next request: those of the toolset that are available now, then the client's."""
+    offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
+    tools = [tool for tool in offered if tool is not None]
+    names = {tool.name for tool in tools}
+    return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]

@@ -1,0 +1,25 @@
+"""Tools that an operator has switched off in the whole deployment."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+
+class ToolBlock(models.Model):
+    """A tool that no tenant can use, whatever its switches say, until `until` by the database's clock."""
+
+    tool = models.CharField(max_length=64, unique=True)
+    reason = models.CharField(max_length=150)
+    until = models.DateTimeField(null=True, help_text="Empty: until it is switched on again.")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Who switched it off. Empty: a command.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.tool}: off in the whole deployment"

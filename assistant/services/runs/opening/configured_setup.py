@@ -1,0 +1,52 @@
+"""What a run's plan is built from by configuration alone, before anything is said; simulations use it too."""
+
+from __future__ import annotations
+
+from assistant.services.assistants.configuration import prompt_of, settings_of
+from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.runs.opening.opening_query import OpeningState
+from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.quotas import Quotas
+from assistant.services.toolpolicy.policy import effective_tools
+
+
+def setup_of(
+    *,
+    member: Member,
+    state: OpeningState,
+    choice: ProviderChoice,
+    quotas: Quotas,
+    allowed_tools: frozenset[str] | None = None,
+) -> RunSetup:
+    """Return the setup of a member's run with an assistant, without a conversation.
+
+    Args:
+        state: from `read_opening_state`.
+        allowed_tools: the names of the only tools to offer; None for all.
+    """
+    assistant = state.assistant
+    tools = effective_tools(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=assistant.pk,
+        narrowing=allowed_tools,
+        switches=state.switches,
+    )
+    return RunSetup(
+        assistant_slug=assistant.slug,
+        system_prompt=prompt_of(assistant),
+        history=(),
+        provider=choice,
+        settings=settings_of(assistant, choice),
+        tools=tuple(tools),
+        client_tools=(),
+        decisions={},
+        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation the type does not know
+        summary="",
+        summary_sources=(),
+        position=0,
+        has_webhooks=state.has_webhooks,
+        quotas=quotas,
+        allowed_tools=allowed_tools,
+    )

@@ -1,0 +1,76 @@
+"""What a run would be given now: the code path of a run, up to the first request to the model, which is not sent."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asgiref.sync import async_to_sync
+from django.utils import timezone
+
+from assistant.core.llm.usage_estimate import schema_tokens
+from assistant.core.turn.offer import offered_tools
+from assistant.core.values.history_window import estimate_tokens
+from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.run_key import RunKey
+from assistant.services.runs.opening.configured_setup import setup_of
+from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
+from assistant.services.runs.opening.plan_builder import plan_of
+from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.quotas import quotas_of
+from assistant.toolkit import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What the first request of a member's run with an assistant would be.
+
+    Attributes:
+        state: what opening the run has read: the assistant, active runs, limits of the API key.
+        setup: prompt, provider, settings, quotas, and every tool with its policy and rule.
+        offered: the tools that the model is offered, in their order; with many tools a search tool and not all of them.
+    """
+
+    member: Member
+    state: OpeningState
+    setup: RunSetup
+    offered: Sequence[Tool]
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The tokens of the prompt, as estimated."""
+        return estimate_tokens(self.setup.system_prompt)
+
+    @property
+    def schema_tokens(self) -> int:
+        """The tokens of all offered tools together, as estimated."""
+        return sum(map(schema_tokens, self.offered))
+
+
+def simulate(*, member: Member, assistant_slug: str) -> Simulation | None:
+    """Return what a new run of a member would be given; None if there is no such active assistant.
+
+    Stores nothing, calls no tool and asks no model.
+    """
+    thread = uuid.uuid4()
+    state = read_opening_state(member, assistant_slug, thread)
+    if state is None:
+        return None
+    assistant = state.assistant
+    quotas = quotas_of(assistant.tenant, is_end_user=member.is_end_user)
+    setup = setup_of(member=member, state=state, choice=choose_provider(assistant), quotas=quotas)
+    key = RunKey(
+        pk=0,
+        number=1,
+        run_id="simulation",
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=assistant.pk,
+        conversation_id=thread,
+        owner="",
+        began_at=timezone.now(),
+    )
+    offered = async_to_sync(offered_tools)(plan_of(key=key, setup=setup, member=member))
+    return Simulation(member, state, setup, offered)

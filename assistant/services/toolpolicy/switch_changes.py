@@ -1,0 +1,237 @@
+"""Sets switches of tools, one or many at a time, and takes a change back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from assistant.models import Assistant, AuditEntry, Tenant, ToolSetting
+from assistant.services.db.clock import DatabaseTime
+from assistant.services.mcp_servers.tools import remote_tools
+from assistant.services.tenancy import audit_trail, change_notices
+from assistant.services.toolpolicy import catalogue
+
+POLICIES = tuple(ToolSetting.Policy.values)
+FOLLOW = "follow"
+# The audit's name of a changed switch.
+ACTION = "tool.switch"
+# How long a change can be taken back.
+UNDO_SECONDS = 600
+# Switches that one change may set: more than a page of the board has.
+MAX_TARGETS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The switch of a tool for a tenant, or for one of its assistants."""
+
+    tenant_id: int
+    assistant_id: int | None
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a change did: its id, the switches that it set, and those that it left as they were.
+
+    Left are switches to delete that also store settings or secrets, and in an undo those that were changed since.
+    """
+
+    id: str
+    changed: tuple[Target, ...]
+    left: tuple[Target, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LatestChange:
+    """A change that can be taken back: its id, how many switches it set, and to what; "" if to several policies."""
+
+    id: str
+    count: int
+    policy: str
+    tool: str
+    at: datetime
+
+
+@transaction.atomic
+def set_switches(*, actor: audit_trail.Actor, targets: Iterable[Target], policy: str) -> Change:
+    """Set switches, from the next tool call on, in every process; the number of queries is constant.
+
+    The caller has checked that the actor administers the targets' tenants.
+
+    Args:
+        policy: "on", "ask" or "off"; "follow" deletes stored switches.
+
+    Raises:
+        ValueError: the policy or a tool does not exist, an assistant belongs to another tenant, or there are more than
+            `MAX_TARGETS`.
+    """
+    if policy not in (*POLICIES, FOLLOW):
+        raise ValueError(f"a policy is any of {', '.join(POLICIES)} or {FOLLOW}")
+    wanted = dict.fromkeys(targets, policy)
+    if len(wanted) > MAX_TARGETS:
+        raise ValueError(f"more than {MAX_TARGETS} switches at once")
+    for tenant_id, tool in {(target.tenant_id, target.tool) for target in wanted}:
+        if not knows_tool(tenant_id=tenant_id, name=tool):
+            raise ValueError(f"this deployment has no tool {tool!r}")
+    _check_assistants(wanted)
+    return _apply(actor, wanted, ())
+
+
+@transaction.atomic
+def undo_change(*, actor: audit_trail.Actor, change: str, tenants: QuerySet[Tenant]) -> Change:
+    """Set the switches of a change of the actor's back to what they were before it.
+
+    Args:
+        change: the id of a change of the last ten minutes.
+        tenants: those that the actor may change. Switches of others are left out.
+
+    Raises:
+        LookupError: there is no such change, or it is too old.
+    """
+    entries = list(_recent(actor, tenants).filter(details__change=change))
+    if not entries:
+        raise LookupError("there is no such change of yours in the last ten minutes")
+    was_set = {_target(entry): entry for entry in entries}
+    stored = _locked(was_set)
+    now = {target: stored[target].policy if target in stored else FOLLOW for target in was_set}
+    wanted = {
+        target: str(entry.details["before"])
+        for target, entry in was_set.items()
+        if now[target] == entry.details["policy"] and _exists(target)
+    }
+    return _apply(actor, wanted, tuple(was_set.keys() - wanted.keys()))
+
+
+def latest_change(*, actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> LatestChange | None:
+    """Return the actor's newest change of these tenants' switches that can be taken back; two queries."""
+    newest = _recent(actor, tenants).filter(details__has_key="change").order_by("-pk").first()
+    if newest is None:
+        return None
+    change = str(newest.details["change"])
+    entries = list(_recent(actor, tenants).filter(details__change=change).values_list("details__policy", "target"))
+    policies = {policy for policy, _ in entries}
+    tools = {target.rpartition(": ")[2] for _, target in entries}
+    return LatestChange(
+        change,
+        len(entries),
+        policies.pop() if len(policies) == 1 else "",
+        tools.pop() if len(tools) == 1 else "",
+        newest.created_at,
+    )
+
+
+def knows_tool(*, tenant_id: int, name: str) -> bool:
+    """Return whether the catalogue or one of the tenant's outside servers has a tool of this name."""
+    return name in catalogue.registry() or any(
+        entry.tool.name == name for entry in remote_tools(tenant_id=tenant_id, user_id=None)
+    )
+
+
+def _recent(actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> QuerySet[AuditEntry]:
+    return AuditEntry.objects.filter(
+        tenant__in=tenants,
+        actor_id=actor.pk if actor is not None else None,
+        action=ACTION,
+        created_at__gt=DatabaseTime(-UNDO_SECONDS),
+    )
+
+
+def _target(entry: AuditEntry) -> Target:
+    assistant = entry.details.get("assistant")
+    return Target(entry.tenant_id or 0, assistant, entry.target.rpartition(": ")[2])
+
+
+def _exists(target: Target) -> bool:
+    """Whether the switch's assistant, if it is of one, has not been deleted since."""
+    return (
+        target.assistant_id is None
+        or Assistant.objects.filter(pk=target.assistant_id, tenant=target.tenant_id).exists()
+    )
+
+
+def _check_assistants(wanted: Collection[Target]) -> None:
+    pairs = {(target.assistant_id, target.tenant_id) for target in wanted if target.assistant_id is not None}
+    if not pairs:
+        return
+    ids, tenants = {pk for pk, _ in pairs}, {tenant for _, tenant in pairs}
+    known = set(Assistant.objects.filter(pk__in=ids, tenant__in=tenants).values_list("pk", "tenant_id"))
+    if pairs - known:
+        raise ValueError("the assistant belongs to another tenant")
+
+
+def _locked(targets: Collection[Target]) -> dict[Target, ToolSetting]:
+    """Return the stored switches of the targets, locked until the end of the transaction."""
+    assistants = {target.assistant_id for target in targets}
+    of_assistants = Q(assistant__in=assistants - {None}) | (Q(assistant=None) if None in assistants else Q(pk=None))
+    rows = ToolSetting.objects.select_for_update().filter(
+        of_assistants,
+        tenant__in={target.tenant_id for target in targets},
+        tool__in={target.tool for target in targets},
+    )
+    found = {Target(row.tenant_id, row.assistant_id, row.tool): row for row in rows.order_by("pk")}
+    return {target: row for target, row in found.items() if target in targets}
+
+
+def _apply(actor: audit_trail.Actor, wanted: Mapping[Target, str], left: tuple[Target, ...]) -> Change:
+    stored = _locked(wanted)
+    keep = {
+        target
+        for target, policy in wanted.items()
+        if policy == FOLLOW and target in stored and (stored[target].config or stored[target].secrets)
+    }
+    before = {target: stored[target].policy if target in stored else FOLLOW for target in wanted}
+    changed = {target: policy for target, policy in wanted.items() if target not in keep and before[target] != policy}
+    _store(changed, stored)
+    made = Change(uuid.uuid4().hex, tuple(changed), (*left, *keep))
+    slugs = _slugs(changed)
+    AuditEntry.objects.bulk_create(
+        [
+            AuditEntry(
+                tenant_id=target.tenant_id,
+                actor_id=actor.pk if actor is not None else None,
+                action=ACTION,
+                target=f"{slugs[target.assistant_id]}: {target.tool}" if target.assistant_id else target.tool,
+                details={
+                    "policy": policy,
+                    "before": before[target],
+                    "change": made.id,
+                    **({"assistant": target.assistant_id} if target.assistant_id else {}),
+                },
+            )
+            for target, policy in changed.items()
+        ]
+    )
+    change_notices.notify()
+    return made
+
+
+def _store(changed: Mapping[Target, str], stored: Mapping[Target, ToolSetting]) -> None:
+    tenants = {target.tenant_id for target in changed}
+    old = [stored[target].pk for target, policy in changed.items() if policy == FOLLOW and target in stored]
+    ToolSetting.objects.filter(pk__in=old, tenant__in=tenants).delete()
+    for policy in POLICIES:
+        rows = [
+            ToolSetting(tenant_id=one.tenant_id, assistant_id=one.assistant_id, tool=one.tool, policy=policy)
+            for one, value in changed.items()
+            if value == policy and one not in stored
+        ]
+        if rows:
+            # A concurrent request may have created one of them, which then is changed below.
+            ToolSetting.objects.bulk_create(rows, ignore_conflicts=True)
+        there = _locked([target for target, value in changed.items() if value == policy])
+        ToolSetting.objects.filter(pk__in=[row.pk for row in there.values()], tenant__in=tenants).update(
+            policy=policy, updated_at=timezone.now()
+        )
+
+
+def _slugs(targets: Collection[Target]) -> dict[int | None, str]:
+    ids = {target.assistant_id for target in targets if target.assistant_id}
+    tenants = {target.tenant_id for target in targets}
+    return dict(Assistant.objects.filter(pk__in=ids, tenant__in=tenants).values_list("pk", "slug")) if ids else {}

@@ -1,0 +1,114 @@
+"""Many switches are set by one change, which can be taken back for ten minutes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from assistant.models import AuditEntry, Tenant, ToolSetting
+from assistant.services.toolpolicy.switch_changes import Target, latest_change, set_switches, undo_change
+from tests.base import Cast
+from tests.factories import make_tenant, switch_tool
+
+pytestmark = pytest.mark.django_db
+TOOL = "get_customer"
+
+
+def both(cast: Cast, *tools: str) -> list[Target]:
+    return [Target(tenant.pk, None, tool) for tenant in (cast.acme, cast.globex) for tool in tools or (TOOL,)]
+
+
+def stored() -> dict[tuple[str, str], str]:
+    rows = ToolSetting.objects.values_list("tenant__slug", "tool", "policy")
+    return {(slug, tool): policy for slug, tool, policy in rows}
+
+
+def test_one_change_sets_switches_of_tenants_and_audits_each(cast: Cast) -> None:
+    switch_tool(cast.globex, TOOL, "on")
+    change = set_switches(actor=cast.root, targets=both(cast), policy="ask")
+    assert stored() == {("acme", TOOL): "ask", ("globex", TOOL): "ask"}
+    entries = AuditEntry.objects.filter(action="tool.switch").order_by("tenant__slug")
+    assert [(one.tenant, one.details["before"], one.details["policy"], one.actor) for one in entries] == [
+        (cast.acme, "follow", "ask", cast.root),
+        (cast.globex, "on", "ask", cast.root),
+    ]
+    assert {one.details["change"] for one in entries} == {change.id}
+
+
+def test_what_stays_as_it_is_is_not_in_the_audit(cast: Cast) -> None:
+    switch_tool(cast.acme, TOOL, "ask")
+    assert len(set_switches(actor=cast.root, targets=both(cast), policy="ask").changed) == 1
+    assert AuditEntry.objects.get(action="tool.switch").tenant == cast.globex
+
+
+def test_a_change_makes_no_more_queries_for_many_switches(cast: Cast) -> None:
+    with CaptureQueriesContext(connection) as few:
+        set_switches(actor=cast.root, targets=both(cast), policy="on")
+    targets = both(cast) + [Target(make_tenant().pk, None, tool) for tool in (TOOL, "calculate") for _ in range(6)]
+    with CaptureQueriesContext(connection) as many:
+        set_switches(actor=cast.root, targets=targets, policy="off")
+    assert len(many) <= len(few) <= 14
+
+
+def test_a_switch_with_settings_is_not_deleted(cast: Cast) -> None:
+    ToolSetting.objects.create(tenant=cast.acme, tool=TOOL, config={"a": 1})
+    switch_tool(cast.globex, TOOL, "on")
+    change = set_switches(actor=cast.root, targets=both(cast), policy="follow")
+    assert (len(change.changed), [one.tenant_id for one in change.left]) == (1, [cast.acme.pk])
+    assert ToolSetting.objects.get().config == {"a": 1}
+
+
+def test_undo_restores_what_was_before(cast: Cast) -> None:
+    switch_tool(cast.acme, TOOL, "on")
+    before = stored()
+    change = set_switches(actor=cast.root, targets=both(cast), policy="off")
+    undone = undo_change(actor=cast.root, change=change.id, tenants=Tenant.objects.all())
+    assert stored() == before
+    assert (len(undone.changed), undone.left) == (2, ())
+    assert AuditEntry.objects.filter(action="tool.switch").count() == 4
+
+
+def test_undo_leaves_what_somebody_has_changed_since(cast: Cast) -> None:
+    change = set_switches(actor=cast.root, targets=both(cast), policy="off")
+    set_switches(actor=cast.amy, targets=both(cast)[:1], policy="ask")
+    undone = undo_change(actor=cast.root, change=change.id, tenants=Tenant.objects.all())
+    assert stored() == {("acme", TOOL): "ask"}
+    assert undone.left == tuple(both(cast)[:1])
+
+
+def test_undo_is_for_ten_minutes(cast: Cast) -> None:
+    change = set_switches(actor=cast.root, targets=both(cast), policy="off")
+    AuditEntry.objects.update(created_at=timezone.now() - timedelta(minutes=9))
+    assert latest_change(actor=cast.root, tenants=Tenant.objects.all()) is not None
+    AuditEntry.objects.update(created_at=timezone.now() - timedelta(minutes=11))
+    assert latest_change(actor=cast.root, tenants=Tenant.objects.all()) is None
+    with pytest.raises(LookupError):
+        undo_change(actor=cast.root, change=change.id, tenants=Tenant.objects.all())
+
+
+def test_nobody_undoes_another_persons_change_or_another_tenants(cast: Cast) -> None:
+    change = set_switches(actor=cast.root, targets=both(cast), policy="off")
+    with pytest.raises(LookupError):
+        undo_change(actor=cast.amy, change=change.id, tenants=Tenant.objects.all())
+    undo_change(actor=cast.root, change=change.id, tenants=Tenant.objects.filter(pk=cast.acme.pk))
+    assert stored() == {("globex", TOOL): "off"}
+
+
+def test_the_latest_change_says_what_it_was(cast: Cast) -> None:
+    set_switches(actor=cast.root, targets=both(cast, TOOL, "calculate"), policy="ask")
+    found = latest_change(actor=cast.root, tenants=Tenant.objects.all())
+    assert found is not None
+    assert (found.count, found.policy, found.tool) == (4, "ask", "")
+
+
+@pytest.mark.parametrize("change", [{"policy": "maybe"}, {"tool": "made_up"}, {"assistant": True}])
+def test_what_does_not_exist_changes_nothing(change: dict[str, object], cast: Cast) -> None:
+    foreign = cast.rival_support.pk if change.get("assistant") else None
+    targets = [*both(cast), Target(cast.acme.pk, foreign, str(change.get("tool", TOOL)))]
+    with pytest.raises(ValueError, match=r"\w"):
+        set_switches(actor=cast.root, targets=targets, policy=str(change.get("policy", "on")))
+    assert not stored()
