@@ -12,24 +12,24 @@ from django.db import transaction
 from django.db.models import EmailField
 
 from assistant.models import Membership, Tenant
-from assistant.services.tenancy.row_scope import all_tenants
-
-ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
+from assistant.services.tenancy.permissions import ADMIN_ROLES, permissions_in, permitted_tenants
 
 
-@all_tenants()
 def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[int]:
     """Return the ids of the active tenants of which a user is admin or owner."""
-    if not user.is_active or user.pk is None:
-        return frozenset()
-    roles = Membership.objects.filter(user_id=user.pk, role__in=ADMIN_ROLES, tenant__is_active=True)
-    return frozenset(roles.values_list("tenant_id", flat=True))
+    return permitted_tenants(user).administered
 
 
 def may_grant(*, actor: AbstractBaseUser | AnonymousUser, tenant: Tenant, role: str) -> bool:
-    """Return whether `actor` may grant or revoke a role. Only owners and superusers may make someone an owner."""
+    """Return whether `actor` may grant or revoke a role.
+
+    Only owners and superusers may make someone an owner, only these and admins an admin. Members can be added by
+    everybody who has the permission "people".
+    """
     if getattr(actor, "is_superuser", False):
         return True
+    if role == Membership.Role.MEMBER:
+        return "people" in permissions_in(actor=actor, tenant=tenant)
     needed = (Membership.Role.OWNER,) if role == Membership.Role.OWNER else ADMIN_ROLES
     return Membership.objects.filter(tenant=tenant, user_id=actor.pk or 0, role__in=needed).exists()
 
