@@ -119,6 +119,11 @@ AUTHENTICATION_BACKENDS = [
 ]
 LOGIN_URL = "assistant:login"
 
+# Where e-mail goes: smtp+tls://user:password@host:587. Without it invitations are links to copy, and no password is reset.
+if _mail := env.email("EMAIL_URL"):
+    globals().update(_mail)
+DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "assistant@localhost")
+
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = True

@@ -13,6 +13,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from assistant.services.signin.guard import guard, remember_device
 from assistant.services.signin.limits import TooManySignIns
+from assistant.services.tenancy.mail import is_mail_configured
 
 
 class SignInForm(AuthenticationForm):
@@ -32,6 +33,7 @@ class SignInView(LoginView):
     next_page = "assistant:home"
     redirect_authenticated_user = True
     authentication_form = SignInForm
+    extra_context = {"can_reset_password": is_mail_configured}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:

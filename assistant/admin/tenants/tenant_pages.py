@@ -16,17 +16,21 @@ from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.home.home import chart_of, shown_need
 from assistant.admin.tenants import tabs
+from assistant.admin.tenants.invitations import InvitationForm, grantable_roles, invite_person, shown_invitations
 from assistant.admin.tenants.limits_form import LimitsForm, save_limits
 from assistant.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.admin.tenants.tabs import Tab, page_of, tenant_of_tab
 from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.errors import Refused
 from assistant.services.limits.quota_report import use_of_members, use_of_tenant
 from assistant.services.reports import tenant_page
 from assistant.services.reports.home import home_report, last_changes
 from assistant.services.reports.needs import needs
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.reports.tenants import tenant_reports
+from assistant.services.tenancy import invitations
+from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.toolpolicy.switchboard import board_of_assistants
 
 Context = dict[str, Any]
@@ -47,7 +51,16 @@ def _overview(request: HttpRequest, tenant: Tenant) -> Context:
 
 def _people(request: HttpRequest, tenant: Tenant) -> Context:
     page = Paginator(tenant_page.people_of(tenant=tenant), tenant_page.LISTED).get_page(request.GET.get("page"))
-    return {"page": page}
+    roles = grantable_roles(request, tenant)
+    may_invite = invitations.are_on() and bool(roles) and tenant.external_id is None
+    sent = request.POST if request.method == "POST" else None
+    return {
+        "page": page,
+        "invitations": shown_invitations(request, tenant, roles),
+        "sends_mail": is_mail_configured(),
+        "now": timezone.now(),
+        "form": InvitationForm(sent, roles=roles) if may_invite else None,
+    }
 
 
 def _assistants(request: HttpRequest, tenant: Tenant) -> Context:
@@ -108,7 +121,7 @@ PAGES: dict[Tab, Page] = {
     tabs.CONVERSATIONS: Page(_conversations),
     tabs.AUDIT: Page(_audit),
     tabs.DANGER: Page(_danger, suspend_or_activate),
-    tabs.PEOPLE: Page(_people),
+    tabs.PEOPLE: Page(_people, invite_person),
 }
 
 
@@ -121,8 +134,13 @@ def tab_view(admin: Any, tab: Tab) -> Callable[..., HttpResponse]:
         context = page.context(request, tenant)
         form = context.get("form")
         if page.save is not None and form is not None and form.is_valid():
-            admin.message_user(request, page.save(request, tenant, form))
-            return HttpResponseRedirect(request.get_full_path())
+            try:
+                message = page.save(request, tenant, form)
+            except (ValueError, Refused) as exc:
+                form.add_error(None, str(exc))
+            else:
+                admin.message_user(request, message)
+                return HttpResponseRedirect(request.get_full_path())
         context = page_of(admin.admin_site, request, tenant, tab, **context)
         return TemplateResponse(request, f"admin/assistant/tenant/{tab.slug}.html", context)
 

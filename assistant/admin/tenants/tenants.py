@@ -18,6 +18,7 @@ from django.views.decorators.csrf import csrf_protect
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.admin.tenants import tabs
+from assistant.admin.tenants.invitations import invitation_urls
 from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.admin.tenants.tenant_pages import PAGES, tab_view
 from assistant.models import Retention, Tenant
@@ -135,7 +136,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
             path(f"<path:object_id>/{tab.slug}/", wrap(tab_view(self, tab)), name=f"assistant_tenant_{tab.slug}")
             for tab in PAGES
         ]
-        return [*pages, *super().get_urls()]
+        return [*pages, *invitation_urls(self), *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
