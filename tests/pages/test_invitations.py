@@ -87,7 +87,9 @@ def test_two_requests_with_one_link_do_not_both_join(cast: Cast) -> None:
         accept_as_new(invitation=invitation, username="eve", password=GOOD)
 
 
-@pytest.mark.parametrize("end", ["revoked", "renewed", "expired", "suspended", "off", "demoted", "deleted", "deactivated"])
+@pytest.mark.parametrize(
+    "end", ["revoked", "renewed", "expired", "suspended", "off", "demoted", "deleted", "deactivated"]
+)
 def test_what_ends_a_link(cast: Cast, settings: Settings, end: str) -> None:
     boss = User.objects.create_user("boss")
     Membership.objects.create(tenant=cast.acme, user=boss, role="owner")

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -21,6 +22,7 @@ from assistant.admin.tenants import tabs
 from assistant.admin.tenants.invitations import invitation_urls
 from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.admin.tenants.tenant_pages import PAGES, tab_view
+from assistant.admin.tenants.wizard import LIMITS, NewTenantForm, suggestions, try_to_make
 from assistant.models import Retention, Tenant
 from assistant.models.retention import KINDS
 from assistant.services.privacy import erasure
@@ -137,6 +139,28 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
             for tab in PAGES
         ]
         return [*pages, *invitation_urls(self), *super().get_urls()]
+
+    @method_decorator(csrf_protect)
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:
+        """Make a tenant with all that it needs, in one step."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = NewTenantForm(request.POST if request.method == "POST" else None)
+        if form.is_valid() and (made := try_to_make(request, form)) is not None:
+            tenant, sentence = made
+            self.message_user(request, sentence, messages.SUCCESS)
+            tab = tabs.OVERVIEW if tenant.memberships.exists() else tabs.PEOPLE
+            return HttpResponseRedirect(reverse(tab.url_name, args=[tenant.pk]))
+        context = self.admin_site.each_context(request) | {
+            "title": gettext("New tenant"),
+            "opts": self.opts,
+            "form": form,
+            "of_tenant": [form[name] for name in ("name", "owner", "slug", "timezone", "copy_of")],
+            "of_assistant": [form["assistant"], form["prompt"]],
+            "limits": [form[name] for name in LIMITS],
+            "suggestions": suggestions(),
+        }
+        return TemplateResponse(request, "admin/assistant/tenant/wizard.html", context | (extra_context or {}))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -228,9 +228,7 @@ def _lock(invitation: Invitation) -> Invitation:
 
 def _join(invitation: Invitation, username: str, password: str = "") -> Membership:
     try:
-        membership = add_member(
-            tenant=invitation.tenant, username=username, role=invitation.role, password=password
-        )
+        membership = add_member(tenant=invitation.tenant, username=username, role=invitation.role, password=password)
     except ValueError:
         raise InvitationRefused(_("You are a member already.")) from None
     invitation.accepted_at, invitation.accepted_by_id = timezone.now(), membership.user_id
@@ -240,9 +238,7 @@ def _join(invitation: Invitation, username: str, password: str = "") -> Membersh
 
 
 def _record(invitation: Invitation, action: str, actor: Any, details: dict[str, Any] | None = None) -> None:
-    audit_trail.record(
-        actor=actor, action=action, target=invitation.email, tenant=invitation.tenant, details=details
-    )
+    audit_trail.record(actor=actor, action=action, target=invitation.email, tenant=invitation.tenant, details=details)
 
 
 def _email_field() -> str:
