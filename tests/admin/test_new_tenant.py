@@ -82,7 +82,8 @@ def test_an_owner_without_an_account_is_invited(root: Client, cast: Cast) -> Non
     [
         ("name", ""), ("name", "日本"), ("slug", "acme"), ("slug", "no slug"), ("owner", "nobody"),
         ("owner", "not@an@address"), ("timezone", "Mars"), ("assistant", " "), ("prompt", ""),
-        ("prompt", "x" * 100_001), ("tools", ["no_such_tool"]), ("tenant_cost_per_month", "-1"), ("tenant_messages_per_day", "9" * 30), ("copy_of", "nothing"),
+        ("prompt", "x" * 100_001), ("tools", ["no_such_tool"]), ("tenant_cost_per_month", "-1"),
+        ("tenant_messages_per_day", "9" * 30), ("copy_of", "nothing"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_a_form_error_and_makes_nothing(root: Client, cast: Cast, field: str, value: object) -> None:

@@ -15,6 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.picker import Picker, picker_of
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,15 @@ class Room:
     models: tuple[str, ...] = ()
     first_page: str = ""
     first_page_name: str | Promise = ""
+    # Without the permission in any tenant the first page is not offered; None: it is offered to all.
+    permission: str | None = None
 
 
 ROOMS = (
     Room("home", _("Home"), first_page="admin:index"),
-    Room("tenants", _("Tenants"), ("tenant", "membership", "enduser", "widgetorigin")),
+    Room("tenants", _("Tenants"), ("tenant", "membership", "customrole", "enduser", "widgetorigin")),
     Room("assistants", _("Assistants"), ("assistant", "promptversion", "document")),
-    Room("tools", _("Tools"), ("toolsetting",), "admin:switchboard", _("Switchboard")),
+    Room("tools", _("Tools"), ("toolsetting",), "admin:switchboard", _("Switchboard"), "tools"),
     Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
     Room("inbox", _("Inbox"), ("approval", "incident")),
     Room("spend", _("Spend"), ("usageentry",)),
@@ -83,7 +86,8 @@ def frame(site: AdminSite, request: HttpRequest) -> Frame:
 
 
 def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:
-    if room.first_page:
+    is_offered = room.permission is None or is_operator(request) or permitted_of(request).tenants(room.permission)
+    if room.first_page and is_offered:
         yield Link(str(room.first_page_name or room.name), reverse(room.first_page))
     for name in room.models:
         model: Any = apps.get_model("assistant", name)

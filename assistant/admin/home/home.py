@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from assistant.admin.base.charts import Bar, bar_chart
 from assistant.admin.base.csv_file import csv_response
 from assistant.admin.base.picker import reported_tenants
-from assistant.admin.base.visible_tenants import picked_tenant
+from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant
 from assistant.services.reports.days import Day
 from assistant.services.reports.home import HomeReport, home_report, last_changes
 from assistant.services.reports.needs import Kind, Need, needs
@@ -83,6 +83,11 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "chart": chart_of(report),
         "changes": last_changes(tenants=tenants),
     }
+
+
+def is_for(request: HttpRequest) -> bool:
+    """Return whether the first page is for a user: an operator, or somebody who administers a tenant."""
+    return is_operator(request) or bool(administered(request))
 
 
 def _zone(request: HttpRequest) -> ZoneInfo:

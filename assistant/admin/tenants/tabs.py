@@ -66,12 +66,17 @@ def frame_of(request: HttpRequest, tenant: Tenant, current: Tab) -> dict[str, An
         "title": tenant.name,
         "subtitle": None,
         "tenant": tenant,
-        "tabs": [
-            Link(str(tab.name), reverse(tab.url_name, args=[tenant.pk]), tab is current)
-            for tab in TABS
-            if tab.is_open(request, tenant.pk)
-        ],
+        "tabs": open_tabs(request, tenant, current),
     }
+
+
+def open_tabs(request: HttpRequest, tenant: Tenant, current: Tab | None = None) -> list[Link]:
+    """Return links to the tabs of a tenant that the user may open."""
+    return [
+        Link(str(tab.name), reverse(tab.url_name, args=[tenant.pk]), tab is current)
+        for tab in TABS
+        if tab.is_open(request, tenant.pk)
+    ]
 
 
 def page_of(site: AdminSite, request: HttpRequest, tenant: Tenant, current: Tab, **own: Any) -> dict[str, Any]:

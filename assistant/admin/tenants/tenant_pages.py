@@ -18,6 +18,7 @@ from assistant.admin.home.home import chart_of, shown_need
 from assistant.admin.tenants import tabs
 from assistant.admin.tenants.invitations import InvitationForm, grantable_roles, invite_person, shown_invitations
 from assistant.admin.tenants.limits_form import LimitsForm, save_limits
+from assistant.admin.tenants.roles import labels_of
 from assistant.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.admin.tenants.tabs import Tab, page_of, tenant_of_tab
 from assistant.models import Tenant
@@ -57,6 +58,7 @@ def _people(request: HttpRequest, tenant: Tenant) -> Context:
     return {
         "page": page,
         "invitations": shown_invitations(request, tenant, roles),
+        "roles": [(role, labels_of(role)) for role in tenant_page.roles_of(tenant=tenant)],
         "sends_mail": is_mail_configured(),
         "now": timezone.now(),
         "form": InvitationForm(sent, roles=roles) if may_invite else None,

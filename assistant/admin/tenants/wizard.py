@@ -1,4 +1,4 @@
-"""The page that makes a tenant with owner, assistant, prompt, tools and limits, or as a copy of another, in one step."""
+"""The page that makes a tenant with owner, assistant, prompt, tools and limits, or as a copy of another."""
 
 from __future__ import annotations
 

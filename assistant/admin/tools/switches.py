@@ -17,7 +17,7 @@ from django.urls import path, reverse
 from assistant.admin.base.filters import TENANT, ToolFilter
 from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
-from assistant.admin.base.visible_tenants import administered, is_operator, tenants_of
+from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.admin.tools.tool_settings_form import CONFIG, config_in, declared_tool, fields_of, secrets_in
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.toolpolicy import catalogue
@@ -100,6 +100,7 @@ class SettingForm(TenantForm):
 class ToolSettingAdmin(TenantScopedAdmin):
     """Tool settings of tenants and assistants, and the switchboard."""
 
+    permission = "tools"
     form = SettingForm
     change_list_template = "admin/assistant/toolsetting/change_list.html"
     list_display = ("tool", "tenant", "assistant", "policy", "has_secrets", "updated_at")
@@ -195,12 +196,18 @@ class ToolSettingAdmin(TenantScopedAdmin):
 
     def switchboard_view(self, request: HttpRequest) -> HttpResponse:
         """Show tools by tenants; a user with one tenant is redirected to its switchboard."""
-        if not is_operator(request) and len(administered(request)) == 1:
-            return HttpResponseRedirect(reverse("admin:switchboard_of_tenant", args=[tenants_of(request).get().slug]))
+        if not is_operator(request) and len(self.allowed_tenants(request)) == 1:
+            return HttpResponseRedirect(
+                reverse("admin:switchboard_of_tenant", args=[tenants_of(request, self.permission).get().slug])
+            )
         if request.method == "POST":
             return self._set_switch(request)
         wanted = request.GET.get("q", "").replace("\x00", "").strip()
-        tenants = tenants_of(request).filter(Q(slug__icontains=wanted) | Q(name__icontains=wanted)).order_by("name")
+        tenants = (
+            tenants_of(request, self.permission)
+            .filter(Q(slug__icontains=wanted) | Q(name__icontains=wanted))
+            .order_by("name")
+        )
         page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(request.GET.get("page"))
         reach = reach_of(tenants=page.object_list)
         columns = [{"tenant": tenant, "reach": reach[tenant.pk]} for tenant in page.object_list]
@@ -209,7 +216,7 @@ class ToolSettingAdmin(TenantScopedAdmin):
 
     def tenant_view(self, request: HttpRequest, tenant: str) -> HttpResponse:
         """Show tools by one tenant and its assistants."""
-        row = tenants_of(request).filter(slug=tenant).first()
+        row = tenants_of(request, self.permission).filter(slug=tenant).first()
         if row is None:
             raise Http404("There is no such tenant.")
         if request.method == "POST":
@@ -231,7 +238,7 @@ class ToolSettingAdmin(TenantScopedAdmin):
     def _set_switch(self, request: HttpRequest) -> HttpResponse:
         """Set the switch that the pressed button names as `tenant:assistant:tool:policy`."""
         tenant_id, assistant_id, tool, policy = (*request.POST.get("set", "").split(":"), "", "", "", "")[:4]
-        tenant = tenants_of(request).filter(pk=_number(tenant_id)).first()
+        tenant = tenants_of(request, self.permission).filter(pk=_number(tenant_id)).first()
         assistant = Assistant.objects.filter(pk=_number(assistant_id), tenant=tenant).first() if assistant_id else None
         if tenant is None or (assistant_id and assistant is None):
             raise Http404("There is no such tenant.")

@@ -35,6 +35,7 @@ from assistant.services.privacy.ownership import (
 from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import get_host, host_row
+from assistant.services.tenancy.memberships import check_users_leaving
 
 BATCH = 500
 
@@ -99,7 +100,11 @@ def erase_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None) -> dic
     """Delete a user and everything that belongs to them in all tenants; return the number of rows by model.
 
     An account of a host project stays, unless `HostTenants.delete_user` deletes it.
+
+    Raises:
+        LastAdministrator: a tenant would lose its last owner, or its last admin; nothing was deleted.
     """
+    check_users_leaving(users=[user])
     pk, host = user.pk, get_host()
     is_hosts = is_hosts_own(user)
     counts = _erase_person(user)

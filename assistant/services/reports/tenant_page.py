@@ -16,6 +16,7 @@ from assistant.models import (
     Assistant,
     AuditEntry,
     Conversation,
+    CustomRole,
     Invitation,
     Membership,
     PromptVersion,
@@ -58,6 +59,11 @@ def people_of(*, tenant: Tenant) -> QuerySet[Membership]:
         .prefetch_related("custom_roles")
         .order_by("-role", "pk")
     )
+
+
+def roles_of(*, tenant: Tenant) -> QuerySet[CustomRole]:
+    """Return the tenant's own roles with the number of their `holders`."""
+    return CustomRole.objects.filter(tenant=tenant).annotate(holders=Count("members")).order_by("name")[:LISTED]
 
 
 def open_invitations(*, tenant: Tenant) -> QuerySet[Invitation]:
