@@ -119,7 +119,7 @@ AUTHENTICATION_BACKENDS = [
 ]
 LOGIN_URL = "assistant:login"
 
-# Where e-mail goes: smtp+tls://user:password@host:587. Without it invitations are links to copy, and no password is reset.
+# Where e-mail goes: smtp+tls://user:password@host:587. Without it, invitations are links to copy.
 if _mail := env.email("EMAIL_URL"):
     globals().update(_mail)
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "assistant@localhost")

@@ -131,7 +131,8 @@ class MembershipAdmin(TenantScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
             return ("tenant", "username", "password", "role")
-        return ("tenant", "member", "role", "custom_roles", "used", "created_at")
+        has_roles = CustomRole.objects.filter(tenant=obj.tenant).exists()
+        return ("tenant", "member", "role", *(("custom_roles",) if has_roles else ()), "used", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
