@@ -75,10 +75,11 @@ def invite_person(request: HttpRequest, tenant: Tenant, form: InvitationForm) ->
     """Invite a person and send the link; return what was done. Raises `InvitationRefused` and `Refused`."""
     values = form.cleaned_data
     made = invitations.invite(tenant=tenant, email=values["email"], role=values["role"], actor=request.user)
-    return _send(request, made)
+    return send_invitation(request, made)
 
 
-def _send(request: HttpRequest, invitation: Invitation) -> str:
+def send_invitation(request: HttpRequest, invitation: Invitation) -> str:
+    """Send the link of an invitation, if that is possible; return what was done, or what is to be done."""
     link, email = link_of(request, invitation), {"email": invitation.email}
     if invitations.send(invitation=invitation, link=link, actor=request.user):
         return gettext("The invitation was sent to %(email)s.") % email
@@ -113,7 +114,7 @@ def _view(admin: Any, act: Callable[[HttpRequest, Invitation], str]) -> Callable
 
 
 def _renew(request: HttpRequest, invitation: Invitation) -> str:
-    return _send(request, invitations.renew(invitation=invitation, actor=request.user))
+    return send_invitation(request, invitations.renew(invitation=invitation, actor=request.user))
 
 
 def _revoke(request: HttpRequest, invitation: Invitation) -> str:

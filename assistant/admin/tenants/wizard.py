@@ -12,8 +12,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.admin.tenants.invitations import InvitationForm, invite_person
-from assistant.models import Membership, Tenant, TenantLimits
+from assistant.admin.tenants.invitations import InvitationForm, send_invitation
+from assistant.models import Invitation, Membership, Tenant, TenantLimits
 from assistant.models.tenants import validate_timezone
 from assistant.services.assistants.new_tenant import FirstAssistant, check_new_slug, copy_tenant, set_up_tenant
 from assistant.services.errors import Refused
@@ -128,8 +128,8 @@ class NewTenantForm(forms.Form):
 
 
 @transaction.atomic
-def make_tenant(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, str]:
-    """Make the tenant of a valid form, and invite its owner; return it with a sentence about what was done.
+def make_tenant(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, Invitation | None]:
+    """Make the tenant of a valid form; return it, with the invitation of its owner if that is nobody's account.
 
     Raises:
         ValidationError, Refused: the tenant or the invitation could not be made; nothing was.
@@ -144,18 +144,19 @@ def make_tenant(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, str]
         assistant = FirstAssistant(values["assistant"], values["prompt"], values["tools"])
         limits = {name: values[name] for name in LIMITS if values.get(name) is not None}
         tenant = set_up_tenant(assistant=assistant, limits=limits, **common)
-    sentence = gettext("%(tenant)s is ready.") % {"tenant": tenant.name}
     if is_user:
-        return tenant, sentence
-    sent = InvitationForm({"email": values["owner"], "role": "owner"}, roles=[Membership.Role.OWNER])
-    sent.is_valid()
-    return tenant, f"{sentence} {invite_person(request, tenant, sent)}"
+        return tenant, None
+    owner = Membership.Role.OWNER
+    return tenant, invitations.invite(tenant=tenant, email=values["owner"], role=owner, actor=request.user)
 
 
 def try_to_make(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, str] | None:
-    """Make the tenant, or add to the form why that is not possible."""
+    """Make the tenant and return it with a sentence about what was done; else add to the form why nothing was."""
     try:
-        return make_tenant(request, form)
+        tenant, invitation = make_tenant(request, form)
+        sentence = gettext("%(tenant)s is ready.") % {"tenant": tenant.name}
+        # After the transaction: a mail server may be slow.
+        return tenant, sentence if invitation is None else f"{sentence} {send_invitation(request, invitation)}"
     except ValidationError as exc:
         form.add_error(None, exc.messages)  # type: ignore[arg-type]
     except (ValueError, Refused) as exc:
