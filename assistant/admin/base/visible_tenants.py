@@ -50,12 +50,13 @@ def picked_tenant(request: HttpRequest) -> Tenant | None:
 
     A tenant that was erased since is no longer picked.
     """
-    if not hasattr(request, "_picked_tenant"):
+    cached: tuple[Tenant | None] | None = getattr(request, "_picked_tenant", None)
+    if cached is None:
         session = getattr(request, "session", None)
         pk = session.get(PICKED_TENANT) if session is not None else None
-        request._picked_tenant = None if pk is None else reachable_tenants(request).filter(pk=pk).first()
-    found: Tenant | None = request._picked_tenant
-    return found
+        cached = (None if pk is None else reachable_tenants(request).filter(pk=pk).first(),)
+        request._picked_tenant = cached  # type: ignore[attr-defined]
+    return cached[0]
 
 
 def picked_tenant_id(request: HttpRequest) -> int | None:

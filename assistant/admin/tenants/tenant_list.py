@@ -23,7 +23,7 @@ from assistant.services.reports.tenants import TenantReport, tenant_reports
 class TenantList(ChangeList):
     """The list with a `report` on each of its tenants."""
 
-    def url_for_result(self, result: Tenant) -> str:
+    def url_for_result(self, result: Any) -> str:
         return reverse("admin:assistant_tenant_overview", args=[result.pk])
 
     def get_results(self, request: HttpRequest) -> None:

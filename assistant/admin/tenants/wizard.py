@@ -93,7 +93,7 @@ class NewTenantForm(forms.Form):
             raise ValidationError(_("Nobody has this user name, and invitations are switched off."))
         sent = InvitationForm({"email": owner, "role": Membership.Role.OWNER}, roles=[Membership.Role.OWNER])
         if not sent.is_valid():
-            raise ValidationError(sent.errors.get("email", _("This is not an e-mail address.")))
+            raise ValidationError(_("This is neither a user name nor an e-mail address."))
         return owner
 
     def clean_copy_of(self) -> Tenant | None:
@@ -158,7 +158,7 @@ def try_to_make(request: HttpRequest, form: NewTenantForm) -> tuple[Tenant, str]
         # After the transaction: a mail server may be slow.
         return tenant, sentence if invitation is None else f"{sentence} {send_invitation(request, invitation)}"
     except ValidationError as exc:
-        form.add_error(None, exc.messages)  # type: ignore[arg-type]
+        form.add_error(None, exc.messages)
     except (ValueError, Refused) as exc:
         form.add_error(None, str(exc))
     return None

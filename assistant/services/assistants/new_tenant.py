@@ -113,7 +113,7 @@ def _assistants(source: Tenant) -> models.QuerySet[Assistant]:
 
 
 def _copy_assistant(old: Assistant, tenant: Tenant, actor: audit_trail.Actor) -> Assistant:
-    made = _copied(old, tenant=tenant)
+    made: Assistant = _copied(old, tenant=tenant)
     if old.provider is not None and old.provider.tenant_id is not None:
         made.provider = None
     made.save()

@@ -15,7 +15,8 @@ logger = logging.getLogger(__name__)
 
 def is_mail_configured() -> bool:
     """Return whether the project says where its e-mail goes. Django's own default is a server on this host."""
-    return bool(settings.is_overridden("EMAIL_HOST") or settings.is_overridden("EMAIL_BACKEND"))
+    project: Any = settings
+    return any(project.is_overridden(name) for name in ("EMAIL_HOST", "EMAIL_BACKEND"))
 
 
 def send(*, to: str, template: str, **context: Any) -> bool:
