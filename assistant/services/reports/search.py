@@ -72,7 +72,7 @@ def _people(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     email = model.get_email_field_name()
     if email in {field.name for field in model._meta.get_fields()}:
         # Others than operators must know an address: by parts of it anybody's could be guessed.
-        matches |= Q(**{f"user__{email}__{'icontains' if tenants.is_everything else 'iexact'}": text})
+        matches |= Q(**{f"user__{email}__{'icontains' if tenants.ids is None else 'iexact'}": text})
     people = Membership.objects.filter(matches).exclude(role=Membership.Role.END_USER)
     for membership in tenants.rows(people.select_related("user", "tenant")).order_by("-pk")[: MAX_HITS + 1]:
         yield Hit("membership", str(membership.pk), str(membership.user), membership.tenant.name)
@@ -110,7 +110,7 @@ def _calls(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 
 def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     word = text.lower()
-    if tenants.is_everything or tenants.ids:
+    if tenants.ids is None or tenants.ids:
         yield from (Hit("tool", tool.name, tool.name) for tool in catalogue.registry() if word in tool.name.lower())
     rows = McpTool.objects.filter(name__icontains=text).select_related("server", "server__tenant")
     for row in tenants.rows(rows, "server__tenant").order_by("server__tenant", "name")[: MAX_HITS + 1]:
