@@ -256,11 +256,11 @@ def test_a_role_that_allows_more_is_neither_changed_nor_deleted(cast: Cast) -> N
 def test_roles_of_another_tenant_are_not_given(amys: Client, root: Client, cast: Cast) -> None:
     role = CustomRole.objects.create(tenant=cast.globex, name="Rival", tools=True)
     alice = Membership.objects.get(user=cast.alice)
+    own = CustomRole.objects.create(tenant=cast.acme, name="Own", tools=True)
     for client in (amys, root):
         assert change_member(client, alice, custom_roles=[role.pk]).status_code == 200
     with pytest.raises(ValueError, match="another tenant"):
         set_custom_roles(membership=alice, roles=[role], actor=cast.root)
-    own = CustomRole.objects.create(tenant=cast.acme, name="Own", tools=True)
     with pytest.raises(PermissionLacking):
         set_custom_roles(membership=alice, roles=[own], actor=cast.greta)
 

@@ -47,6 +47,7 @@ MENTIONS = {
     "assistant.AuditEntry.actor",
     "assistant.PromptVersion.created_by",
     "assistant.Incident.user",
+    "assistant.Invitation.invited_by",
 }
 
 
