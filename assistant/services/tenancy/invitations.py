@@ -191,7 +191,7 @@ def accept(*, invitation: Invitation, user: Any) -> Membership:
     found = _lock(invitation)
     if not is_for(found, user):
         raise InvitationRefused(_("This invitation is for another e-mail address."))
-    return _join(found, user.get_username())
+    return _join(found, user.get_username(), "")
 
 
 @all_tenants()
@@ -226,7 +226,7 @@ def _lock(invitation: Invitation) -> Invitation:
     return found
 
 
-def _join(invitation: Invitation, username: str, password: str = "") -> Membership:
+def _join(invitation: Invitation, username: str, password: str) -> Membership:
     try:
         membership = add_member(tenant=invitation.tenant, username=username, role=invitation.role, password=password)
     except ValueError:
