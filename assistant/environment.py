@@ -248,24 +248,6 @@ class Environment:
 
         return self.words(name, problem=problem)
 
-    def email(self, name: str) -> dict[str, Any]:
-        """Return Django's EMAIL settings from a URL such as smtp+tls://user:password@host:587; nothing without one."""
-        text = self._env.str(name, default="").strip()
-        if not text:
-            return {}
-        try:
-            parsed = dict(self._env.email_url_config(text))
-        except Exception as exc:
-            # Without the text: it holds a password.
-            self.problems.append((name, f"is not an e-mail URL ({type(exc).__name__})"))
-            return {}
-        if parsed["EMAIL_BACKEND"].endswith("smtp.EmailBackend") and not parsed["EMAIL_HOST"]:
-            self.problems.append((name, "must name a host, as smtp+tls://user:password@host:587 does"))
-            return {}
-        settings = {name: value for name, value in parsed.items() if name.startswith("EMAIL_")}
-        # A mail server that does not answer must not hold a page.
-        return {**settings, "EMAIL_TIMEOUT": 10}
-
     def database(self, name: str, default: str) -> dict[str, Any]:
         """Return an entry of Django's DATABASES, from a URL."""
         text = self._env.str(name, default="").strip() or default
