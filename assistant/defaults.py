@@ -82,6 +82,8 @@ MAX_SYNC_VIEWS = _env.number("MAX_SYNC_VIEWS", 16, least=1)
 SIGN_IN_LIMITS = _env.flag("SIGN_IN_LIMITS", True)
 # Whether people can prove a second factor when they sign in, and who has to: nobody, admins and operators, everybody.
 SECOND_FACTOR = _env.choice("SECOND_FACTOR", "off", ("off", "optional", "admins", "required"))
+# For how many days an invitation to a tenant can be accepted; 0: nobody can be invited.
+INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
@@ -127,6 +129,7 @@ __all__ = [
     "FILE_READ_PROCESSES",
     "FILE_READ_SECONDS",
     "INTERNAL_HOSTS",
+    "INVITATION_DAYS",
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",
     "LOOP_WATCH",

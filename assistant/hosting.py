@@ -104,7 +104,8 @@ def _checked(role: str) -> Role:
 def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
     memberships = Membership.objects.filter(tenant=tenant).exclude(role=Role.END_USER)
     current: dict[Any, str] = dict(memberships.values_list("user_id", "role"))
-    end_memberships(actor=None, memberships=memberships.filter(user_id__in=current.keys() - wanted.keys()))
+    gone = memberships.filter(user_id__in=current.keys() - wanted.keys())
+    end_memberships(actor=None, memberships=gone, keeps_administrators=False)
     for user_id, role in wanted.items():
         if user_id not in current:
             Membership.objects.create(tenant=tenant, user_id=user_id, role=role)

@@ -45,5 +45,8 @@ class PanelSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from assistant.admin.home import home
+        from assistant.admin.tenants import tasks
 
+        if not home.is_for(request):
+            return tasks.page(self, request)
         return super().index(request, {**home.context(request), **(extra_context or {})})

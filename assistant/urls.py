@@ -10,7 +10,7 @@ from assistant import health
 from assistant.api import openapi_pages
 from assistant.api.openai import views as chat_completions
 from assistant.docs_site import views
-from assistant.pages import chat, mcp_credentials, sign_in
+from assistant.pages import chat, invitations, mcp_credentials, passwords, sign_in
 
 app_name = "assistant"
 urlpatterns = [
@@ -25,6 +25,11 @@ urlpatterns = [
     path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(next_page=settings.LOGIN_URL), name="logout"),
+    path("accounts/invitation/", invitations.invitation, name="invitation"),
+    path("accounts/password/", passwords.ResetView.as_view(), name="password-reset"),
+    path("accounts/password/sent/", passwords.SentView.as_view(), name="password-reset-sent"),
+    path("accounts/password/link/", passwords.reset_link, name="password-reset-link"),
+    path("accounts/password/new/<str:uidb64>/<str:token>/", passwords.NewPasswordView.as_view(), name="password-new"),
     path("docs/", views.page, name="manual"),
     path("docs/asyncapi.json", views.asyncapi, name="manual-asyncapi"),
     path("docs/search/", views.search, name="manual-search"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.environment import Environment, local_secret, public_host
-from config import csp
+from config import csp, mail
 from config.csp import NONE, SELF
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -143,6 +143,10 @@ if SECOND_FACTOR != "off" and REDIS_URL:
             "KEY_PREFIX": "cache",
         }
     }
+# Where e-mail goes: smtp+tls://user:password@host:587. Without it, invitations are links to copy.
+if _mail := mail.email("EMAIL_URL", env):
+    globals().update(_mail)
+DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "assistant@localhost")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

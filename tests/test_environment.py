@@ -23,6 +23,7 @@ WRONG = {
     "ALLOWED_HOSTS": "https://example.com",
     "UPLOAD_PATHS": "uploads",
     "MIN_BODY_RATE": "0",
+    "EMAIL_URL": "pop3://user:mail-password@mail.example.com",
     "LOCAL_MODEL_PATH": "/nowhere/model.gguf",
 }
 
@@ -33,6 +34,7 @@ ALSO_WRONG = [
     ("REDIS_URL", "redis://127.0.0.1/first"),
     ("OPENAI_BASE_URL", "http://127.0.0.1:99999/v1"),
     ("OPENAI_API_KEY", "sk-ключ"),
+    ("EMAIL_URL", "smtp+tls://"),
     ("DATABASE_URL", "postgres://"),
     ("DATABASE_URL", "sqlite:////nowhere/at/all.sqlite3"),
 ]
@@ -57,6 +59,7 @@ def test_every_wrong_value_is_named_at_once_and_no_secret_is_repeated() -> None:
     for name in WRONG:
         assert f"The environment variable {name} " in done.stderr
     assert "too-short" not in done.stderr
+    assert "mail-password" not in done.stderr
 
 
 @pytest.mark.parametrize(("name", "value"), ALSO_WRONG)
@@ -93,6 +96,18 @@ def test_debug_pages_are_not_for_the_public(host: str) -> None:
 def test_debug_pages_are_for_names_inside() -> None:
     hosts = "localhost,.localhost,127.0.0.1,[::1],web,10.1.2.3,192.168.0.7,[fd12::1],printer.local,acme.test,.test"
     assert run("manage.py", "check", DEBUG="true", ALLOWED_HOSTS=hosts).returncode == 0
+
+
+def test_e_mail_goes_where_the_variable_says() -> None:
+    code = (
+        "import django; django.setup(); from django.conf import settings as s; "
+        "from assistant.services.tenancy.mail import is_mail_configured as on; "
+        "print(on(), s.EMAIL_HOST, s.EMAIL_PORT, s.EMAIL_USE_TLS, s.EMAIL_TIMEOUT)"
+    )
+    module = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    set_up = run("-c", code, EMAIL_URL="smtp+tls://me:secret@mail.example.com:587", **module)
+    assert set_up.stdout.split() == ["True", "mail.example.com", "587", "True", "10"]
+    assert run("-c", code, **module).stdout.split()[0] == "False"
 
 
 def test_redis_may_be_at_a_socket() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.deprecation import MiddlewareMixin
 
-from assistant.admin.base.visible_tenants import administered, is_operator
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 
 
 class AdminSight(MiddlewareMixin):
-    """Middleware that selects all tenants for operators, else those that the user administers.
+    """Middleware that selects all tenants for operators, else those in which the user may do something.
 
     Must come after `AuthenticationMiddleware`.
     """
@@ -24,4 +24,4 @@ class AdminSight(MiddlewareMixin):
         if is_operator(request):
             set_all_tenants()
         else:
-            set_tenants(*administered(request))
+            set_tenants(*permitted_of(request).anywhere)

@@ -10,6 +10,7 @@ from assistant.models.incidents import Incident
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
+from assistant.models.people import CustomRole, Invitation
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
@@ -27,11 +28,13 @@ __all__ = [
     "Assistant",
     "AuditEntry",
     "Conversation",
+    "CustomRole",
     "Document",
     "EndUser",
     "Feedback",
     "IdempotentAnswer",
     "Incident",
+    "Invitation",
     "McpCredential",
     "McpServer",
     "McpTool",

@@ -25,7 +25,7 @@ class Retention(models.Model):
     tool_calls = _days("Arguments and results; the tool, caller, time and outcome are kept.")
     files = _days("Files that tools returned.")
     deliveries = _days("Messages to webhooks and the responses.")
-    audit = _days("Audit entries and incidents.")
+    audit = _days("Audit entries, incidents, and invitations that have ended.")
 
     class Meta:
         verbose_name = verbose_name_plural = "retention"

@@ -113,6 +113,13 @@ class Membership(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.MEMBER)
+    custom_roles = models.ManyToManyField(
+        "assistant.CustomRole",
+        blank=True,
+        related_name="members",
+        verbose_name="roles of the tenant's own",
+        help_text="What the member may do in the control panel besides. Admins and owners may do all of it anyway.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -15,6 +15,7 @@ from django.utils.deprecation import MiddlewareMixin
 from assistant.pages.second_factor import SIGN_IN
 from assistant.services.signin.guard import guard, remember_device
 from assistant.services.signin.limits import TooManySignIns
+from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.second_factor import is_on
 
 
@@ -35,6 +36,7 @@ class SignInView(LoginView):
     next_page = "assistant:home"
     redirect_authenticated_user = True
     authentication_form = SignInForm
+    extra_context = {"can_reset_password": is_mail_configured}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if is_on():

@@ -7,8 +7,7 @@ from decimal import Decimal
 from django.test import Client
 
 from assistant.models import AuditEntry, TenantLimits
-from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
-from tests.admin.test_scope import new_assistant, retention_form
+from tests.admin.test_scope import new_assistant
 from tests.base import Cast
 from tests.factories import make_provider
 
@@ -16,13 +15,10 @@ LIST = "/admin/assistant/auditentry/"
 
 
 def test_a_change_of_limits_is_recorded_with_its_values(root: Client, cast: Cast) -> None:
-    limits = TenantLimits.objects.create(tenant=cast.acme, tenant_cost_per_month=Decimal(10))
-    form = {"name": "Acme", "slug": "acme", "timezone": "Europe/Vienna", "is_active": "on", **retention_form()}
-    form |= {f"limits-0-{name}": "" for name in (*OF_TENANT, *OF_MEMBER, *OF_END_USER)}
-    form |= {"limits-TOTAL_FORMS": 1, "limits-INITIAL_FORMS": 1, "limits-0-id": limits.pk}
-    form |= {"limits-0-tenant": cast.acme.pk, "limits-0-tenant_cost_per_month": "25", "limits-0-member_runs": "3"}
-    assert root.post(f"/admin/assistant/tenant/{cast.acme.pk}/change/", form).status_code == 302
-    entry = AuditEntry.objects.get(action="tenant.change")
+    TenantLimits.objects.create(tenant=cast.acme, tenant_cost_per_month=Decimal(10))
+    form = {"tenant_cost_per_month": "25", "member_runs": "3"}
+    assert root.post(f"/admin/assistant/tenant/{cast.acme.pk}/spend/", form).status_code == 302
+    entry = AuditEntry.objects.get(action="limits.set")
     assert entry.details["values"] == {"tenant_cost_per_month": ["10.00", "25"], "member_runs": [None, "3"]}
     page = root.get(LIST).content.decode()
     assert "tenant cost per month: 10.00 → 25" in page

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from assistant.models import Membership
+from assistant.services.privacy.erasure import erase_tenant, erase_user
+from assistant.services.privacy.leaving import end_memberships
 from assistant.services.tenancy.memberships import LastAdministrator, set_role
 from tests.base import Cast
 from tests.factories import make_member
@@ -68,3 +72,68 @@ def test_only_roles_that_can_be_granted_are_offered(
         select = re.search(r'<select name="role".*?</select>', text, re.DOTALL)
         assert select is not None
         assert re.findall(r'value="(\w+)"', select[0]) == offered
+
+
+def make_owner(cast: Cast) -> None:
+    Membership.objects.filter(user=cast.amy).update(role="owner")
+    make_member(cast.acme, role="admin")
+
+
+def test_the_last_owners_account_is_not_deleted_in_the_admin(root: Client, cast: Cast) -> None:
+    make_owner(cast)
+    page = root.post(f"/admin/auth/user/{cast.amy.pk}/delete/", {"post": "yes"}).content.decode()
+    assert "first, of acme" in page
+    chosen = [cast.amy.pk, cast.oscar.pk]
+    data = {"action": "delete_selected", "_selected_action": chosen, "post": "yes"}
+    assert "first, of acme" in root.post("/admin/auth/user/", data).content.decode()
+    assert role_of(cast) == "owner"
+
+
+def test_all_owners_are_not_deleted_together(root: Client, cast: Cast) -> None:
+    make_owner(cast)
+    other = make_member(cast.acme, role="owner")
+    data = {"action": "delete_selected", "_selected_action": [cast.amy.pk, other.pk], "post": "yes"}
+    root.post("/admin/auth/user/", data)
+    assert cast.acme.memberships.filter(role="owner").count() == 2
+    root.post("/admin/auth/user/", {**data, "_selected_action": [other.pk]})
+    assert cast.acme.memberships.filter(role="owner").count() == 1
+
+
+def test_the_last_owners_account_is_not_deactivated(root: Client, cast: Cast) -> None:
+    make_owner(cast)
+    page = f"/admin/auth/user/{cast.amy.pk}/change/"
+    form = {
+        "username": "amy", "date_joined_0": "2026-01-01", "date_joined_1": "00:00", "memberships-TOTAL_FORMS": 0,
+        "memberships-INITIAL_FORMS": 0,
+    }  # fmt: skip
+    assert "first, of acme" in root.post(page, form).content.decode()
+    make_member(cast.acme, role="owner")
+    assert root.post(page, form).status_code == 302
+    cast.amy.refresh_from_db()
+    assert not cast.amy.is_active
+
+
+def test_a_command_does_not_erase_the_last_owner(cast: Cast) -> None:
+    make_owner(cast)
+    for extra in ("--noinput", "--dry-run"):
+        with pytest.raises(CommandError, match="first, of acme, or delete the tenant"):
+            call_command("delete_user", "amy", "--by", "root", extra)
+    with pytest.raises(LastAdministrator):
+        erase_user(user=cast.amy, actor=cast.root)
+    assert User.objects.get(username="amy").is_active
+    make_member(cast.acme, role="owner")
+    erase_user(user=cast.amy, actor=cast.root)
+    assert role_of(cast) is None
+
+
+def test_the_service_keeps_the_last_owner_too(cast: Cast) -> None:
+    make_owner(cast)
+    with pytest.raises(LastAdministrator):
+        end_memberships(actor=cast.root, memberships=Membership.objects.filter(tenant=cast.acme, user=cast.amy))
+    assert role_of(cast) == "owner"
+
+
+def test_the_owner_of_an_erased_tenant_goes_with_it(cast: Cast) -> None:
+    make_owner(cast)
+    erase_tenant(tenant=cast.acme, actor=cast.root)
+    assert not User.objects.filter(username="amy").exists()

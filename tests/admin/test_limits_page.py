@@ -23,7 +23,7 @@ def spend(cast: Cast, cost: int) -> None:
 def test_use_is_shown_after_a_change_of_limits(root: Client, cast: Cast) -> None:
     spend(cast, 11_000_000)
     reset_use(tenant_id=cast.acme.pk)
-    page = root.get(f"/admin/assistant/tenant/{cast.acme.pk}/change/").content.decode()
+    page = root.get(f"/admin/assistant/tenant/{cast.acme.pk}/spend/").content.decode()
     assert "11.00 of 10.00" in page
     assert "11.00 of 20.00" in page
     assert not QuotaUse.objects.exists()

@@ -111,7 +111,7 @@ def test_a_tenants_provider_must_name_its_tenant(amys: Client, cast: Cast) -> No
 
 
 def test_only_operators_create_tenants(amys: Client, root: Client, cast: Cast) -> None:
-    data = {"slug": "initech", "name": "Initech", "timezone": "UTC", "is_active": "on", **retention_form()}
+    data = {"slug": "initech", "name": "Initech", "timezone": "UTC", "owner": "oscar", "assistant": "A", "prompt": "P"}
     assert amys.post("/admin/assistant/tenant/add/", data).status_code == 403
     assert root.post("/admin/assistant/tenant/add/", data).status_code == 302
     assert Tenant.objects.filter(slug="initech").exists()

@@ -60,10 +60,3 @@ def test_the_list_makes_no_more_queries_for_many_tenants(root: Client, cast: Cas
         return len(queries)
 
     assert count(2) == count(20)
-
-
-def test_only_an_operator_writes_the_notice_of_a_suspension(root: Client, amys: Client, cast: Cast) -> None:
-    address = f"{LIST}{cast.acme.pk}/change/"
-    for client, writes in ((root, True), (amys, False)):
-        form: Any = client.get(address).context["adminform"].form
-        assert ("suspension_notice" in form.fields) is writes

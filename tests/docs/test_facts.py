@@ -65,6 +65,7 @@ def test_every_variable_is_documented() -> None:
         "key",
         "fernet_keys",
         "database",
+        "email",
         "commands",
         "limits",
         "prices",

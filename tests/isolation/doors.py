@@ -72,6 +72,8 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "call": by_model["toolcall"],
         "file": by_model["toolfile"],
         "server": by_model["mcpserver"],
+        "uidb64": "nowhere",
+        "token": "nowhere",
         "url": "nowhere",
         "model": rows[Assistant].slug,
         "slug": "nowhere",

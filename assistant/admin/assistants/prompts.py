@@ -38,6 +38,7 @@ class PromptForm(TenantForm):
 class PromptVersionAdmin(TenantScopedAdmin):
     """The versions of assistants' system prompts."""
 
+    permission = "prompts"
     form = PromptForm
     tenant_path = "assistant__tenant"
     change_form_template = "admin/assistant/promptversion/change_form.html"

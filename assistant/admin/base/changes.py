@@ -7,6 +7,8 @@ from typing import Any
 
 from django.db import models
 
+from assistant.models import AuditEntry
+
 # Numbers, switches, choices and dates: never a secret, and never what a person wrote.
 _SHOWN = (models.BooleanField, models.IntegerField, models.FloatField, models.DecimalField, models.DateField)
 Values = dict[str, list[str | None]]
@@ -33,6 +35,17 @@ def sentence_of(values: Mapping[str, Any]) -> str:
     """Return changed values as text: "tenant cost per month: 10.00 → 20.00"."""
     pairs = ((name, pair) for name, pair in values.items() if isinstance(pair, list) and len(pair) == 2)
     return "; ".join(f"{name.replace('_', ' ')}: {_word(before)} → {_word(after)}" for name, (before, after) in pairs)
+
+
+def sentence_of_entry(entry: AuditEntry) -> str:
+    """Return the values that an audit entry says were changed, before and after; for a switch, its policy."""
+    details = entry.details if isinstance(entry.details, dict) else {}
+    values = details.get("values")
+    if isinstance(values, dict):
+        return sentence_of(values)
+    if "before" in details and "policy" in details:
+        return f"{details['before']} → {details['policy']}"
+    return ""
 
 
 def _field(model: type[models.Model], name: str) -> models.Field[Any, Any] | None:

@@ -74,7 +74,7 @@ class AssistantFilter(admin.SimpleListFilter):
     parameter_name = "assistant__id__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        rows = Assistant.objects.filter(tenant__in=tenants_of(request)).select_related("tenant")
+        rows = Assistant.objects.filter(tenant__in=tenants_of(request, model_admin.permission)).select_related("tenant")
         return [(str(row.pk), assistant_label(row)) for row in rows.order_by("name", "tenant__slug", "slug")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

@@ -11,7 +11,13 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.visible_tenants import PICKED_TENANT, administered, is_operator, picked_tenant_id, tenants_of
+from assistant.admin.base.visible_tenants import (
+    PICKED_TENANT,
+    is_operator,
+    permitted_of,
+    picked_tenant,
+    reachable_tenants,
+)
 from assistant.models import Tenant
 from assistant.services.reports.tenant_filter import TenantFilter
 
@@ -32,26 +38,23 @@ class Picker:
         return len(self.options) > 1 or self.picked is not None
 
 
-def picked_tenant(request: HttpRequest) -> Tenant | None:
-    """Return the tenant that the user has picked and may see; None if pages show all. One query per request."""
-    if not hasattr(request, "_picked_tenant"):
-        pk = picked_tenant_id(request)
-        request._picked_tenant = None if pk is None else tenants_of(request).filter(pk=pk).first()  # type: ignore[attr-defined]
-    found: Tenant | None = request._picked_tenant  # type: ignore[attr-defined]
-    return found
+def reported_tenants(request: HttpRequest, permission: str = "") -> TenantFilter:
+    """Return the tenants that a report is about: of those in which the user has a permission the picked one, else all.
 
-
-def reported_tenants(request: HttpRequest) -> TenantFilter:
-    """Return the tenants that a report for the user is about: the picked one, else all that they may see."""
+    Without a permission, of those that the user administers.
+    """
     picked = picked_tenant(request)
-    if picked is not None:
-        return TenantFilter(frozenset({picked.pk}))
-    return TenantFilter(None if is_operator(request) else administered(request))
+    if is_operator(request):
+        return TenantFilter(None if picked is None else frozenset({picked.pk}))
+    allowed = permitted_of(request).tenants(permission)
+    return TenantFilter(allowed if picked is None else allowed & {picked.pk})
 
 
 def picker_of(request: HttpRequest) -> Picker:
     """Return the picker with the tenants that the user may pick."""
-    rows = tuple(tenants_of(request).order_by("name", "slug").values_list("pk", "slug", "name")[: MAX_OPTIONS + 1])
+    rows = tuple(
+        reachable_tenants(request).order_by("name", "slug").values_list("pk", "slug", "name")[: MAX_OPTIONS + 1]
+    )
     return Picker(rows[:MAX_OPTIONS], picked_tenant(request), len(rows) > MAX_OPTIONS)
 
 
@@ -66,7 +69,7 @@ def pick_tenant(request: HttpRequest) -> HttpResponse:
         request.session.pop(PICKED_TENANT, None)
         return HttpResponseRedirect(back)
     # A name can be changed by the tenant's own admins, to another tenant's slug too: the slug decides.
-    tenants = tenants_of(request)
+    tenants = reachable_tenants(request)
     found = list(tenants.filter(slug=text)) or list(tenants.filter(name__iexact=text)[:2])
     if len(found) != 1:
         messages.warning(request, _("There is no tenant with this slug or name. Choose one from the list."))

@@ -15,6 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.picker import Picker, picker_of
+from assistant.admin.base.visible_tenants import administered, is_operator, permitted_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,15 @@ class Room:
     models: tuple[str, ...] = ()
     first_page: str = ""
     first_page_name: str | Promise = ""
+    # Pages for operators and tenants' admins.
     more_pages: tuple[tuple[str, str | Promise], ...] = ()
+    # Without the permission in any tenant the first page is not offered; None: it is offered to all.
+    permission: str | None = None
 
 
 ROOMS = (
     Room("home", _("Home"), first_page="admin:index"),
-    Room("tenants", _("Tenants"), ("tenant", "membership", "enduser", "widgetorigin")),
+    Room("tenants", _("Tenants"), ("tenant", "membership", "customrole", "enduser", "widgetorigin")),
     Room("assistants", _("Assistants"), ("assistant", "promptversion", "document")),
     Room(
         "tools",
@@ -43,6 +47,7 @@ ROOMS = (
         "admin:switchboard",
         _("Switchboard"),
         (("admin:simulate", _("Simulate")),),
+        permission="tools",
     ),
     Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
     Room("inbox", _("Inbox"), ("approval", "incident")),
@@ -91,9 +96,10 @@ def frame(site: AdminSite, request: HttpRequest) -> Frame:
 
 
 def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:
-    if room.first_page:
+    is_offered = room.permission is None or is_operator(request) or permitted_of(request).tenants(room.permission)
+    if room.first_page and is_offered:
         yield Link(str(room.first_page_name or room.name), reverse(room.first_page))
-    for page_name, label in room.more_pages:
+    for page_name, label in room.more_pages if is_operator(request) or administered(request) else ():
         yield Link(str(label), reverse(page_name))
     for name in room.models:
         model: Any = apps.get_model("assistant", name)

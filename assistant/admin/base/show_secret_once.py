@@ -58,7 +58,8 @@ class SecretIssuingAdmin(TenantScopedAdmin):
         sent = SingleUseForm(request.POST)
         user_id = request.user.pk
         # Before validation, which would reject the name because the first submission has used it.
-        if sent.is_valid() and is_form_claimed(tenants=tenants_of(request), user_id=user_id, nonce=sent.nonce):
+        tenants = tenants_of(request, self.permission)
+        if sent.is_valid() and is_form_claimed(tenants=tenants, user_id=user_id, nonce=sent.nonce):
             return self.already_submitted(request, self.made)
         try:
             return super().add_view(request, *args, **kwargs)

@@ -20,7 +20,7 @@ from assistant.admin.base.changes import changed_values
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.overflow import OverflowSafeChangeList
 from assistant.admin.base.secret_fields import ask_again
-from assistant.admin.base.visible_tenants import administered, is_list, is_operator, picked_tenant_id
+from assistant.admin.base.visible_tenants import is_list, is_operator, permitted_of, picked_tenant_id
 from assistant.models import Assistant, Membership, Provider, Tenant
 from assistant.services.tenancy import audit_trail
 from assistant.toolkit.bounded_json import BoundedDecoder
@@ -28,11 +28,11 @@ from assistant.toolkit.bounded_json import BoundedDecoder
 ALL = frozenset({"view", "add", "change", "delete"})
 
 
-def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]:
-    """Return the rows of `model` that a form may offer as choices to the user."""
+def choices_of(request: HttpRequest, model: type[models.Model], permission: str = "") -> QuerySet[Any]:
+    """Return the rows of `model` that a form may offer as choices to a user with the permission that its page needs."""
     if is_operator(request):
         return model._default_manager.all()
-    mine = administered(request)
+    mine = permitted_of(request).tenants(permission)
     if model is Tenant:
         return Tenant.objects.filter(pk__in=mine)
     if model is get_user_model():
@@ -42,7 +42,7 @@ def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]
         return Provider.objects.filter(Q(tenant_id__in=mine) | Q(tenant=None))
     registered = admin.site._registry.get(model)
     if isinstance(registered, TenantScopedAdmin):
-        return registered.get_queryset(request)
+        return model._default_manager.filter(**{f"{registered.tenant_path}__in": mine})
     return model._default_manager.none()
 
 
@@ -81,16 +81,21 @@ class Scoped:
     """Permissions and choices by membership, for pages and inlines.
 
     `possible_actions`: the actions that the page allows to anyone, superusers included. `tenant_admins_may`: those of
-    them that a tenant's admins and owners may use.
+    them that a tenant's admins and owners may use. `permission`: the one with which others may use these too.
     """
 
+    permission = ""
     possible_actions: Collection[str] = ALL
     tenant_admins_may: Collection[str] = ALL
 
     def may(self, request: HttpRequest, action: str) -> bool:
         if action not in self.possible_actions:
             return False
-        return is_operator(request) or (action in self.tenant_admins_may and bool(administered(request)))
+        return is_operator(request) or (action in self.tenant_admins_may and bool(self.allowed_tenants(request)))
+
+    def allowed_tenants(self, request: HttpRequest) -> frozenset[int]:
+        """Return the ids of the tenants whose rows a user who is no operator may use here."""
+        return permitted_of(request).tenants(self.permission)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.may(request, "view")
@@ -105,14 +110,14 @@ class Scoped:
         return self.may(request, "delete")
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", choices_of(request, db_field.related_model))
+        kwargs.setdefault("queryset", choices_of(request, db_field.related_model, self.permission))
         if db_field.name == "tenant" and not is_operator(request):
             # A row without a tenant belongs to the whole deployment.
             kwargs |= {"required": True, "empty_label": None}
         return _with_labels(super().formfield_for_foreignkey(db_field, request, **kwargs))  # type: ignore[misc]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", choices_of(request, db_field.related_model))
+        kwargs.setdefault("queryset", choices_of(request, db_field.related_model, self.permission))
         return _with_labels(super().formfield_for_manytomany(db_field, request, **kwargs))  # type: ignore[misc]
 
 
@@ -127,8 +132,9 @@ def _with_labels(field: Any) -> Any:
 class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
     """The base of all pages of tenants' rows; `tenant_path` is the lookup from a row to its tenant.
 
-    Users other than superusers see the rows of tenants that they are admin or owner of; another tenant's row looks like
-    one that does not exist. Django's own permissions are not consulted. Every change is audited.
+    Users other than superusers see the rows of tenants that they are admin or owner of, or in which a role of theirs
+    has the page's `permission`; another tenant's row looks like one that does not exist. Django's own permissions are
+    not consulted. Every change is audited.
     """
 
     form = TenantForm
@@ -143,10 +149,10 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         rows = super().get_queryset(request)
         picked = picked_tenant_id(request) if is_list(request) else None
         if picked is not None:
-            return rows.filter(**{self.tenant_path: picked})
+            rows = rows.filter(**{self.tenant_path: picked})
         if is_operator(request):
             return rows
-        return rows.filter(**{f"{self.tenant_path}__in": administered(request)})
+        return rows.filter(**{f"{self.tenant_path}__in": self.allowed_tenants(request)})
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Return the list with filters that are closed until one is set; many values would push the list away."""

@@ -14,6 +14,7 @@ from assistant.models import Feedback
 class FeedbackAdmin(ReadOnlyAdmin):
     """Members' ratings of answers."""
 
+    permission = "read_chats"
     list_display = ("created_at", "rating", "tenant", "member", "answer", "comment")
     list_filter = ("rating", TENANT, "created_at")
     search_fields = ("comment", "message__content", username("user"))

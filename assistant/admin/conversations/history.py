@@ -26,6 +26,7 @@ SHOWN_MESSAGES = 50
 class ConversationAdmin(ReadOnlyAdmin):
     """Conversations, with their last messages and links to their runs."""
 
+    permission = "read_chats"
     list_display = ("__str__", "tenant", "member", assistant_column, "created_at", "updated_at")
     list_filter = (TENANT, AssistantFilter, "updated_at")
     search_fields = ("title", username("user"), "id")
@@ -78,6 +79,7 @@ class ConversationAdmin(ReadOnlyAdmin):
 class MessageAdmin(ReadOnlyAdmin):
     """A searchable list of messages."""
 
+    permission = "read_chats"
     tenant_path = "conversation__tenant"
     list_display = ("position", "role", "beginning", "conversation_link", "run_link", "is_partial", "created_at")
     list_display_links = ("beginning",)
@@ -120,6 +122,7 @@ class MessageAdmin(ReadOnlyAdmin):
 class RunAdmin(ReadOnlyAdmin):
     """Runs: the model that answered, the outcome, tokens and time."""
 
+    permission = "read_chats"
     list_display = (
         "started_at",
         "state",

@@ -24,6 +24,7 @@ from assistant.services.toolcalls.files import file_response
 class ToolCallAdmin(ReadOnlyAdmin):
     """The audit of tool calls: the member, the arguments, the rule that applied, and the outcome."""
 
+    permission = "read_chats"
     list_display = ("name", "status", "tenant", "member", "run_link", "rule", "duration_ms", "started_at")
     list_filter = ("status", CalledToolFilter, TENANT, "started_at")
     search_fields = (

@@ -18,27 +18,28 @@ from django.utils.translation import ngettext
 
 from assistant.admin.base.charts import Bar, bar_chart
 from assistant.admin.base.csv_file import csv_response
-from assistant.admin.base.picker import picked_tenant, reported_tenants
+from assistant.admin.base.picker import reported_tenants
+from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant
 from assistant.services.reports.days import Day
 from assistant.services.reports.home import HomeReport, home_report, last_changes
 from assistant.services.reports.needs import Kind, Need, needs
 
-# The sentence about each kind, the page that lists all of it, and the model whose row an item is.
+# The sentence about each kind, the page that lists all of it, and the page of an item.
 _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
     "approval": (
         lambda n: ngettext("%(n)s tool call waits for approval", "%(n)s tool calls wait for approval", n),
         "assistant_approval_changelist",
-        "approval",
+        "approval_change",
     ),
     "incident": (
         lambda n: ngettext("%(n)s incident is not resolved", "%(n)s incidents are not resolved", n),
         "assistant_incident_changelist",
-        "incident",
+        "incident_change",
     ),
     "limit": (
         lambda n: ngettext("%(n)s limit is nearly used up", "%(n)s limits are nearly used up", n),
         "assistant_tenant_changelist",
-        "tenant",
+        "tenant_spend",
     ),
     "mcptool": (
         lambda n: ngettext(
@@ -47,12 +48,12 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_mcpserver_changelist",
-        "mcpserver",
+        "mcpserver_change",
     ),
     "webhook": (
         lambda n: ngettext("%(n)s webhook fails", "%(n)s webhooks fail", n),
         "assistant_webhook_changelist",
-        "webhook",
+        "webhook_change",
     ),
     "stand-in": (
         lambda n: ngettext(
@@ -61,12 +62,12 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_provider_changelist",
-        "assistant",
+        "assistant_change",
     ),
     "secret": (
         lambda n: ngettext("%(n)s tool lacks a secret", "%(n)s tools lack a secret", n),
         "assistant_toolsetting_changelist",
-        "toolsetting",
+        "toolsetting_change",
     ),
 }
 
@@ -78,10 +79,15 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return {
         "report": report,
         "zone": zone.key,
-        "needs": [_shown(need) for need in needs(tenants=tenants, now=timezone.now())],
-        "chart": _chart(report),
+        "needs": [shown_need(need) for need in needs(tenants=tenants, now=timezone.now())],
+        "chart": chart_of(report),
         "changes": last_changes(tenants=tenants),
     }
+
+
+def is_for(request: HttpRequest) -> bool:
+    """Return whether the first page is for a user: an operator, or somebody who administers a tenant."""
+    return is_operator(request) or bool(administered(request))
 
 
 def _zone(request: HttpRequest) -> ZoneInfo:
@@ -90,20 +96,20 @@ def _zone(request: HttpRequest) -> ZoneInfo:
     return ZoneInfo(picked.timezone if picked is not None else timezone.get_default_timezone_name())
 
 
-def _shown(need: Need) -> dict[str, Any]:
-    sentence, every, model = _KINDS[need.kind]
+def shown_need(need: Need) -> dict[str, Any]:
+    """Return what a page shows about things of one kind that wait for a person."""
+    sentence, every, page = _KINDS[need.kind]
     number = f"{need.count}+" if need.has_more else str(need.count)
     return {
         "sentence": sentence(need.count) % {"n": number},
         "url": reverse(f"admin:{every}"),
-        "items": [
-            (item.name, item.tenant, reverse(f"admin:assistant_{model}_change", args=[item.key])) for item in need.items
-        ],
+        "items": [(item.name, item.tenant, reverse(f"admin:assistant_{page}", args=[item.key])) for item in need.items],
         "is_cut": need.count > len(need.items),
     }
 
 
-def _chart(report: HomeReport) -> SafeString:
+def chart_of(report: HomeReport) -> SafeString:
+    """Return the days of a report as a chart."""
     name = _("Runs on each of the last %(days)s days, with those that failed") % {"days": len(report.days)}
     return bar_chart([_bar(day) for day in report.days], name=name)
 

@@ -31,6 +31,7 @@ from assistant.services.tenancy import audit_trail
 class ApprovalAdmin(ReadOnlyAdmin):
     """Tool calls waiting for approval; the member's run continues once they are answered."""
 
+    permission = "approvals"
     change_list_template = "admin/assistant/approval/change_list.html"
     list_display = ("name", "tenant", "member", "question_text", "wanted", "expires")
     list_filter = (TENANT, "name", "started_at")
@@ -125,7 +126,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
     def _answered_elsewhere(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Redirect to the list if the call was waiting and is not any more. Raises `Http404` if there is none."""
         number = int(object_id) if object_id.isascii() and object_id.isdigit() and len(object_id) < 19 else 0
-        was = ToolCall.objects.filter(pk=number, tenant__in=tenants_of(request)).exclude(run=None)
+        was = ToolCall.objects.filter(pk=number, tenant__in=tenants_of(request, self.permission)).exclude(run=None)
         call = was.select_related("decided_by").first()
         if call is None:
             raise Http404("There is no such approval.")
@@ -141,6 +142,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
 class IncidentAdmin(TenantScopedAdmin):
     """Tool results that were withheld because they contained another tenant's row."""
 
+    permission = "approvals"
     possible_actions = frozenset({"view", "change"})
     list_display = ("tool", "tenant", "description", "run_link", "is_resolved", "created_at")
     list_filter = (TENANT, "is_resolved", "tool", "created_at")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,7 @@ from assistant.services.toolpolicy import catalogue
 TITLES: Mapping[Kind, str | Promise] = {
     "tenant": _("Tenants"),
     "membership": _("People"),
+    "enduser": _("End users"),
     "conversation": _("Conversations"),
     "run": _("Runs"),
     "toolcall": _("Tool calls"),
@@ -31,7 +33,7 @@ def results(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "")
     found = [
         (TITLES[one.kind], [(hit, _url(hit)) for hit in one.hits], one.has_more)
-        for one in search(text=text, tenants=reported_tenants(request))
+        for one in search(text=text, tenants=partial(reported_tenants, request))
     ]
     context = {
         **admin.site.each_context(request),
@@ -49,4 +51,5 @@ def _url(hit: Hit) -> str:
         return reverse("admin:tool_page", args=[hit.name])
     if hit.kind == "tool":
         return f"{reverse('admin:assistant_toolcall_changelist')}?{urlencode({'q': hit.name})}"
-    return reverse(f"admin:assistant_{hit.kind}_change", args=[hit.key])
+    page = "overview" if hit.kind == "tenant" else "change"
+    return reverse(f"admin:assistant_{hit.kind}_{page}", args=[hit.key])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.changes import sentence_of
+from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -27,11 +27,4 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("before → after"))
     def change(self, entry: AuditEntry) -> str:
-        """Return the changed values, before and after; for a switch, its policy."""
-        details = entry.details if isinstance(entry.details, dict) else {}
-        values = details.get("values")
-        if isinstance(values, dict):
-            return sentence_of(values)
-        if "before" in details and "policy" in details:
-            return f"{details['before']} → {details['policy']}"
-        return ""
+        return sentence_of_entry(entry)

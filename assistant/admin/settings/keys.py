@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -11,13 +11,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.show_secret_once import SecretIssuingAdmin, SingleUseForm
 from assistant.admin.base.tenant_scope import TenantForm, choices_of
-from assistant.admin.base.visible_tenants import is_operator
+from assistant.admin.base.visible_tenants import administered, is_operator
 from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from assistant.services.tenancy.members import create_api_key
@@ -41,6 +42,20 @@ class KeyForm(TenantForm, SingleUseForm):
         model = ApiKey
         fields = ("tenant", "user", "name", "scopes", *LIMITS, "expires_at")
 
+    # The tenants in which the user may make keys for every member; None for all of them.
+    administered: ClassVar[frozenset[int] | None] = None
+    user_id: ClassVar[Any] = None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        tenant, user = cleaned.get("tenant"), cleaned.get("user")
+        if tenant is None or user is None or self.administered is None or tenant.pk in self.administered:
+            return cleaned
+        # A key acts as its member, who may do or read what the one who makes it may not.
+        if user.pk != self.user_id:
+            self.add_error("user", gettext("You may make keys for yourself only."))
+        return cleaned
+
     def clean_expires_at(self) -> datetime | None:
         at: datetime | None = self.cleaned_data["expires_at"]
         if at is not None and at <= timezone.now():
@@ -52,6 +67,7 @@ class KeyForm(TenantForm, SingleUseForm):
 class ApiKeyAdmin(SecretIssuingAdmin):
     """API keys; only their limits can be edited, and they can be revoked."""
 
+    permission = "keys"
     form = KeyForm
     made = "key"
     possible_actions = frozenset({"view", "add", "change"})
@@ -91,9 +107,17 @@ class ApiKeyAdmin(SecretIssuingAdmin):
             "created_at",
         )
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change=change, **kwargs)
+        form.administered = None if is_operator(request) else administered(request)
+        form.user_id = request.user.pk
+        return form
+
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user":
-            people = choices_of(request, db_field.related_model).filter(end_user=None)
+            people = choices_of(request, db_field.related_model, self.permission).filter(end_user=None)
+            if not is_operator(request) and not administered(request):
+                people = people.filter(pk=request.user.pk)
             # A superuser has every permission that a tool can require; a tenant's admin may not make keys for one.
             kwargs["queryset"] = people if is_operator(request) else people.filter(is_superuser=False)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

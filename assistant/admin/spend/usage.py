@@ -14,6 +14,7 @@ from assistant.models import UsageEntry
 class UsageEntryAdmin(ReadOnlyAdmin):
     """Token usage, as counted by the providers."""
 
+    permission = "spend"
     list_display = (
         "created_at",
         "tenant",

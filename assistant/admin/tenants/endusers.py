@@ -32,6 +32,7 @@ class WidgetOriginAdmin(TenantScopedAdmin):
 class EndUserAdmin(TenantScopedAdmin):
     """End users, created with their first token; deleting one deletes their conversations too."""
 
+    permission = "people"
     possible_actions = frozenset({"view", "delete"})
     tenant_admins_may = frozenset({"view"})
     list_display = ("__str__", "external_id", "tenant", "conversations", "seen_at", "created_at")

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -18,10 +19,11 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import administered, is_operator
-from assistant.models import Membership, Tenant
+from assistant.admin.tenants.roles import sentence_of_lacking
+from assistant.models import CustomRole, Membership, Tenant
 from assistant.services.limits.quota_report import use_of_member
 from assistant.services.privacy import leaving
-from assistant.services.tenancy import memberships
+from assistant.services.tenancy import custom_roles, memberships
 
 
 def last_one(role: str) -> str:
@@ -38,6 +40,7 @@ def roles_for(request: HttpRequest) -> list[tuple[str, str]]:
         mine = Membership.objects.filter(tenant__in=administered(request), user_id=request.user.pk or 0)
         owned = mine.filter(role=Membership.Role.OWNER)
         hidden |= set() if owned.exists() else {Membership.Role.OWNER.value}
+        hidden |= set() if administered(request) else {Membership.Role.ADMIN.value}
     return [(value, label) for value, label in Membership.Role.choices if value not in hidden]
 
 
@@ -57,7 +60,7 @@ class MembershipForm(TenantForm):
 
     class Meta:
         model = Membership
-        fields = ("tenant", "role")
+        fields = ("tenant", "role", "custom_roles")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -67,7 +70,9 @@ class MembershipForm(TenantForm):
         if role == Membership.Role.END_USER:
             self.add_error("role", "End users are created by tokens only.")
         if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
-            self.add_error("role", "Only an owner can appoint owners.")
+            owners = gettext("Only an owner can appoint owners.")
+            self.add_error("role", owners if role == Membership.Role.OWNER else gettext("You may not give this role."))
+        self._check_roles(cleaned)
         if self.instance.pk is not None and (
             left := memberships.role_left_empty(tenant=tenant, leaving={self.instance.pk}, role=role)
         ):
@@ -77,6 +82,13 @@ class MembershipForm(TenantForm):
         elif self.instance.pk is None and "username" in cleaned:
             self._check_user(tenant, cleaned["username"], cleaned.get("password") or "")
         return cleaned
+
+    def _check_roles(self, cleaned: dict[str, Any]) -> None:
+        if self.instance.pk is not None and "custom_roles" in cleaned:
+            roles = list(cleaned["custom_roles"])
+            names = custom_roles.lacking_for_change(actor=self.actor, membership=self.instance, roles=roles)
+            if names:
+                self.add_error("custom_roles", sentence_of_lacking(names))
 
     def _check_user(self, tenant: Tenant, username: str, password: str) -> None:
         user = memberships.find_user(username)
@@ -104,9 +116,10 @@ class MembershipForm(TenantForm):
 class MembershipAdmin(TenantScopedAdmin):
     """The members of tenants; only operators edit the users themselves."""
 
+    permission = "people"
     form = MembershipForm
     list_display = ("user", "tenant", "role", "created_at")
-    list_filter = (TENANT, "role")
+    list_filter = (TENANT, "role", ("custom_roles", RelatedOnlyFieldListFilter))
     search_fields = (username("user"), "tenant__slug")
     list_select_related = ("user", "tenant")
     member = user_column("user")
@@ -118,10 +131,15 @@ class MembershipAdmin(TenantScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
             return ("tenant", "username", "password", "role")
-        return ("tenant", "member", "role", "used", "created_at")
+        has_roles = CustomRole.objects.filter(tenant=obj.tenant).exists()
+        return ("tenant", "member", "role", *(("custom_roles",) if has_roles else ()), "used", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return () if obj is None else ("member", "used", "created_at")
+        if obj is None:
+            return ()
+        # The project's own memberships say what role the members of its tenants have.
+        synced = ("role",) if obj.tenant.external_id is not None else ()
+        return (*synced, "member", "used", "created_at")
 
     @admin.display(description="used of their limits")
     def used(self, membership: Membership) -> SafeString:
@@ -133,23 +151,31 @@ class MembershipAdmin(TenantScopedAdmin):
         form.actor = request.user
         if "role" in form.base_fields:
             form.base_fields["role"].choices = roles_for(request)
+        if "custom_roles" in form.base_fields and obj is not None:
+            roles: Any = form.base_fields["custom_roles"]
+            roles.queryset = CustomRole.objects.filter(tenant=obj.tenant).order_by("name")
         if obj is not None:
             for name in ("username", "password"):
                 form.base_fields.pop(name, None)
                 form.declared_fields.pop(name, None)
         return form
 
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs["widget"] = forms.CheckboxSelectMultiple()
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and self._may_touch(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody ends a membership that is synchronised from the project."""
+        if obj is not None and obj.tenant.external_id is not None:
+            return False
         return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
 
     def _may_touch(self, request: HttpRequest, membership: Membership | None) -> bool:
-        """Only owners and operators change an owner's membership; nobody changes one synchronised from the project."""
-        if membership is not None and membership.tenant.external_id is not None:
-            return False
-        if membership is None or membership.role != Membership.Role.OWNER:
+        """Only those who may give a member's role change the membership: an owner's only owners and operators."""
+        if membership is None:
             return True
         return memberships.may_grant(actor=request.user, tenant=membership.tenant, role=membership.role)
 
@@ -164,7 +190,9 @@ class MembershipAdmin(TenantScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:
-            memberships.set_role(membership=obj, role=obj.role)
+            # Of a tenant of the project's own the role is not in the form.
+            if "role" in form.cleaned_data:
+                memberships.set_role(membership=obj, role=obj.role)
             return
         made = memberships.add_member(
             tenant=obj.tenant,
@@ -174,6 +202,12 @@ class MembershipAdmin(TenantScopedAdmin):
         )
         obj.pk, obj.user, obj.created_at = made.pk, made.user, made.created_at
         obj._state.adding = False
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Store the custom roles by the service, which checks and records them."""
+        if "custom_roles" in form.cleaned_data:
+            roles = list(form.cleaned_data["custom_roles"])
+            custom_roles.set_custom_roles(membership=form.instance, roles=roles, actor=request.user)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))

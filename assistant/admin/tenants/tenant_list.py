@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
@@ -21,6 +22,9 @@ from assistant.services.reports.tenants import TenantReport, tenant_reports
 
 class TenantList(ChangeList):
     """The list with a `report` on each of its tenants."""
+
+    def url_for_result(self, result: Any) -> str:
+        return reverse("admin:assistant_tenant_overview", args=[result.pk])
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

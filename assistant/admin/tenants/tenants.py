@@ -1,4 +1,4 @@
-"""Tenants, their limits and retention periods."""
+"""The list of tenants, the form of their settings, and their erasure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseRedirect
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,12 +18,13 @@ from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
+from assistant.admin.tenants import tabs
+from assistant.admin.tenants.invitations import invitation_urls
 from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
-from assistant.models import Retention, Tenant, TenantLimits
-from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
+from assistant.admin.tenants.tenant_pages import PAGES, tab_view
+from assistant.admin.tenants.wizard import LIMITS, NewTenantForm, suggestions, try_to_make
+from assistant.models import Retention, Tenant
 from assistant.models.retention import KINDS
-from assistant.services.limits.quota_ledger import reset_use
-from assistant.services.limits.quota_report import use_of_members, use_of_tenant
 from assistant.services.privacy import erasure
 from assistant.services.privacy.retention import record_periods
 
@@ -37,25 +38,6 @@ class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         # Empty periods have the same effect as no row.
-        return False
-
-
-class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
-    """The tenant's limits. Only operators set the limits for all members together."""
-
-    model = TenantLimits
-    fieldsets = (
-        ("All members together", {"fields": OF_TENANT}),
-        ("Each member", {"fields": OF_MEMBER}),
-        ("Each end user", {"fields": OF_END_USER}),
-    )
-    verbose_name_plural = "limits"
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return () if is_operator(request) else OF_TENANT
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        # Empty limits have the same effect as no row.
         return False
 
 
@@ -86,18 +68,15 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "name",
         "slug",
         "timezone",
-        "is_active",
-        "suspension_notice",
         "default_provider",
         "ends_runs_on_tool_failure",
         "after_untrusted",
         "trusts_documents",
-        "switchboard",
-        "used",
         "created_at",
     )
-    readonly_fields = ("switchboard", "used", "created_at")
-    inlines = (LimitsInline, RetentionInline)
+    readonly_fields = ("created_at",)
+    inlines = (RetentionInline,)
+    change_form_template = "admin/assistant/tenant/change_form.html"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TenantList]:
         return TenantList
@@ -111,9 +90,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is not None and obj.external_id is not None:
-            return ("name", "slug", "timezone", "is_active", *self.readonly_fields)
-        operators = ("slug", "is_active", "suspension_notice")
-        return self.readonly_fields if is_operator(request) else (*operators, *self.readonly_fields)
+            return ("name", "slug", "timezone", *self.readonly_fields)
+        return self.readonly_fields if is_operator(request) else ("slug", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A tenant synchronised from the project's own is deleted with that one, not here."""
@@ -151,21 +129,48 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         return row
 
     @admin.display(description="tools")
-    def switchboard(self, tenant: Tenant) -> SafeString | str:
-        if tenant._state.adding:
-            return "—"
+    def switchboard(self, tenant: Tenant) -> SafeString:
         return format_html('<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[tenant.slug]))
 
-    @admin.display(description="used of its limits")
-    def used(self, tenant: Tenant) -> SafeString | str:
-        if tenant._state.adding:
-            return "—"
-        context = {"tenant": tenant, "use": use_of_tenant(tenant=tenant), "members": use_of_members(tenant=tenant)}
-        return render_to_string("admin/assistant/tenant/use.html", context)
+    def get_urls(self) -> list[Any]:
+        wrap = self.admin_site.admin_view
+        pages = [
+            path(f"<path:object_id>/{tab.slug}/", wrap(tab_view(self, tab)), name=f"assistant_tenant_{tab.slug}")
+            for tab in PAGES
+        ]
+        return [*pages, *invitation_urls(self), *super().get_urls()]
+
+    @method_decorator(csrf_protect)
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:
+        """Make a tenant with all that it needs, in one step."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = NewTenantForm(request.POST if request.method == "POST" else None)
+        if form.is_valid() and (made := try_to_make(request, form)) is not None:
+            tenant, sentence = made
+            self.message_user(request, sentence, messages.SUCCESS)
+            tab = tabs.OVERVIEW if tenant.memberships.exists() else tabs.PEOPLE
+            return HttpResponseRedirect(reverse(tab.url_name, args=[tenant.pk]))
+        context = self.admin_site.each_context(request) | {
+            "title": gettext("New tenant"),
+            "opts": self.opts,
+            "form": form,
+            "of_tenant": [form[name] for name in ("name", "owner", "slug", "timezone", "copy_of")],
+            "of_assistant": [form["assistant"], form["prompt"]],
+            "limits": [form[name] for name in LIMITS],
+            "suggestions": suggestions(),
+        }
+        return TemplateResponse(request, "admin/assistant/tenant/wizard.html", context | (extra_context or {}))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        """Show Django's form as one of the tabs."""
+        tenant = tabs.tenant_of_tab(request, object_id, tabs.SETTINGS)
+        frame = tabs.frame_of(request, tenant, tabs.SETTINGS)
+        return super().change_view(request, object_id, form_url, {**frame, **(extra_context or {})})
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         super().save_formset(request, form, formset, change)
-        if formset.model is TenantLimits and formset.has_changed():
-            reset_use(tenant_id=form.instance.pk)
         if formset.model is Retention and formset.has_changed():
             record_periods(actor=request.user, periods=form.instance.retention)

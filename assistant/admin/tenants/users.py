@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
@@ -17,6 +20,7 @@ from assistant.admin.base.operators_only import OperatorsOnly
 from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
 from assistant.admin.tenants.second_factor import SecondFactors
 from assistant.models import Membership
+from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
 
 
 class MembershipInline(admin.TabularInline[Membership, User]):
@@ -35,15 +39,52 @@ class MembershipInline(admin.TabularInline[Membership, User]):
         return super().get_queryset(request).select_related("tenant", "user")
 
 
+def _missed(users: list[User]) -> str:
+    """Return why users cannot go: a tenant would have no owner, or no admin; empty if they can."""
+    try:
+        check_users_leaving(users=users)
+    except LastAdministrator as exc:
+        return str(exc).capitalize()
+    return ""
+
+
+class OperatorsUserForm(UserChangeForm[User]):
+    """Does not deactivate the last owner or admin of a tenant."""
+
+    def clean_is_active(self) -> bool:
+        is_active = bool(self.cleaned_data["is_active"])
+        if not is_active and self.initial.get("is_active") and (reason := _missed([self.instance])):
+            raise forms.ValidationError(reason)
+        return is_active
+
+
 class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserAdmin[User]):
     list_display = ("username", "email", "tenants", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "memberships__role")
     inlines = (MembershipInline,)
+    form = OperatorsUserForm
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         rows = super().get_queryset(request).prefetch_related("memberships__tenant")
         picked = picked_tenant_id(request) if is_list(request) else None
         return rows if picked is None else rows.filter(memberships__tenant=picked)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Keep users whom a tenant would miss as its last owner or admin; the page says which tenant."""
+        users = list(objs)
+        found, counts, missing, protected = super().get_deleted_objects(users, request)
+        reason = _missed(users)
+        return found, counts, missing, [*protected, *([reason] if reason else [])]
+
+    @transaction.atomic
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        check_users_leaving(users=[obj])
+        super().delete_model(request, obj)
+
+    @transaction.atomic
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        check_users_leaving(users=queryset)
+        super().delete_queryset(request, queryset)
 
     @admin.display(description="member of")
     def tenants(self, user: User) -> str:

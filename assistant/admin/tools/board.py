@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.picker import picked_tenant
-from assistant.admin.base.visible_tenants import administered, is_operator, tenants_of
+from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
-from assistant.admin.tools.board_request import STATES, Filters, read_filters, read_targets, require_board
+from assistant.admin.tools.board_request import PERMISSION, STATES, Filters, read_filters, read_targets, require_board
 from assistant.admin.tools.cells import Texts, cells_html
 from assistant.admin.tools.wording import state_word, undo_label
 from assistant.services.toolpolicy.blocks import Block, read_blocks
@@ -33,8 +33,8 @@ def board_view(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _post(request)
     only = picked_tenant(request)
-    if only is None and not is_operator(request) and len(administered(request)) == 1:
-        only = tenants_of(request).get()
+    if only is None and not is_operator(request) and tenants_of(request, PERMISSION).count() == 1:
+        only = tenants_of(request, PERMISSION).get()
     if only is not None:
         return HttpResponseRedirect(reverse("admin:switchboard_of_tenant", args=[only.slug]))
     return TemplateResponse(request, "admin/assistant/toolsetting/board.html", _context(request))
@@ -66,7 +66,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
             "after": _("After text from outside"),
         },
         "texts": {"rules": texts.found, "notes": notes.found},
-        "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request))),
+        "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
         "is_operator": is_operator(request),
     }
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from assistant.admin.base.visible_tenants import tenants_of
-from assistant.admin.tools.board_request import cells_of
+from assistant.admin.tools.board_request import PERMISSION, cells_of
 from assistant.admin.tools.cells import classes_of, texts_of
 from assistant.admin.tools.wording import change_message, last_change, left_message, state_word, undo_label
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
@@ -60,7 +60,9 @@ def change_switches(request: HttpRequest, targets: Sequence[Target], policy: str
 def undo(request: HttpRequest) -> HttpResponse:
     """Take a change of the user's own back."""
     try:
-        change = undo_change(actor=request.user, change=request.POST["undo"][:32], tenants=tenants_of(request))
+        change = undo_change(
+            actor=request.user, change=request.POST["undo"][:32], tenants=tenants_of(request, PERMISSION)
+        )
     except LookupError:
         messages.error(request, _("There is no change of yours of the last ten minutes to take back."))
     else:
@@ -72,7 +74,7 @@ def undo(request: HttpRequest) -> HttpResponse:
 
 def _changed(request: HttpRequest, targets: Sequence[Target]) -> dict[str, Any]:
     """Return the cells of one tenant's switches as they are now, for a script."""
-    tenant = tenants_of(request).get(pk=targets[0].tenant_id)
+    tenant = tenants_of(request, PERMISSION).get(pk=targets[0].tenant_id)
     names = {target.tool for target in targets}
     tools = [tool for tool in tools_of_board() if tool.name in names]
     (row,) = read_board(tenants=[tenant], tools=tools, blocks=read_blocks())
@@ -86,7 +88,7 @@ def _changed(request: HttpRequest, targets: Sequence[Target]) -> dict[str, Any]:
         }
         for cell, tool in zip(row.cells, tools, strict=True)
     }
-    latest = latest_change(actor=request.user, tenants=tenants_of(request))
+    latest = latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))
     return {"tenant": tenant.pk, "cells": cells, "undo": undo_label(latest)}
 
 
@@ -95,7 +97,7 @@ def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> Ht
     if policy not in (*POLICIES, FOLLOW):
         raise ValueError(f"a policy is any of {', '.join(POLICIES)} or {FOLLOW}")
     wanted = {(target.tenant_id, target.tool) for target in targets}
-    tenants = list(tenants_of(request).filter(pk__in={tenant for tenant, _tool in wanted}).order_by("name"))
+    tenants = list(tenants_of(request, PERMISSION).filter(pk__in={tenant for tenant, _tool in wanted}).order_by("name"))
     names = {tool for _tenant, tool in wanted}
     tools = [tool for tool in tools_of_board() if tool.name in names]
     blocks = read_blocks()

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.utils.http import urlencode
 
-from assistant.admin.base.visible_tenants import administered, is_operator, tenants_of
+from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.models import Tenant
 from assistant.services.toolpolicy.board import State, tools_of_board
 from assistant.services.toolpolicy.switch_changes import MAX_TARGETS, Target
@@ -17,6 +17,8 @@ from assistant.toolkit import Tool
 
 STATES: tuple[State, ...] = ("on", "ask", "off", "own")
 MAX_WORDS = 100
+# What a custom role needs to allow for the board and the pages of tools.
+PERMISSION = "tools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Filters:
     def tenants(self, request: HttpRequest) -> QuerySet[Tenant]:
         """Return the tenants that the user may see and that match."""
         wanted = Q(slug__icontains=self.q) | Q(name__icontains=self.q) if self.q else Q()
-        return tenants_of(request).filter(wanted).order_by("name", "slug")
+        return tenants_of(request, PERMISSION).filter(wanted).order_by("name", "slug")
 
     def tools(self) -> list[Tool]:
         return tools_of_board(words=self.tool, changes_things=self.changes, asks=self.asks)
@@ -82,8 +84,8 @@ def read_targets(request: HttpRequest, shown: Sequence[Tenant], tools: Sequence[
 
 
 def require_board(request: HttpRequest) -> None:
-    """Raise `Http404` unless the user is an operator or administers a tenant."""
-    if not is_operator(request) and not administered(request):
+    """Raise `Http404` unless the user is an operator, or may switch tools of a tenant."""
+    if not is_operator(request) and not tenants_of(request, PERMISSION).exists():
         raise Http404("There is no such page.")
 
 
@@ -98,7 +100,7 @@ def cells_of(targets: Iterable[Target]) -> str:
 
 
 def _may_see(request: HttpRequest, tenants: set[int]) -> bool:
-    return tenants_of(request).filter(pk__in=tenants).count() == len(tenants)
+    return tenants_of(request, PERMISSION).filter(pk__in=tenants).count() == len(tenants)
 
 
 def _words(text: str) -> str:

@@ -59,7 +59,7 @@ def _tenant(request: HttpRequest, slug: str) -> Tenant | None:
     if slug:
         return tenants_of(request).filter(slug=slug).first()
     picked = picked_tenant(request)
-    if picked is not None:
+    if picked is not None and tenants_of(request).filter(pk=picked.pk).exists():
         return picked
     some = list(tenants_of(request)[:2])
     return some[0] if len(some) == 1 else None

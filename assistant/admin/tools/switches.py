@@ -96,6 +96,7 @@ class SettingForm(TenantForm):
 class ToolSettingAdmin(TenantScopedAdmin):
     """Tool settings of tenants and assistants; holds the addresses of the board's pages."""
 
+    permission = "tools"
     form = SettingForm
     change_list_template = "admin/assistant/toolsetting/change_list.html"
     list_display = ("tool", "tenant", "assistant", "policy", "has_secrets", "updated_at")

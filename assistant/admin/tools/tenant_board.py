@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.admin.tools.board_changes import undo
-from assistant.admin.tools.board_request import number_in, require_board
+from assistant.admin.tools.board_request import PERMISSION, number_in, require_board
 from assistant.admin.tools.wording import after_outside, last_change, undo_label
 from assistant.models import Assistant, Tenant
 from assistant.services.toolpolicy.switch_changes import FOLLOW, latest_change
@@ -21,7 +21,7 @@ from assistant.services.toolpolicy.switchboard import Cell, Row, board_of_assist
 
 def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:
     """Show tools by one tenant and its assistants, or set a switch."""
-    row = tenants_of(request).filter(slug=tenant).first()
+    row = tenants_of(request, PERMISSION).filter(slug=tenant).first()
     if row is None:
         raise Http404("There is no such tenant.")
     if request.method == "POST":
@@ -41,9 +41,9 @@ def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:
         "lines": [
             (one, [_shown(one, cell, column) for cell, column in zip(one.cells, columns, strict=True)]) for one in rows
         ],
-        "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request))),
+        "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
         "is_operator": is_operator(request),
-        "has_board": is_operator(request) or tenants_of(request).count() > 1,
+        "has_board": is_operator(request) or tenants_of(request, PERMISSION).count() > 1,
     }
     return TemplateResponse(request, "admin/assistant/toolsetting/switchboard.html", context)
 
@@ -61,7 +61,7 @@ def _shown(row: Row, cell: Cell, column: dict[str, Any]) -> dict[str, Any]:
 def _set_switch(request: HttpRequest) -> HttpResponse:
     """Set the switch that the pressed button names as `tenant:assistant:tool:policy`."""
     tenant_id, assistant_id, tool, policy = (*request.POST.get("set", "").split(":"), "", "", "", "")[:4]
-    tenant = tenants_of(request).filter(pk=number_in(tenant_id)).first()
+    tenant = tenants_of(request, PERMISSION).filter(pk=number_in(tenant_id)).first()
     assistant = Assistant.objects.filter(pk=number_in(assistant_id), tenant=tenant).first() if assistant_id else None
     if tenant is None or (assistant_id and assistant is None):
         raise Http404("There is no such tenant.")

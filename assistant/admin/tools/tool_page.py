@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 from assistant.admin.base.picker import picked_tenant
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
-from assistant.admin.tools.board_request import read_targets, require_board
+from assistant.admin.tools.board_request import PERMISSION, read_targets, require_board
 from assistant.admin.tools.tool_facts import facts_of
 from assistant.admin.tools.wording import last_change, state_word, time_of, undo_label
 from assistant.models import Tenant, ToolSetting
@@ -126,7 +126,9 @@ def _block(request: HttpRequest, tool: Tool, form: BlockForm) -> bool:
 def _tenants(request: HttpRequest) -> Any:
     """Return the tenants that the page is about: the picked one, else all that the user may see."""
     picked = picked_tenant(request)
-    tenants = tenants_of(request) if picked is None else tenants_of(request).filter(pk=picked.pk)
+    tenants = (
+        tenants_of(request, PERMISSION) if picked is None else tenants_of(request, PERMISSION).filter(pk=picked.pk)
+    )
     return tenants.order_by("name", "slug")
 
 
@@ -167,7 +169,7 @@ def _context(request: HttpRequest, tool: Tool, form: BlockForm) -> dict[str, Any
         "tool_name": tool.name,
         "is_operator": is_operator(request),
         "policies": [("on", _("On")), ("ask", _("Ask first")), ("off", _("Off")), (FOLLOW, _("Default"))],
-        "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request))),
+        "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
         "calls_url": reverse("admin:assistant_toolcall_changelist"),
     }
 

@@ -9,6 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from assistant.management.operator import OperatorCommand
 from assistant.management.privacy_commands import add_actor, add_subject, confirm, find_actor, find_subject, show
 from assistant.services.privacy.erasure import count_user, erase_user
+from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
 
 
 class Command(OperatorCommand):
@@ -24,6 +25,11 @@ class Command(OperatorCommand):
         user, actor = find_subject(options), find_actor(options["by"])
         if user == actor:
             raise CommandError("You cannot delete yourself, because the audit trail has to name an existing user.")
+        try:
+            # Before it asks to confirm.
+            check_users_leaving(users=[user])
+        except LastAdministrator as exc:
+            raise CommandError(f"{user} is the last one there: {exc}, or delete the tenant.") from exc
         if options["dry_run"]:
             show(self, count_user(user))
             return

@@ -19,7 +19,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 
-from assistant.models import Conversation, EndUser, Membership, Tenant
+from assistant.models import Conversation, EndUser, Invitation, Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import remove_deleted
@@ -34,6 +34,7 @@ from assistant.services.privacy.ownership import (
 from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import get_host, host_row
+from assistant.services.tenancy.memberships import check_users_leaving
 from assistant.services.tenancy.sessions import end_sessions
 
 BATCH = 500
@@ -99,7 +100,11 @@ def erase_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None) -> dic
     """Delete a user and everything that belongs to them in all tenants; return the number of rows by model.
 
     An account of a host project stays, unless `HostTenants.delete_user` deletes it.
+
+    Raises:
+        LastAdministrator: a tenant would lose its last owner, or its last admin; nothing was deleted.
     """
+    check_users_leaving(users=[user])
     pk, host = user.pk, get_host()
     is_hosts = is_hosts_own(user)
     counts = _erase_person(user)
@@ -117,15 +122,25 @@ def _erase_person(user: Any) -> Counter[str]:
         model._base_manager.filter(pk=pk).update(is_active=False)
     cancel_runs_and_wait(user_id=pk)
     threads = _delete_event_logs(user_id=pk)
-    replace_names(names_of(user), f"user {pk}", is_ours_alone=is_hosts)
+    names = names_of(user)
+    replace_names(names, f"user {pk}", is_ours_alone=is_hosts)
+    counts = _delete_invitations(names)
     if is_hosts:
-        counts = _erase(model, pk)
+        counts += _erase(model, pk)
     else:
         end_sessions(user)
         # Both go with the user, so that an erasure that was interrupted still finds the user, and knows whose it is.
-        counts = _erase(model, pk, keep=frozenset({Membership, EndUser})) + _delete(model, [pk])
+        counts += _erase(model, pk, keep=frozenset({Membership, EndUser})) + _delete(model, [pk])
     configured_log().forget(threads)
     return counts
+
+
+def _delete_invitations(names: Iterable[str]) -> Counter[str]:
+    """Delete the invitations of a person's address to any tenant, which need not have been accepted."""
+    theirs = Q(pk__in=[])
+    for name in names:
+        theirs |= Q(email__iexact=name)
+    return _delete(Invitation, list(Invitation.objects.filter(theirs).values_list("pk", flat=True)))
 
 
 def _erase(root: type[models.Model], pk: Any, *, keep: frozenset[type[models.Model]] = frozenset()) -> Counter[str]:

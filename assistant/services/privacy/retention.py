@@ -16,6 +16,7 @@ from assistant.models import (
     Conversation,
     IdempotentAnswer,
     Incident,
+    Invitation,
     Retention,
     Run,
     Tenant,
@@ -83,6 +84,8 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     if (until := before("deliveries")) is not None:
         due.append(("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     if (until := before("audit")) is not None:
+        ended = Q(accepted_at__lt=until) | Q(revoked_at__lt=until) | Q(expires_at__lt=until)
+        due.append(("invitations", Invitation.objects.filter(ended, tenant=tenant), _delete))
         due.append(("audit entries", AuditEntry.objects.filter(tenant=tenant, created_at__lt=until), _delete))
         due.append(("incidents", Incident.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     return due

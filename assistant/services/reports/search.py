@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from django.contrib.auth import get_user_model
 from django.db.models import Q
 
-from assistant.models import Conversation, McpTool, Membership, Run, Tenant, ToolCall
+from assistant.models import Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
 
@@ -18,7 +18,7 @@ from assistant.services.toolpolicy import catalogue
 MAX_HITS = 10
 MAX_LENGTH = 100
 MIN_LENGTH = 2
-Kind = Literal["tenant", "membership", "conversation", "run", "toolcall", "tool"]
+Kind = Literal["tenant", "membership", "enduser", "conversation", "run", "toolcall", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,11 @@ class Hits:
     has_more: bool
 
 
-def search(*, text: str, tenants: TenantFilter) -> list[Hits]:
-    """Return what is found in these tenants, by kind and without empty kinds; the newest first.
+def search(*, text: str, tenants: Callable[[str], TenantFilter]) -> list[Hits]:
+    """Return what is found, by kind and without empty kinds; the newest first.
+
+    Args:
+        tenants: returns the tenants in which the user has a permission, or, for "", that they administer.
 
     Names and titles match by a part of them, ids of runs and tool calls by their beginning, those of conversations and
     errors as a whole. Texts shorter than `MIN_LENGTH` find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
@@ -49,8 +52,7 @@ def search(*, text: str, tenants: TenantFilter) -> list[Hits]:
     text = text.replace("\x00", "").strip()[:MAX_LENGTH]
     if len(text) < MIN_LENGTH:
         return []
-    kinds = (_tenants, _people, _conversations, _runs, _calls, _tools)
-    return [found for kind in kinds if (found := _bounded(kind(text, tenants)))]
+    return [found for permission, kind in _KINDS if (found := _bounded(kind(text, tenants(permission))))]
 
 
 def _bounded(hits: Iterable[Hit]) -> Hits | None:
@@ -66,14 +68,20 @@ def _tenants(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 
 def _people(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     model = get_user_model()
-    names = {model.USERNAME_FIELD, model.get_email_field_name()} & {field.name for field in model._meta.get_fields()}
-    matches = Q(user__end_user__name__icontains=text) | Q(user__end_user__external_id=text)
-    for name in names:
-        matches |= Q(**{f"user__{name}__icontains": text})
-    rows = tenants.rows(Membership.objects.filter(matches).select_related("user", "tenant", "user__end_user"))
-    for membership in rows.order_by("-pk")[: MAX_HITS + 1]:
-        person = getattr(membership.user, "end_user", None) or membership.user
-        yield Hit("membership", str(membership.pk), str(person), membership.tenant.name)
+    matches = Q(**{f"user__{model.USERNAME_FIELD}__icontains": text})
+    email = model.get_email_field_name()
+    if email in {field.name for field in model._meta.get_fields()}:
+        # Others than operators must know an address: by parts of it anybody's could be guessed.
+        matches |= Q(**{f"user__{email}__{'icontains' if tenants.ids is None else 'iexact'}": text})
+    people = Membership.objects.filter(matches).exclude(role=Membership.Role.END_USER)
+    for membership in tenants.rows(people.select_related("user", "tenant")).order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("membership", str(membership.pk), str(membership.user), membership.tenant.name)
+
+
+def _end_users(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    rows = EndUser.objects.filter(Q(name__icontains=text) | Q(external_id=text)).select_related("tenant")
+    for end_user in tenants.rows(rows).order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("enduser", str(end_user.pk), str(end_user), end_user.tenant.name)
 
 
 def _conversations(text: str, tenants: TenantFilter) -> Iterator[Hit]:
@@ -102,12 +110,26 @@ def _calls(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 
 def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     word = text.lower()
-    yield from (Hit("tool", tool.name, tool.name) for tool in catalogue.registry() if word in tool.name.lower())
+    if tenants.ids is None or tenants.ids:
+        yield from (Hit("tool", tool.name, tool.name) for tool in catalogue.registry() if word in tool.name.lower())
     rows = McpTool.objects.filter(name__icontains=text).select_related("server", "server__tenant")
     for row in tenants.rows(rows, "server__tenant").order_by("server__tenant", "name")[: MAX_HITS + 1]:
         yield Hit(
             "tool", f"{row.server.prefix}__{row.name}", f"{row.server.prefix}__{row.name}", row.server.tenant.name
         )
+
+
+# What finds things of one kind, with the permission that the pages of these need.
+_KINDS: tuple[tuple[str, Callable[[str, TenantFilter], Iterator[Hit]]], ...] = (
+    ("", _tenants),
+    ("people", _people),
+    ("people", _end_users),
+    ("read_chats", _conversations),
+    ("read_chats", _runs),
+    ("read_chats", _calls),
+    # They lead to the calls of a tool.
+    ("read_chats", _tools),
+)
 
 
 def _uuid(text: str) -> uuid.UUID | None:

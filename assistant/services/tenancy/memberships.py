@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -12,24 +12,25 @@ from django.db import transaction
 from django.db.models import EmailField
 
 from assistant.models import Membership, Tenant
+from assistant.services.tenancy.permissions import ADMIN_ROLES, permissions_in, permitted_tenants
 from assistant.services.tenancy.row_scope import all_tenants
 
-ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
 
-
-@all_tenants()
 def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[int]:
     """Return the ids of the active tenants of which a user is admin or owner."""
-    if not user.is_active or user.pk is None:
-        return frozenset()
-    roles = Membership.objects.filter(user_id=user.pk, role__in=ADMIN_ROLES, tenant__is_active=True)
-    return frozenset(roles.values_list("tenant_id", flat=True))
+    return permitted_tenants(user).administered
 
 
 def may_grant(*, actor: AbstractBaseUser | AnonymousUser, tenant: Tenant, role: str) -> bool:
-    """Return whether `actor` may grant or revoke a role. Only owners and superusers may make someone an owner."""
+    """Return whether `actor` may grant or revoke a role.
+
+    Only owners and superusers may make someone an owner, only these and admins an admin. Members can be added by
+    everybody who has the permission "people".
+    """
     if getattr(actor, "is_superuser", False):
         return True
+    if role == Membership.Role.MEMBER:
+        return "people" in permissions_in(actor=actor, tenant=tenant)
     needed = (Membership.Role.OWNER,) if role == Membership.Role.OWNER else ADMIN_ROLES
     return Membership.objects.filter(tenant=tenant, user_id=actor.pk or 0, role__in=needed).exists()
 
@@ -79,12 +80,19 @@ def add_member(*, tenant: Tenant, username: str, role: str, password: str = "") 
     if Membership.objects.filter(tenant=tenant, user=user).exists():
         raise ValueError(f"{username} is a member of {tenant.slug} already")
     membership = Membership.objects.create(tenant=tenant, user=user, role=role)
-    _grant_admin_access(membership)
+    grant_admin_access(membership)
     return membership
 
 
 class LastAdministrator(ValueError):
-    """The change would leave a tenant without its last owner, or without anybody who administers it."""
+    """The change would leave a tenant without its last owner, or without anybody who administers it.
+
+    The message names the tenants.
+    """
+
+    def __init__(self, tenants: Iterable[Tenant]) -> None:
+        names = ", ".join(sorted(tenant.slug for tenant in tenants))
+        super().__init__(f"make somebody else an owner or admin first, of {names}")
 
 
 def role_left_empty(*, tenant: Tenant, leaving: Collection[int], role: str = "") -> str:
@@ -104,6 +112,40 @@ def role_left_empty(*, tenant: Tenant, leaving: Collection[int], role: str = "")
     return Membership.Role.ADMIN if held and left.isdisjoint(ADMIN_ROLES) else ""
 
 
+def check_leaving(memberships: Iterable[Membership]) -> None:
+    """Check, in the transaction that ends memberships, that each tenant keeps an owner and somebody who administers it.
+
+    Raises:
+        LastAdministrator
+    """
+    by_tenant: dict[Tenant, set[int]] = {}
+    for membership in memberships:
+        by_tenant.setdefault(membership.tenant, set()).add(membership.pk)
+    _lock([tenant.pk for tenant in by_tenant])
+    left = [tenant for tenant, leaving in by_tenant.items() if role_left_empty(tenant=tenant, leaving=leaving)]
+    if left:
+        raise LastAdministrator(left)
+
+
+@all_tenants()
+def check_users_leaving(*, users: Iterable[Any]) -> None:
+    """Check, before users are deleted or deactivated, that no tenant loses its last owner or admin.
+
+    The project's own memberships say who administers a tenant that follows one of the project's.
+
+    Raises:
+        LastAdministrator
+    """
+    mine = Membership.objects.filter(user__in=list(users), role__in=ADMIN_ROLES, tenant__external_id=None)
+    with transaction.atomic():
+        check_leaving(mine.select_related("tenant"))
+
+
+def _lock(tenant_ids: Iterable[int]) -> None:
+    # In one order, so that two changes never wait for each other.
+    list(Tenant.objects.select_for_update().filter(pk__in=list(tenant_ids)).order_by("pk").values_list("pk"))
+
+
 @transaction.atomic
 def set_role(*, membership: Membership, role: str) -> Membership:
     """Change a member's role, from their next request on.
@@ -112,18 +154,18 @@ def set_role(*, membership: Membership, role: str) -> Membership:
         LastAdministrator: the tenant would lose its last owner, or its last admin.
     """
     # Two administrators who demote each other at once must not both succeed.
-    Tenant.objects.select_for_update().only("pk").get(pk=membership.tenant_id)
+    _lock([membership.tenant_id])
     if role_left_empty(tenant=membership.tenant, leaving={membership.pk}, role=role):
-        raise LastAdministrator(f"{membership.tenant.slug} needs another owner or admin first")
+        raise LastAdministrator([membership.tenant])
     membership.role = role
     membership.save(update_fields=["role"])
-    _grant_admin_access(membership)
+    grant_admin_access(membership)
     return membership
 
 
-def _grant_admin_access(membership: Membership) -> None:
-    """Let admins and owners sign in to the admin, where their memberships decide what they see."""
+def grant_admin_access(membership: Membership) -> None:
+    """Let admins, owners and holders of custom roles sign in to the admin, where these decide what they see."""
     user: Any = membership.user
-    if membership.role in ADMIN_ROLES and not user.is_staff:
+    if not user.is_staff and (membership.role in ADMIN_ROLES or membership.custom_roles.exists()):
         user.is_staff = True
         user.save(update_fields=["is_staff"])

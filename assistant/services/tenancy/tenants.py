@@ -1,4 +1,4 @@
-"""Creates tenants."""
+"""Creates tenants, suspends them and activates them again."""
 
 from __future__ import annotations
 
@@ -25,3 +25,22 @@ def create_tenant(*, slug: str, name: str, owner: str, timezone: str = "UTC") ->
     add_member(tenant=tenant, username=owner, role=Membership.Role.OWNER)
     audit_trail.record(actor=None, action="tenant.add", target=slug, tenant=tenant)
     return tenant
+
+
+@transaction.atomic
+def set_active(*, tenant: Tenant, is_active: bool, notice: str, actor: audit_trail.Actor) -> None:
+    """Suspend a tenant, so that its members are refused everywhere, or activate it again.
+
+    Args:
+        notice: what its members read when they sign in while it is suspended; kept for the next time.
+    """
+    was_active = Tenant.objects.select_for_update().get(pk=tenant.pk).is_active
+    tenant.is_active, tenant.suspension_notice = is_active, notice
+    tenant.save(update_fields=["is_active", "suspension_notice"])
+    audit_trail.record(
+        actor=actor,
+        action="tenant.activate" if is_active else "tenant.suspend",
+        target=tenant.slug,
+        tenant=tenant,
+        details={"values": {"is_active": [str(was_active), str(is_active)]}},
+    )

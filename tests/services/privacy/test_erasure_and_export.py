@@ -49,6 +49,7 @@ MENTIONS = {
     "assistant.PromptVersion.created_by",
     "assistant.Incident.user",
     "assistant.ToolBlock.actor",
+    "assistant.Invitation.invited_by",
 }
 
 

@@ -1,0 +1,149 @@
+"""The pages behind the tabs of a tenant: overview, people, assistants, tools, spend, keys, conversations, audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from assistant.admin.base.changes import sentence_of_entry
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
+from assistant.admin.home.home import chart_of, shown_need
+from assistant.admin.tenants import tabs
+from assistant.admin.tenants.invitations import InvitationForm, grantable_roles, invite_person, shown_invitations
+from assistant.admin.tenants.limits_form import LimitsForm, save_limits
+from assistant.admin.tenants.roles import labels_of
+from assistant.admin.tenants.suspension import SuspensionForm, suspend_or_activate
+from assistant.admin.tenants.tabs import Tab, page_of, tenant_of_tab
+from assistant.models import Tenant
+from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.errors import Refused
+from assistant.services.limits.quota_report import use_of_members, use_of_tenant
+from assistant.services.reports import tenant_page
+from assistant.services.reports.home import home_report, last_changes
+from assistant.services.reports.needs import needs
+from assistant.services.reports.tenant_filter import TenantFilter
+from assistant.services.reports.tenants import tenant_reports
+from assistant.services.tenancy import invitations
+from assistant.services.tenancy.mail import is_mail_configured
+from assistant.services.toolpolicy.switchboard import board_of_assistants
+
+Context = dict[str, Any]
+
+
+def _overview(request: HttpRequest, tenant: Tenant) -> Context:
+    only, now = TenantFilter(frozenset({tenant.pk})), timezone.now()
+    report = home_report(tenants=only, now=now, zone=ZoneInfo(tenant.timezone))
+    return {
+        "report": report,
+        "zone": tenant.timezone,
+        "use": tenant_reports(tenants=[tenant], now=now)[tenant.pk],
+        "needs": [shown_need(need) for need in needs(tenants=only, now=now)],
+        "chart": chart_of(report),
+        "changes": last_changes(tenants=only),
+    }
+
+
+def _people(request: HttpRequest, tenant: Tenant) -> Context:
+    page = Paginator(tenant_page.people_of(tenant=tenant), tenant_page.LISTED).get_page(request.GET.get("page"))
+    roles = grantable_roles(request, tenant)
+    may_invite = invitations.are_on() and bool(roles) and tenant.external_id is None
+    sent = request.POST if request.method == "POST" else None
+    return {
+        "page": page,
+        "invitations": shown_invitations(request, tenant, roles),
+        "roles": [(role, labels_of(role)) for role in tenant_page.roles_of(tenant=tenant)],
+        "sends_mail": is_mail_configured(),
+        "now": timezone.now(),
+        "form": InvitationForm(sent, roles=roles) if may_invite else None,
+    }
+
+
+def _assistants(request: HttpRequest, tenant: Tenant) -> Context:
+    found = list(tenant_page.assistants_of(tenant=tenant))
+    rows = [(one, describe_provider(one)) for one in found[: tenant_page.LISTED]]
+    return {"rows": rows, "has_more": len(found) > tenant_page.LISTED}
+
+
+def _tools(request: HttpRequest, tenant: Tenant) -> Context:
+    rows = [(row, row.cells[0]) for row in board_of_assistants(tenant=tenant, assistants=[])]
+    counts = {policy: sum(cell.decision.policy == policy for _, cell in rows) for policy in ("on", "ask", "off")}
+    return {"rows": rows, "counts": counts}
+
+
+def _spend(request: HttpRequest, tenant: Tenant) -> Context:
+    # Those who may only see the spend get no form.
+    may_set = is_operator(request) or tenant.pk in permitted_of(request).administered
+    sent = request.POST if request.method == "POST" else None
+    return {
+        "spend": tenant_page.spend_of(tenant=tenant, now=timezone.now()),
+        "cap": tenant_reports(tenants=[tenant], now=timezone.now())[tenant.pk],
+        "use": use_of_tenant(tenant=tenant),
+        "members": use_of_members(tenant=tenant),
+        "form": LimitsForm(sent, tenant=tenant, is_operator=is_operator(request)) if may_set else None,
+    }
+
+
+def _keys(request: HttpRequest, tenant: Tenant) -> Context:
+    return {"rows": tenant_page.keys_of(tenant=tenant), "now": timezone.now()}
+
+
+def _conversations(request: HttpRequest, tenant: Tenant) -> Context:
+    return {"rows": tenant_page.conversations_of(tenant=tenant)}
+
+
+def _audit(request: HttpRequest, tenant: Tenant) -> Context:
+    return {"rows": [(entry, sentence_of_entry(entry)) for entry in tenant_page.changes_of(tenant=tenant)]}
+
+
+def _danger(request: HttpRequest, tenant: Tenant) -> Context:
+    return {"form": SuspensionForm(request.POST if request.method == "POST" else None, instance=tenant)}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a tab shows, and what a valid form of it does; the latter returns the message of success."""
+
+    context: Callable[[HttpRequest, Tenant], Context]
+    save: Callable[[HttpRequest, Tenant, Any], str] | None = None
+
+
+PAGES: dict[Tab, Page] = {
+    tabs.OVERVIEW: Page(_overview),
+    tabs.ASSISTANTS: Page(_assistants),
+    tabs.TOOLS: Page(_tools),
+    tabs.SPEND: Page(_spend, save_limits),
+    tabs.KEYS: Page(_keys),
+    tabs.CONVERSATIONS: Page(_conversations),
+    tabs.AUDIT: Page(_audit),
+    tabs.DANGER: Page(_danger, suspend_or_activate),
+    tabs.PEOPLE: Page(_people, invite_person),
+}
+
+
+def tab_view(admin: Any, tab: Tab) -> Callable[..., HttpResponse]:
+    """Return the view of a tab, on the page of `admin`."""
+    page = PAGES[tab]
+
+    def view(request: HttpRequest, object_id: str) -> HttpResponse:
+        tenant = tenant_of_tab(request, object_id, tab)
+        context = page.context(request, tenant)
+        form = context.get("form")
+        if page.save is not None and form is not None and form.is_valid():
+            try:
+                message = page.save(request, tenant, form)
+            except (ValueError, Refused) as exc:
+                form.add_error(None, str(exc))
+            else:
+                admin.message_user(request, message)
+                return HttpResponseRedirect(request.get_full_path())
+        context = page_of(admin.admin_site, request, tenant, tab, **context)
+        return TemplateResponse(request, f"admin/assistant/tenant/{tab.slug}.html", context)
+
+    return view

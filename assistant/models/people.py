@@ -1,0 +1,77 @@
+"""How people come to a tenant, and what they may do there: invitations, and roles of the tenant's own."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from assistant.models.tenants import Membership, Tenant
+
+# What a custom role can allow; each is a column of `CustomRole`.
+PERMISSIONS = ("tools", "prompts", "read_chats", "approvals", "spend", "keys", "people")
+
+
+class CustomRole(models.Model):
+    """A set of permissions of the control panel, which members hold besides their role in the tenant."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="custom_roles")
+    name = models.CharField(_("name"), max_length=100)
+    tools = models.BooleanField(_("tools"), default=False, help_text=_("Switch tools, and set their settings."))
+    prompts = models.BooleanField(_("prompts"), default=False, help_text=_("Write and publish prompts."))
+    read_chats = models.BooleanField(
+        _("read chats"), default=False, help_text=_("Read other people's conversations, runs and tool calls.")
+    )
+    approvals = models.BooleanField(_("approvals"), default=False, help_text=_("Answer the calls that wait."))
+    spend = models.BooleanField(_("spend"), default=False, help_text=_("See what is used, by whom, and the limits."))
+    keys = models.BooleanField(
+        _("keys"), default=False, help_text=_("Make API keys for oneself; limit and revoke those of all.")
+    )
+    people = models.BooleanField(
+        _("people"), default=False, help_text=_("Invite, add and remove members, and give them roles.")
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["tenant__slug", "name"]
+        verbose_name = _("role")
+        verbose_name_plural = _("roles")
+        constraints = [models.UniqueConstraint(fields=["tenant", "name"], name="custom_role_name_per_tenant")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def permissions(self) -> frozenset[str]:
+        """The names of the permissions that the role gives."""
+        return frozenset(name for name in PERMISSIONS if getattr(self, name))
+
+
+class Invitation(models.Model):
+    """An invitation to become a member of a tenant, by a signed link that works once.
+
+    The link names the row and its `serial`. Sending the invitation again counts `serial` up, which ends older links.
+    """
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField(_("e-mail address"))
+    role = models.CharField(_("role"), max_length=10, choices=Membership.Role.choices, default=Membership.Role.MEMBER)
+    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    serial = models.PositiveIntegerField(default=1)
+    # Whether the newest link was sent to the address, which is then proven to be that of whoever opens it.
+    is_sent = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    # Deleted with the person who accepted it.
+    accepted_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        indexes = [models.Index(fields=["tenant", "-created_at"], name="invitations_of_a_tenant")]
+
+    def __str__(self) -> str:
+        return self.email

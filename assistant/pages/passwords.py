@@ -1,0 +1,74 @@
+"""Password reset by e-mail: Django's views in this site's pages. They do not exist where e-mail is not configured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import views
+from django.contrib.auth.forms import PasswordResetForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import reverse, reverse_lazy
+from django.views.decorators.cache import never_cache
+
+from assistant.pages.sign_in import too_many
+from assistant.services.signin.limits import TooManySignIns, admit
+from assistant.services.tenancy.mail import is_mail_configured
+
+
+def _check_configured() -> None:
+    if not is_mail_configured():
+        raise Http404("Passwords cannot be reset by e-mail here.")
+
+
+class ResetView(views.PasswordResetView):
+    """Ask for the address; the answer is the same whether there is an account."""
+
+    template_name = "assistant/accounts/password_reset.html"
+    email_template_name = "assistant/mail/password_reset.txt"
+    subject_template_name = "assistant/mail/password_reset_subject.txt"
+    success_url = reverse_lazy("assistant:password-reset-sent")
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        _check_configured()
+        return super().dispatch(*args, **kwargs)
+
+    def form_valid(self, form: PasswordResetForm) -> HttpResponse:
+        try:
+            if settings.SIGN_IN_LIMITS:
+                # Counted as a sign-in of this address, so that nobody's mailbox is filled.
+                address = str(self.request.META.get("REMOTE_ADDR") or "")
+                admit(name=f"password reset {form.cleaned_data['email']}", address=address)
+        except TooManySignIns as exc:
+            return too_many(self.request, exc)
+        return super().form_valid(form)
+
+
+class SentView(views.PasswordResetDoneView):
+    """Say that a message is on its way, if there is such an account."""
+
+    template_name = "assistant/accounts/password_reset_sent.html"
+
+
+class NewPasswordView(views.PasswordResetConfirmView):
+    """Ask for the new password."""
+
+    template_name = "assistant/accounts/password_new.html"
+    success_url = reverse_lazy("assistant:login")
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        _check_configured()
+        return super().dispatch(*args, **kwargs)
+
+
+@never_cache
+def reset_link(request: HttpRequest) -> HttpResponse:
+    """Take the token of the e-mail's link into the session, where Django's view looks for it.
+
+    It comes in the query string, which is not logged as paths are.
+    """
+    _check_configured()
+    request.session[views.INTERNAL_RESET_SESSION_TOKEN] = request.GET.get("token", "")[:200]
+    uid = request.GET.get("uid", "")[:100] or "-"
+    return HttpResponseRedirect(reverse("assistant:password-new", args=[uid, NewPasswordView.reset_url_token]))

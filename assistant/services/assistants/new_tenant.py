@@ -1,0 +1,155 @@
+"""Sets up a whole tenant in one step: with its first assistant, or as a copy of another tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.utils.text import slugify
+
+from assistant.models import Assistant, Membership, PromptVersion, Retention, Tenant, TenantLimits, ToolSetting
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
+from assistant.services.tenancy import audit_trail, change_notices
+from assistant.services.tenancy.memberships import add_member
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.switchboard import set_switch
+
+# What a copy takes from the other tenant's row.
+_COPIED = ("ends_runs_on_tool_failure", "after_untrusted", "trusts_documents")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAssistant:
+    """The first assistant of a new tenant: its name, its prompt, and the tools that are on."""
+
+    name: str
+    prompt: str
+    tools: Collection[str] = ()
+
+
+@transaction.atomic
+def set_up_tenant(
+    *,
+    actor: audit_trail.Actor,
+    slug: str,
+    name: str,
+    timezone: str,
+    owner: str,
+    assistant: FirstAssistant,
+    limits: Mapping[str, int | Decimal],
+) -> Tenant:
+    """Create a tenant with an assistant that can be used at once.
+
+    Args:
+        owner: a user name; empty if somebody will be invited.
+        limits: columns of `TenantLimits`.
+
+    Raises:
+        ValidationError: the slug is taken, or a value is not valid.
+        ValueError: there is no such user or tool.
+    """
+    tenant = _add_tenant(Tenant(slug=slug, name=name, timezone=timezone), owner, actor)
+    row = Assistant(tenant=tenant, name=assistant.name, slug=slugify(assistant.name)[:63] or "assistant")
+    row.full_clean()
+    row.save()
+    audit_trail.record(actor=actor, action="assistant.add", target=row.slug, tenant=tenant)
+    publish_prompt(version=draft_prompt(assistant=row, text=assistant.prompt, actor=actor), actor=actor)
+    for tool in catalogue.registry():
+        if tool.name in assistant.tools or tool.enabled_by_default:
+            policy = ToolSetting.Policy.ON if tool.name in assistant.tools else ToolSetting.Policy.OFF
+            set_switch(actor=actor, tenant=tenant, assistant=None, tool=tool.name, policy=policy)
+    if limits:
+        stored = TenantLimits.objects.create(tenant=tenant, **limits)
+        values = {key: [None, str(getattr(stored, key))] for key in limits}
+        audit_trail.record(actor=actor, action="limits.set", target=slug, tenant=tenant, details={"values": values})
+    return tenant
+
+
+@transaction.atomic
+def copy_tenant(*, actor: audit_trail.Actor, source: Tenant, slug: str, name: str, timezone: str, owner: str) -> Tenant:
+    """Create a tenant with the assistants, published prompts, tool settings, limits and retention of another.
+
+    Never copied: people, secrets, and what holds them (own providers, MCP servers, webhooks, keys), documents, and
+    everything that was said. Assistants with a provider of the other tenant's own use the new tenant's.
+
+    Raises:
+        ValidationError, ValueError: as `set_up_tenant` does.
+    """
+    options = {field: getattr(source, field) for field in _COPIED}
+    tenant = Tenant(slug=slug, name=name, timezone=timezone, **options)
+    provider = source.default_provider
+    tenant.default_provider = provider if provider is not None and provider.tenant_id is None else None
+    _add_tenant(tenant, owner, actor, copy_of=source.slug)
+    for model in (TenantLimits, Retention):
+        for row in model.objects.filter(tenant=source):
+            _copied(row, tenant=tenant).save()
+    copies = {old.pk: _copy_assistant(old, tenant, actor) for old in _assistants(source)}
+    for old in _assistants(source):
+        copies[old.pk].delegates.set([copies[one.pk] for one in old.delegates.all() if one.pk in copies])
+    _copy_switches(source, tenant, copies)
+    counts = {"assistants": len(copies), "tools": ToolSetting.objects.filter(tenant=tenant).count()}
+    details = {"from": source.slug, **counts}
+    audit_trail.record(actor=actor, action="tenant.copy", target=slug, tenant=tenant, details=details)
+    change_notices.notify()
+    return tenant
+
+
+def _add_tenant(tenant: Tenant, owner: str, actor: audit_trail.Actor, **details: str) -> Tenant:
+    tenant.full_clean()
+    tenant.save()
+    audit_trail.record(actor=actor, action="tenant.add", target=tenant.slug, tenant=tenant, details=details)
+    if owner:
+        add_member(tenant=tenant, username=owner, role=Membership.Role.OWNER)
+        audit_trail.record(actor=actor, action="membership.add", target=owner, tenant=tenant)
+    return tenant
+
+
+def _assistants(source: Tenant) -> models.QuerySet[Assistant]:
+    return Assistant.objects.filter(tenant=source).select_related("provider").prefetch_related("delegates")
+
+
+def _copy_assistant(old: Assistant, tenant: Tenant, actor: audit_trail.Actor) -> Assistant:
+    made: Assistant = _copied(old, tenant=tenant)
+    if old.provider is not None and old.provider.tenant_id is not None:
+        made.provider = None
+    made.save()
+    published = old.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
+    if published is not None:
+        publish_prompt(version=draft_prompt(assistant=made, text=published.text, actor=actor), actor=actor)
+    return made
+
+
+def _copy_switches(source: Tenant, tenant: Tenant, assistants: Mapping[int, Assistant]) -> None:
+    """Copy the settings of the catalogue's tools, not of outside servers', without their secrets."""
+    rows = ToolSetting.objects.filter(tenant=source).defer("secrets")
+    ToolSetting.objects.bulk_create(
+        ToolSetting(
+            tenant=tenant,
+            assistant=None if row.assistant_id is None else assistants[row.assistant_id],
+            tool=row.tool,
+            policy=row.policy,
+            config=row.config,
+        )
+        for row in rows
+        if row.tool in catalogue.registry()
+    )
+
+
+def _copied(row: Any, **values: Any) -> Any:
+    """Return an unsaved copy of a row, with these values."""
+    fields = {
+        field.name: getattr(row, field.name)
+        for field in row._meta.concrete_fields
+        if not field.primary_key and field.name not in values
+    }
+    return type(row)(**fields, **values)
+
+
+def check_new_slug(slug: str) -> None:
+    """Raise `ValidationError` if a tenant has this short name already."""
+    if Tenant.objects.filter(slug=slug).exists():
+        raise ValidationError("A tenant has this short name already.")

@@ -1,0 +1,60 @@
+"""Gives members roles of their tenant's own, and takes them. Nobody gives or takes a permission that they lack."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import transaction
+
+from assistant.models import CustomRole, Membership, Tenant
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.memberships import grant_admin_access
+from assistant.services.tenancy.permissions import Person, lacks
+
+
+class PermissionLacking(ValueError):
+    """Somebody would give or take permissions that they lack; `names` are these."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        super().__init__(f"permissions that you lack: {', '.join(names)}")
+        self.names = tuple(names)
+
+
+def lacking_for(*, actor: Person, tenant: Tenant, roles: Collection[CustomRole]) -> list[str]:
+    """Return the permissions of roles that `actor` lacks in their tenant."""
+    return lacks(actor=actor, tenant=tenant, permissions={name for role in roles for name in role.permissions})
+
+
+def lacking_for_change(*, actor: Person, membership: Membership, roles: Collection[CustomRole]) -> list[str]:
+    """Return the permissions that `actor` lacks, of the roles that a member would get or lose."""
+    held = set(membership.custom_roles.all())
+    return lacking_for(actor=actor, tenant=membership.tenant, roles=held ^ set(roles))
+
+
+@transaction.atomic
+def set_custom_roles(*, membership: Membership, roles: Collection[CustomRole], actor: Person) -> None:
+    """Let a member hold exactly these roles, from their next request on.
+
+    Raises:
+        PermissionLacking: `actor` lacks a permission of a role that the member would get or lose.
+        ValueError: a role belongs to another tenant.
+    """
+    if foreign := [role.name for role in roles if role.tenant_id != membership.tenant_id]:
+        raise ValueError(f"roles of another tenant: {', '.join(foreign)}")
+    # Two changes at once must each be recorded against what was there.
+    Membership.objects.select_for_update().only("pk").get(pk=membership.pk, tenant=membership.tenant)
+    if names := lacking_for_change(actor=actor, membership=membership, roles=roles):
+        raise PermissionLacking(names)
+    before = sorted(role.name for role in membership.custom_roles.all())
+    after = sorted(role.name for role in roles)
+    if before == after:
+        return
+    membership.custom_roles.set(roles)
+    grant_admin_access(membership)
+    audit_trail.record(
+        actor=actor,
+        action="membership.roles",
+        target=str(membership.user),
+        tenant=membership.tenant,
+        details={"values": {"roles": [", ".join(before) or None, ", ".join(after) or None]}},
+    )

@@ -1,0 +1,78 @@
+"""A password is reset by a link in an e-mail, where e-mail is configured; the pages tell nobody who has an account."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.core import mail
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from tests.base import PASSWORD, Cast
+
+pytestmark = pytest.mark.django_db
+PAGE = "/accounts/password/"
+NEW = "Entirely-other-77"
+
+
+@pytest.fixture
+def sending(settings: Settings) -> Settings:
+    """Settings of a deployment that sends e-mail."""
+    settings.EMAIL_HOST = "mail.example.com"
+    return settings
+
+
+def ask(client: Client, email: str) -> None:
+    answer = client.post(PAGE, {"email": email})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/accounts/password/sent/")
+
+
+def with_email(cast: Cast) -> None:
+    cast.alice.email = "alice@example.com"
+    cast.alice.save()
+
+
+def test_a_link_sets_a_new_password_once(client: Client, cast: Cast, sending: Settings) -> None:
+    with_email(cast)
+    ask(client, "alice@example.com")
+    assert mail.outbox[0].to == ["alice@example.com"]
+    (address,) = re.findall(r"http://testserver(\S+)", str(mail.outbox[0].body))
+    assert address.split("?")[0] == "/accounts/password/link/"
+    page = client.get(address).headers["Location"]
+    assert page.endswith("/set-password/")
+    form = {"new_password1": NEW, "new_password2": NEW}
+    assert client.post(page, form).headers["Location"] == "/accounts/login/"
+    assert Client().login(username="alice", password=NEW)
+    again = Client()
+    assert b"This link does not work" in again.get(again.get(address).headers["Location"]).content
+    again.post(again.get(address).headers["Location"], {"new_password1": PASSWORD, "new_password2": PASSWORD})
+    assert Client().login(username="alice", password=NEW)
+
+
+def test_the_answer_is_the_same_without_an_account(client: Client, cast: Cast, sending: Settings) -> None:
+    ask(client, "nobody@example.com")
+    assert mail.outbox == []
+
+
+def test_nobodys_mailbox_is_filled(client: Client, cast: Cast, sending: Settings) -> None:
+    with_email(cast)
+    answers = [client.post(PAGE, {"email": "alice@example.com"}).status_code for _ in range(7)]
+    assert answers[-1] == 429
+    assert len(mail.outbox) == answers.count(302) == 5
+
+
+@pytest.mark.parametrize("page", [PAGE, f"{PAGE}link/?uid=MQ&token=x", f"{PAGE}new/MQ/set-password/"])
+def test_there_is_no_reset_without_e_mail(client: Client, cast: Cast, page: str) -> None:
+    assert client.get(page).status_code == 404
+
+
+def test_the_sign_in_page_offers_it_where_it_works(client: Client, cast: Cast, settings: Settings) -> None:
+    assert b"Forgot your password?" not in client.get("/accounts/login/").content
+    settings.EMAIL_HOST = "mail.example.com"
+    assert b"Forgot your password?" in client.get("/accounts/login/").content
+
+
+def test_a_wrong_link_says_so(client: Client, cast: Cast, sending: Settings) -> None:
+    answer = client.get(client.get(f"{PAGE}link/?uid=zzz&token=x").headers["Location"])
+    assert b"This link does not work" in answer.content
