@@ -92,6 +92,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "ends_runs_on_tool_failure",
         "after_untrusted",
         "trusts_documents",
+        "shows_usage",
         "switchboard",
         "used",
         "created_at",

@@ -42,6 +42,8 @@ def withdraw_feedback(*, member: Member, conversation_id: uuid.UUID, message_id:
 
 def _answer(member: Member, conversation_id: uuid.UUID, message_id: str) -> MessageRow | None:
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    if member.assistant_id is not None:
+        own = own.filter(assistant_id=member.assistant_id)
     return MessageRow.objects.filter(
         conversation__in=own.filter(pk=conversation_id), message_id=message_id, role=MessageRow.Role.ASSISTANT
     ).first()

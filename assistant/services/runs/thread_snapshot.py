@@ -57,7 +57,7 @@ def thread_state(
         after_run: the id of the run at the client's position; None without a position.
         after_seq: the number of the last event of that run that the client has.
     """
-    runs = _readable_runs(member).filter(conversation__in=_own_thread(member, thread_id))
+    runs = readable_runs(member).filter(conversation__in=own_thread(member, thread_id))
     last = runs.order_by("-number").first()
     if last is None:
         return None
@@ -71,17 +71,17 @@ def thread_state(
     return ThreadState(last, None if number is None else Position(number, after_seq))
 
 
-def _readable_runs(member: Member) -> QuerySet[Run]:
+def readable_runs(member: Member) -> QuerySet[Run]:
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
     return own.filter(api_key_id=member.key_id) if member.reads_only_own_runs else own
 
 
 def may_read_run(*, member: Member, thread_id: uuid.UUID, number: int) -> bool:
     """Return whether a member may read run `number` of a thread of theirs."""
-    return _readable_runs(member).filter(conversation__in=_own_thread(member, thread_id), number=number).exists()
+    return readable_runs(member).filter(conversation__in=own_thread(member, thread_id), number=number).exists()
 
 
-def _own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
+def own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=thread_id)
     return own if member.assistant_id is None else own.filter(assistant_id=member.assistant_id)
 
@@ -94,7 +94,7 @@ def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tupl
     if member.reads_only_own_runs:
         return None
     runs = Run.objects.filter(
-        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=own_thread(member, thread_id)
     )
     return runs.filter(number=number).exclude(conversation__summary="").values_list(
         "run_id", "conversation__summary"
@@ -107,7 +107,7 @@ def find_run(*, member: Member, run_id: str, to_read: bool = True) -> RunKey | N
     `to_read` leaves out runs that the member's key may not read.
     """
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
-    run = (_readable_runs(member) if to_read else own).filter(run_id=run_id).order_by("-pk").first()
+    run = (readable_runs(member) if to_read else own).filter(run_id=run_id).order_by("-pk").first()
     return key_of(run, "") if run else None
 
 
@@ -159,9 +159,9 @@ def run_state(*, key: RunKey) -> ThreadState:
 
 def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> StoredThread:
     """Return the stored part of a member's thread that they may read, up to run number `until`; None for all."""
-    rows = MessageRow.objects.filter(conversation__in=_own_thread(member, thread_id))
+    rows = MessageRow.objects.filter(conversation__in=own_thread(member, thread_id))
     if member.reads_only_own_runs:
-        rows = rows.filter(run__in=_readable_runs(member))
+        rows = rows.filter(run__in=readable_runs(member))
     if until is not None:
         rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
     rows = rows.annotate(run_status=F("run__status")).order_by("-position")[:MAX_SNAPSHOT_MESSAGES]
