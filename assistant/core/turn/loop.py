@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
-from assistant.core.conversation.turn_endings import TurnFailed, ask_approval, cut_short
+from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
 from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
@@ -212,7 +212,7 @@ class _Turn:
         if rounds and self._rounds > rounds:
             raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
         offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
-        tools = [tool for tool in offered if tool is not None]
+        tools = [tool for tool in offered if tool is not None and (plan.can_ask or tool.asks is None)]
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
@@ -272,7 +272,7 @@ class _Turn:
         if batch.awaiting:
             yield self._finished(
                 events.Interrupted(
-                    [ask_approval(one.call, self._plan.approval_seconds, one.warning) for one in batch.awaiting]
+                    [ask_person(one.call, one.asked, self._plan.approval_seconds, one.warning) for one in batch.awaiting]
                 )
             )
         elif pending:

@@ -22,6 +22,7 @@ from assistant.services.eventlog.log import Position, ThreadLog
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.files import files_of_calls
+from assistant.services.toolpolicy.titles import titles_of
 
 # A snapshot has the newest messages, up to this many.
 MAX_SNAPSHOT_MESSAGES = 1000
@@ -141,7 +142,7 @@ class StoredThread:
 
     Attributes:
         messages: the newest messages, oldest first.
-        calls: status, duration, display and media of their tool calls, by call id.
+        calls: status, title, duration, display and media of their tool calls, by call id.
         sub_agents: the runs of assistants that these calls called, by call id.
         stopped: the ids of partial answers that were cut off because somebody stopped the run.
     """
@@ -177,15 +178,22 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
         call_id: from_stored(runs or ()) for call_id, runs in own.exclude(asked=None).values_list("call_id", "asked")
     }
     nested = _call_ids(message for runs in sub_agents.values() for run in runs for message in run.messages)
-    audited: list[tuple[int, str, str, int | None, Any]] = list(
+    audited: list[tuple[int, str, str, str, int | None, Any]] = list(
         (own | audit.filter(call_id__in=nested) if nested else own).values_list(
-            "pk", "call_id", "status", "duration_ms", "display"
+            "pk", "call_id", "name", "status", "duration_ms", "display"
         )
     )
     files = files_of_calls(member=member, call_pks=[row[0] for row in audited])
+    titles = titles_of(tenant_id=member.tenant_id, names={row[2] for row in audited})
     calls = {
-        call_id: {"status": status, "durationMs": duration, "display": display, "media": files.get(pk)}
-        for pk, call_id, status, duration, display in audited
+        call_id: {
+            "status": status,
+            "title": titles.get(name),
+            "durationMs": duration,
+            "display": display,
+            "media": files.get(pk),
+        }
+        for pk, call_id, name, status, duration, display in audited
     }
     return StoredThread(messages, calls, sub_agents, stopped)
 

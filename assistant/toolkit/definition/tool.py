@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
 from pydantic import BaseModel
 
@@ -19,6 +19,8 @@ from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
 from assistant.toolkit.definition.names import name_of
+from assistant.toolkit.definition.options import ToolOptions
+from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import schema_error
@@ -29,38 +31,6 @@ __all__ = ["Example", "ExampleStep", "Tool", "ToolOptions"]
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 Arguments = str | bytes | Mapping[str, Any] | None
-
-
-class ToolOptions(TypedDict, total=False):
-    """The options of a tool; `Tool` documents them."""
-
-    return_direct: bool
-    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool]
-    timeout: float | None
-    result_converter: Callable[[Any], Any] | None
-    config: type[BaseModel] | None
-    permission: str | None
-    read_only: bool
-    idempotent: bool
-    title: str
-    destructive: bool | None
-    open_world: bool | None
-    untrusted: bool
-    destinations: Sequence[str]
-    enabled_by_default: bool
-    examples: Sequence[Example]
-    max_calls: int | None
-    retries: int
-    retry_on: tuple[type[Exception], ...]
-    retry_delay: float
-    secrets: Sequence[str]
-    needs_context: Sequence[str]
-    atomic: bool
-    barrier: bool
-    on_error: Literal["model", "raise"]
-    available: Callable[[ToolContext], bool] | None
-    describe: Callable[[ToolContext], str] | None
-    output_schema: JsonSchema | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,6 +67,10 @@ class Tool:
         on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
         available: a function of the context: whether the tool is offered.
         describe: a function of the context: the description for the model.
+        asks: a function of the arguments: the question that a person answers in place of the tool, which never runs. Its
+            result is the answer, a JSON object that fits the question's schema. Not offered where nobody can be asked.
+        preview: a function of the arguments and the context: what the call would change, for the person who approves it.
+            It runs in a thread, like a sync tool, and changes nothing.
         is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
     """
 
@@ -132,6 +106,8 @@ class Tool:
     on_error: Literal["model", "raise"] = "model"
     available: Callable[[ToolContext], bool] | None = None
     describe: Callable[[ToolContext], str] | None = None
+    asks: Callable[[Mapping[str, Any]], Question] | None = None
+    preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None = None
     is_client_side: bool = False
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ import { Follow } from "./scroll.js";
 import { makeMenu } from "./menu.js";
 import { refuseFiles } from "./shared.js";
 import { Sidebar } from "./sidebar.js";
+import { passageShown } from "./sources.js";
 import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
@@ -23,7 +24,15 @@ const follow = new Follow(byId("scroller"), byId("jump"));
 const transcript = new Transcript(byId("transcript"), assistant, {
   retry: () => thread.retry(),
   resume: (entries) => thread.resume(entries),
+  again: (text) => !thread.isBusy && send(text),
+  rate: (...rating) => thread.rate(...rating),
+  passage: showPassage,
 });
+
+function showPassage(passage) {
+  byId("passage-body").replaceChildren(...passageShown(passage));
+  byId("passage").showModal();
+}
 
 function setTitle(title) {
   byId("title").textContent = title;
@@ -70,6 +79,12 @@ const view = {
   block(value) {
     transcript.block(value);
   },
+  details(messages) {
+    transcript.details(messages);
+  },
+  rated(value) {
+    transcript.rated(value);
+  },
   summary(text) {
     byId("summary-text").textContent = text;
     byId("summary").hidden = false;
@@ -84,7 +99,9 @@ const view = {
   ended(event, isLive) {
     transcript.ended(event, isLive);
     this.change();
-    if (isLive) sidebar.refresh();
+    if (!isLive) return;
+    sidebar.refresh();
+    if (composer.isIdle) transcript.focusQuestion();
   },
   decisionsRefused(reason) {
     transcript.askAgain(reason);

@@ -41,6 +41,11 @@ export class Composer {
     if (hadFocus) this.focus();
   }
 
+  /** Whether nothing is being written, in the box or elsewhere. */
+  get isIdle() {
+    return !this.text && [this.#box, this.#send, this.#stop, document.body].includes(document.activeElement);
+  }
+
   get text() {
     return this.#box.value;
   }

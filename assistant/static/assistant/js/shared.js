@@ -18,6 +18,12 @@ export function inLocalTime(sentence) {
   });
 }
 
+/** Return a duration in words. */
+export function duration(ms) {
+  if (ms < 1000) return `${ms} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
 /** The states of a tool call in words. */
 export const TOOL_STATES = {
   preparing: "Preparing",

@@ -22,7 +22,7 @@ export function whyTooLong(text) {
   return `This message has ${length.toLocaleString()} characters. At most ${MAX_TEXT.toLocaleString()} can be sent: shorten it, please.`;
 }
 
-/** Calls the methods of `view`: asked, started, event, snapshot, block, summary, ended, refused, delayed, change, and
+/** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, ended, refused, delayed, change, and
  * decisionsRefused if it has one. */
 export class Thread {
   #connection;
@@ -73,6 +73,11 @@ export class Thread {
   /** Answer the last run's open interrupts with entries of AG-UI's `resume`. */
   resume(entries) {
     this.#start({ messages: [], resume: entries });
+  }
+
+  /** Rate an answer: 1, -1, or 0 to take the rating back. Returns false without a connection. */
+  rate(messageId, rating, comment) {
+    return this.#connection.send({ type: "feedback", threadId: this.id, messageId, rating, comment });
   }
 
   /** Repeat the failed run, or send refused input again. */
@@ -146,11 +151,13 @@ export class Thread {
   #receive(event) {
     const run = event.metadata?.run;
     if (!run) {
-      if (event.name === "protocol_error") this.#refuse(`This could not be sent: ${event.value.reason}`, "protocol_error");
+      if (event.name === "feedback" && event.value.threadId === this.id) this.#view.rated(event.value);
+      else if (event.name === "protocol_error") this.#refuse(`This could not be sent: ${event.value.reason}`, "protocol_error");
       return;
     }
     if (run.thread && run.thread !== this.id) return;
     if (event.type === "CUSTOM" && event.name === "message.block") this.#view.block(event.value);
+    else if (event.type === "CUSTOM" && event.name === "message.details") this.#view.details(event.value.messages);
     else if (event.type === "CUSTOM" && event.name === "thread.summary") this.#view.summary(event.value.summary);
     else if (event.type === "RUN_ERROR" && run.seq === 1 && run.id !== this.#position?.runId) this.#refusal(event, run);
     else if (event.type === "MESSAGES_SNAPSHOT") this.#snapshot(event, run);

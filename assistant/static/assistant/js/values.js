@@ -21,17 +21,24 @@ function element(name, ...children) {
   return made;
 }
 
-const scalar = (value) => (value === null ? "–" : String(value));
+/** Return a value as text, on one line if it is short. */
+export const scalar = (value) => (isPlain(value) ? (value === null || value === undefined ? "–" : value === true ? "yes" : value === false ? "no" : String(value)) : JSON.stringify(value));
+
+/** Return a name in code as a label: `customer_id` is "Customer id". */
+export function label(name) {
+  const words = name.replace(/_/g, " ").replace(/\s+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 function fields(record) {
   const list = element("dl");
-  for (const [name, value] of Object.entries(record)) list.append(element("dt", name), element("dd", scalar(value)));
+  for (const [name, value] of Object.entries(record)) list.append(element("dt", label(name)), element("dd", scalar(value)));
   return list;
 }
 
 function rows(records) {
   const names = Object.keys(records[0]);
-  const head = element("tr", ...names.map((name) => element("th", name)));
+  const head = element("tr", ...names.map((name) => element("th", label(name))));
   const body = records.slice(0, MAX_ROWS).map((record) => element("tr", ...names.map((name) => element("td", scalar(record[name])))));
   const wrapper = element("div", element("table", element("thead", head), element("tbody", ...body)));
   wrapper.className = "table";

@@ -21,6 +21,9 @@ export class Conversation extends EventTarget {
       retry: () => this.#thread.retry(),
       resume: (entries) => this.#thread.resume(entries),
       decided: () => panel.focus(), // the focused button was removed
+      again: (text) => this.sendText(text),
+      rate: (...rating) => this.#thread.rate(...rating),
+      announce: (text) => panel.announce(text),
       media: async (list) => (await import("./media.js")).shown(list, connection),
     });
     // Without `unsent`: the browser's next visitor may be another person.
@@ -73,6 +76,7 @@ export class Conversation extends EventTarget {
     return {
       asked: (message) => {
         transcript.clearFailures();
+        transcript.began();
         if (message) transcript.addUser(message);
         panel.follow(true);
       },
@@ -88,6 +92,13 @@ export class Conversation extends EventTarget {
       },
       event: (event) => transcript.event(event),
       block: (value) => transcript.block(value),
+      details: (messages) => transcript.details(messages),
+      rated: (value) => transcript.rated(value),
+      summary: () => {}, // members see it
+      decisionsRefused: (reason) => {
+        transcript.askAgain(reason);
+        this.changed();
+      },
       snapshot: (messages) => {
         const unsent = this.#thread.pendingMessage;
         transcript.snapshot(messages, messages.some(({ id }) => id === unsent?.id) ? null : unsent);
@@ -97,7 +108,9 @@ export class Conversation extends EventTarget {
       ended: (event, isLive) => {
         const sentence = transcript.ended(event);
         this.changed();
-        if (isLive) panel.announce(sentence);
+        if (!isLive) return;
+        panel.announce(sentence);
+        if (panel.isIdle) transcript.focusQuestion();
       },
       refused: ({ message, code }, refused) => {
         if (code === "thread_not_found" && !refused) {

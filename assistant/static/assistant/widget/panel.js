@@ -140,6 +140,11 @@ export class Panel {
     this.#trouble.hidden = false;
   }
 
+  /** Whether nothing is being written. */
+  get isIdle() {
+    return !this.#box.value && [this.#box, this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
+  }
+
   set text(value) {
     this.#box.value = value;
   }

@@ -1,0 +1,47 @@
+"""The options of `@tool`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from pydantic import BaseModel
+
+from assistant.toolkit.context import ToolContext
+from assistant.toolkit.definition.examples import Example
+from assistant.toolkit.definition.questions import Change, Question
+from assistant.toolkit.schema.json_schema import JsonSchema
+
+
+class ToolOptions(TypedDict, total=False):
+    """The options of a tool; `Tool` documents them."""
+
+    return_direct: bool
+    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool]
+    timeout: float | None
+    result_converter: Callable[[Any], Any] | None
+    config: type[BaseModel] | None
+    permission: str | None
+    read_only: bool
+    idempotent: bool
+    title: str
+    destructive: bool | None
+    open_world: bool | None
+    untrusted: bool
+    destinations: Sequence[str]
+    enabled_by_default: bool
+    examples: Sequence[Example]
+    max_calls: int | None
+    retries: int
+    retry_on: tuple[type[Exception], ...]
+    retry_delay: float
+    secrets: Sequence[str]
+    needs_context: Sequence[str]
+    atomic: bool
+    barrier: bool
+    on_error: Literal["model", "raise"]
+    available: Callable[[ToolContext], bool] | None
+    describe: Callable[[ToolContext], str] | None
+    output_schema: JsonSchema | None
+    asks: Callable[[Mapping[str, Any]], Question] | None
+    preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None
