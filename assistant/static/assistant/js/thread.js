@@ -6,6 +6,8 @@ const VERSION = "1.0";
 const DELAYED = "The service is unavailable for a moment. This is sent as soon as it is back.";
 const MAX_FRAME = 256 * 1024; // bytes
 const MAX_TEXT = 200_000; // characters of a message
+const FRAME_REST = 1024; // bytes of a frame besides the text
+const SURELY_SHORT = 40_000; // characters that fit, whatever they are
 // Milliseconds between attempts while the server cannot reach its database.
 const FIRST_OUTAGE_DELAY = 1000;
 const LONGEST_OUTAGE_DELAY = 15_000;
@@ -17,9 +19,13 @@ const SNAPSHOT_EVENTS = new Set([
 
 /** Return why a text cannot be sent, as a sentence; empty if it can. */
 export function whyTooLong(text) {
+  if (text.length <= SURELY_SHORT) return "";
   const length = text.length > MAX_TEXT ? [...text].length : text.length; // the server counts characters, not UTF-16 units
-  if (length <= MAX_TEXT) return "";
-  return `This message has ${length.toLocaleString()} characters. At most ${MAX_TEXT.toLocaleString()} can be sent: shorten it, please.`;
+  const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
+  if (length <= MAX_TEXT && bytes <= MAX_FRAME - FRAME_REST) return "";
+  // Letters of some scripts take several bytes.
+  const most = Math.min(MAX_TEXT, Math.floor((length * (MAX_FRAME - FRAME_REST)) / bytes / 100) * 100);
+  return `This message has ${length.toLocaleString()} characters. At most ${most.toLocaleString()} can be sent: shorten it, please.`;
 }
 
 /** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, ended, refused, delayed, change, and
@@ -118,6 +124,11 @@ export class Thread {
     this.#sendPending();
     this.#view.change();
     return true;
+  }
+
+  /** Do nothing more. */
+  close() {
+    clearTimeout(this.#retryTimer);
   }
 
   #sendPending() {

@@ -35,6 +35,7 @@ svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stro
 .head{display:flex;align-items:center;gap:4px;padding:10px 10px 10px 16px;border-bottom:1px solid var(--line)}
 h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button.icon{padding:6px;border-color:transparent;background:none;color:var(--soft)}
+.too-long{padding:7px 16px;color:var(--danger);font-size:14px}
 .trouble{padding:7px 16px;background:var(--sunken);color:var(--soft);font-size:14px}
 .scroller{flex:1;overflow-y:auto;padding:16px;overscroll-behavior:contain}
 .scroller:focus-visible{outline-offset:-2px}
@@ -154,6 +155,10 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .danger{border-color:transparent;background:var(--danger);color:light-dark(#fff,#2a0f0d)}
 .primary{border-color:transparent;background:var(--accent);color:var(--on-accent)}
 :is(.launcher,.primary):hover{background:color-mix(in srgb,var(--accent) 85%,var(--ink))}
+.queued{display:flex;align-items:baseline;gap:8px;margin:0 11px 9px;padding:7px 12px;border:1px dashed var(--edge);border-radius:10px;font-size:13px}
+.queued-label{flex:none;color:var(--soft)}
+.queued-text{flex:1;min-width:0;max-height:3em;overflow:hidden;overflow-wrap:anywhere;white-space:pre-line}
+.link-button{flex:none;padding:0;border:0;background:none;color:var(--accent);text-decoration:underline}
 .thinking{padding-top:10px;color:var(--soft);font-size:14px;animation:pulse 1.4s ease-in-out infinite}
 @keyframes pulse{50%{opacity:.45 }}
 .panel>form{display:flex;gap:8px;align-items:end;padding:11px;border-top:1px solid var(--line)}
