@@ -58,7 +58,7 @@ class AlarmRecord:
             result='{"alarm_id":90004,"human":"Tuesday 3 February 2111, 06:35","label":"Ferry","state":"set"}',
             answer="The alarm for the ferry is set for Tuesday 3 February 2111, 06:35.",
         ),
-    ]
+    ],
 )
 def set_alarm(
     at: Annotated[

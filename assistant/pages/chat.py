@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render

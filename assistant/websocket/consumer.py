@@ -195,7 +195,9 @@ class ChatConsumer(BaseConsumer):
             elif kind == "ping":
                 await self.send(text_data=bare_frame(Custom("pong", {})))
             else:
-                await self._protocol_error("unknown_frame", "Known frames: a RunAgentInput, attach, cancel, feedback, ping.")
+                await self._protocol_error(
+                    "unknown_frame", "Known frames: a RunAgentInput, attach, cancel, feedback, ping."
+                )
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
@@ -234,11 +236,17 @@ class ChatConsumer(BaseConsumer):
         await get_runs().cancel(member=self.member, run_id=run_id)
 
     async def _rate(self, frame: Mapping[str, Any]) -> None:
-        thread_id, rating, comment = parse_thread_id(frame.get("threadId")), frame.get("rating"), frame.get("comment", "")
+        thread_id, rating, comment = (
+            parse_thread_id(frame.get("threadId")),
+            frame.get("rating"),
+            frame.get("comment", ""),
+        )
         message_id = frame.get("messageId")
         is_rating = not isinstance(rating, bool) and rating in (1, 0, -1)
         if not (isinstance(message_id, str) and isinstance(comment, str) and is_rating):
-            await self._protocol_error("invalid_frame", "feedback has messageId, rating (1, -1 or 0) and comment, a text.")
+            await self._protocol_error(
+                "invalid_frame", "feedback has messageId, rating (1, -1 or 0) and comment, a text."
+            )
             return
         about = {"member": self.member, "conversation_id": thread_id, "message_id": clean_text(message_id)}
         if rating:

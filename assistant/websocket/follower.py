@@ -149,9 +149,7 @@ class Follower:
                         self._renderer = BlockRenderer(self._pace)
                     await self._send(frame if self.knows_outcomes else without_cancelled(frame))
                     if self._renderer is not None:
-                        await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
-                        if entry.is_end:
-                            await self._send_details(entry.position, entry.number)
+                        await self._send_rendered(self._renderer, entry)
                 self._position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
 
@@ -206,6 +204,12 @@ class Follower:
 
     async def _send_event(self, frame: str) -> None:
         await self._send(frame if self.knows_outcomes else without_cancelled(frame))
+
+    async def _send_rendered(self, renderer: BlockRenderer, entry: Entry) -> None:
+        """Send the blocks that an event completes, and after a run's end what is known of its answers."""
+        await self._send_blocks(await renderer.apply(decode_event(entry.frame)), entry)
+        if entry.is_end:
+            await self._send_details(entry.position, entry.number)
 
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:

@@ -148,7 +148,9 @@ async def test_several_tools_are_one_line_that_says_how_they_went(page: Page, fa
     await expect(page.locator(".tool").first).to_be_hidden()
     await line.click()
     await expect(page.locator(".tool > summary .tool-state")).to_have_text(["Done", "Failed"])
-    signs = await page.locator(".tool > summary .sign path").evaluate_all("all => all.map((one) => one.getAttribute('d'))")
+    signs = await page.locator(".tool > summary .sign path").evaluate_all(
+        "all => all.map((one) => one.getAttribute('d'))"
+    )
     assert len(set(signs)) == 2
     await page.reload()
     await expect(line.locator(".tool-name")).to_have_text("Calculate × 2")

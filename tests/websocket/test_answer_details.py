@@ -53,9 +53,7 @@ async def test_tokens_and_cost_are_told_if_the_tenant_shows_them(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await in_db(Tenant.objects.filter(pk=cast.acme.pk).update)(shows_usage=True)
-    await in_db(Provider.objects.filter(pk=provider.pk).update)(
-        prices={"": {"input": 1_000, "output": 1_000}}
-    )
+    await in_db(Provider.objects.filter(pk=provider.pk).update)(prices={"": {"input": 1_000, "output": 1_000}})
     async with open_socket(server.url, user=cast.alice) as socket:
         await socket.ask("Hi", **HTML)
         (about,) = await details_of(socket)

@@ -60,7 +60,9 @@ async def test_a_question_has_its_schema_and_the_answer_is_the_result(
         thread, interrupt = await asked(socket, fake_provider)
         assert (interrupt["reason"], interrupt["message"]) == ("input_required", "When, and for how many?")
         assert interrupt["responseSchema"]["properties"]["seat"]["enum"] == ["Window", "Aisle"]
-        kinds = {field["name"]: (field["kind"], field.get("required", False)) for field in interrupt["metadata"]["form"]}
+        kinds = {
+            field["name"]: (field["kind"], field.get("required", False)) for field in interrupt["metadata"]["form"]
+        }
         assert kinds == {
             "day": ("date", True),
             "people": ("number", True),

@@ -108,8 +108,6 @@ class Batch:
         admissions = await self.environment.toolset.admit(self.calls, self.environment.transcript.read)
         for call, admission in zip(self.calls, admissions, strict=True):
             self._plan(call, admission)
-            if admission.tool is not None and (title := admission.tool.title.strip()):
-                self._titles[call.id] = {"title": title}
             if (waiting := self.outcomes.get(call.id)) is not None:
                 self.outcomes[call.id] = await with_preview(waiting, admission.tool, self.environment.context)
         tasks: list[asyncio.Task[None]] = []
@@ -153,6 +151,8 @@ class Batch:
     def _plan(self, call: ToolCall, admission: Admission) -> None:
         """Add a call to those that run or to those for the client, or settle it: refused, or waiting for approval."""
         environment = self.environment
+        if admission.tool is not None and (title := admission.tool.title.strip()):
+            self._titles[call.id] = {"title": title}
         if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
             if (refused := check_client_call(call, admission)) is None:
                 self.client_calls.append(call)

@@ -28,7 +28,7 @@ PREVIEW_SECONDS = 5.0
 
 
 async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolContext) -> ToolOutcome:
-    """Return the outcome of a waiting call with its changes; unchanged for others, without a preview, or if it fails."""
+    """Return the outcome of a waiting call with its changes; unchanged for others, and if a preview fails."""
     if outcome.asked is None or tool is None or tool.preview is None:
         return outcome
     try:

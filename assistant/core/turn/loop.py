@@ -270,11 +270,9 @@ class _Turn:
             raise TurnFailed(self._limiter.stop, self._limiter.code)
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
-            yield self._finished(
-                events.Interrupted(
-                    [ask_person(one.call, one.asked, self._plan.approval_seconds, one.warning) for one in batch.awaiting]
-                )
-            )
+            seconds = self._plan.approval_seconds
+            asked = [ask_person(one.call, one.asked, seconds, one.warning) for one in batch.awaiting]
+            yield self._finished(events.Interrupted(asked))
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
         elif batch.direct is not None:

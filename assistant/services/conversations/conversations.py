@@ -85,7 +85,7 @@ def archive_conversation(*, member: Member, conversation_id: uuid.UUID, is_archi
 
 
 def pin_conversation(*, member: Member, conversation_id: uuid.UUID, is_pinned: bool) -> bool:
-    """Pin a conversation above the others of its member, or let it go; return False if there is no such conversation."""
+    """Pin a conversation above its member's others, or let it go; return False if there is no such conversation."""
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     return bool(own.filter(pk=conversation_id).update(pinned_at=timezone.now() if is_pinned else None))
 

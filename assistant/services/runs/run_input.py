@@ -52,7 +52,7 @@ class ToolAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """A person's answer to an interrupt. `is_answer`: its `response` is the answer to a question, not to an approval."""
+    """A person's answer to an interrupt. `is_answer`: its `response` answers a question, not an approval."""
 
     interrupt_id: str
     approved: bool

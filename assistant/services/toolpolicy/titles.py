@@ -13,5 +13,7 @@ def titles_of(*, tenant_id: int, names: Collection[str]) -> dict[str, str]:
     known = catalogue.registry()
     tools = [known.get(name) for name in names if name in known]
     if len(tools) < len(names):
-        tools += [remote.tool for remote in remote_tools(tenant_id=tenant_id, user_id=None) if remote.tool.name in names]
+        tools += [
+            remote.tool for remote in remote_tools(tenant_id=tenant_id, user_id=None) if remote.tool.name in names
+        ]
     return {tool.name: title for tool in tools if (title := tool.title.strip())}

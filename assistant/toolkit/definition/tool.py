@@ -67,10 +67,11 @@ class Tool:
         on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
         available: a function of the context: whether the tool is offered.
         describe: a function of the context: the description for the model.
-        asks: a function of the arguments: the question that a person answers in place of the tool, which never runs. Its
-            result is the answer, a JSON object that fits the question's schema. Not offered where nobody can be asked.
-        preview: a function of the arguments and the context: what the call would change, for the person who approves it.
-            It runs in a thread, like a sync tool, and changes nothing.
+        asks: a function of the arguments: the question that a person answers in place of the tool, which never runs.
+            Its result is the answer, a JSON object that fits the question's schema. Not offered where nobody can be
+            asked.
+        preview: a function of the arguments and the context: what the call would change, for the person who approves
+            it. It runs in a thread, like a sync tool, and changes nothing.
         is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
     """
 

@@ -1,4 +1,4 @@
-"""A JSON Schema of an object as the fields of a form: the one reading of schemas, of the admin's and the chat's forms."""
+"""A JSON Schema of an object as the fields of a form: the one reading of schemas, for the admin and the chat."""
 
 from __future__ import annotations
 
