@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_sc
 
 def make_talk(cast: Cast, title: str, answer: str = "An answer.") -> Conversation:
     """A conversation of Alice with one question and its answer."""
-    talk = make_conversation(cast.alice, cast.support, title=title)
+    talk = make_conversation(cast.alice, cast.support, title=title, run_count=1, message_count=2)
     run = make_run(talk, status="finished", ending={"type": "RUN_FINISHED", "threadId": str(talk.pk), "runId": "r"})
     make_message(talk, "user", f"Tell me: {title}", run=run)
     make_message(talk, "assistant", answer, run=run)

@@ -47,7 +47,8 @@ def _changes(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> 
 
 
 def _as_json(change: Change) -> dict[str, Any]:
-    return {"label": change.label, "old": _value(change.old), "new": _value(change.new)}
+    values = {"label": change.label, "old": _value(change.old), "new": _value(change.new)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _value(value: Any) -> Any:

@@ -114,7 +114,8 @@ def _options(schema: Any) -> tuple[Any, ...]:
         return ()
     if "const" in schema:
         return (schema["const"],)
-    return tuple(schema["enum"]) if isinstance(schema.get("enum"), list) else ()
+    # Null is what an empty field means.
+    return tuple(value for value in schema["enum"] if value is not None) if isinstance(schema.get("enum"), list) else ()
 
 
 def label_of(name: str) -> str:

@@ -101,7 +101,7 @@ export class Chat {
   }
 
   #submit(text) {
-    if (!this.#thread.isBusy) return this.#send(text);
+    if (!this.#composer.isBusy) return this.#send(text);
     const problem = whyTooLong(text);
     if (problem) this.#showProblem(problem);
     else this.#queue.add(text);

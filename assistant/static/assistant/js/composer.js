@@ -38,6 +38,10 @@ export class Composer {
     this.#fit();
   }
 
+  get isBusy() {
+    return this.#isBusy;
+  }
+
   set isBusy(value) {
     this.#isBusy = value;
     const hadFocus = document.activeElement === this.#send || document.activeElement === this.#stop;
