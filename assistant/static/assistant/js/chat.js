@@ -25,6 +25,7 @@ export class Chat {
   #events = new AbortController();
   #problemTimer = 0;
   #sidebar;
+  #draftKey;
   #connection;
   #follow;
   #transcript;
@@ -38,6 +39,7 @@ export class Chat {
     const isNew = "new" in this.#page.dataset; // nothing was said in it, though the API may have made it already
     const { signal } = this.#events;
     this.#sidebar = sidebar;
+    this.#draftKey = id || socket; // the new conversations of an assistant have one
     this.#connection = new Connection(socket, signal);
     this.#follow = new Follow(byId("scroller"), byId("jump"));
     this.#transcript = new Transcript(byId("transcript"), assistant, {
@@ -62,7 +64,7 @@ export class Chat {
     refuseFiles(window, () => this.#showProblem("Files cannot be sent to the assistant. Copy their text, please."), signal);
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
-    this.#composer.text = draft();
+    this.#composer.text = draft(this.#draftKey);
     if (this.#thread.pendingMessage) this.#asked(this.#thread.pendingMessage);
     this.#connection.connect();
   }
@@ -96,8 +98,8 @@ export class Chat {
   }
 
   #keepDraft() {
-    const waiting = this.#queue.element.querySelector(".queued-text").textContent;
-    keepDraft([waiting, this.#composer?.text].filter(Boolean).join("\n\n"));
+    const waiting = this.#queue.text;
+    if (this.#composer) keepDraft(this.#draftKey, [waiting, this.#composer.text].filter(Boolean).join("\n\n"));
   }
 
   #submit(text) {
@@ -152,7 +154,8 @@ export class Chat {
     for (const note of document.querySelectorAll(".turn.user .note")) note.hidden = true;
     announce(isOurs ? `${assistant} is answering` : "Answering a message from another window");
     if (location.pathname === base) {
-      keepDraft("");
+      keepDraft(this.#draftKey, "");
+      this.#draftKey = this.id;
       history.replaceState(null, "", `${base}c/${this.id}/`);
       this.#keepDraft();
       this.#sidebar.current = this.id;

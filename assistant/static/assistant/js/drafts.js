@@ -1,19 +1,18 @@
-/* Texts that were written and not sent, of each conversation, until the tab is closed. */
+/* Texts that were written and not sent, one for each conversation, until the tab is closed. */
 
-const key = () => `draft:${location.pathname}${location.search}`;
-
-export function keepDraft(text) {
+/** Keep a text under a key, or delete it if it is empty. */
+export function keepDraft(key, text) {
   try {
-    if (text) sessionStorage.setItem(key(), text);
-    else sessionStorage.removeItem(key());
+    if (text) sessionStorage.setItem(`draft:${key}`, text);
+    else sessionStorage.removeItem(`draft:${key}`);
   } catch {
     /* no storage: the text is lost when the conversation is left */
   }
 }
 
-export function draft() {
+export function draft(key) {
   try {
-    return sessionStorage.getItem(key()) ?? "";
+    return sessionStorage.getItem(`draft:${key}`) ?? "";
   } catch {
     return "";
   }

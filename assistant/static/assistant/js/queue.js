@@ -12,6 +12,10 @@ export class Queue {
     this.element = make("div.queued", { hidden: true, role: "group", "aria-label": "Waiting message" }, make("span.queued-label", {}, "Sent after this answer"), this.#shown, back);
   }
 
+  get text() {
+    return this.#text;
+  }
+
   get isEmpty() {
     return !this.#text;
   }
