@@ -16,7 +16,7 @@ from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.connections.server_frame_bound import note_large_frame
-from assistant.services.conversations.feedback import give_feedback, withdraw_feedback
+from assistant.services.conversations.feedback import rate_answer
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
@@ -236,26 +236,25 @@ class ChatConsumer(BaseConsumer):
         await get_runs().cancel(member=self.member, run_id=run_id)
 
     async def _rate(self, frame: Mapping[str, Any]) -> None:
-        thread_id, rating, comment = (
-            parse_thread_id(frame.get("threadId")),
-            frame.get("rating"),
-            frame.get("comment", ""),
-        )
-        message_id = frame.get("messageId")
-        is_rating = not isinstance(rating, bool) and rating in (1, 0, -1)
-        if not (isinstance(message_id, str) and isinstance(comment, str) and is_rating):
+        thread_id, message_id = parse_thread_id(frame.get("threadId")), frame.get("messageId")
+        rating, comment = frame.get("rating"), frame.get("comment", "")
+        is_rating = type(rating) is int and rating in (1, 0, -1)
+        if not (is_rating and isinstance(message_id, str) and isinstance(comment, str)):
             await self._protocol_error(
-                "invalid_frame", "feedback has messageId, rating (1, -1 or 0) and comment, a text."
+                "invalid_frame", "feedback has messageId, rating (1, -1, 0) and comment, a text."
             )
             return
-        about = {"member": self.member, "conversation_id": thread_id, "message_id": clean_text(message_id)}
-        if rating:
-            is_done = await in_database(give_feedback, **about, rating=rating, comment=comment) is not None
-        else:
-            is_done = await in_database(withdraw_feedback, **about)
-        kept = {"threadId": str(thread_id), "messageId": about["message_id"], "rating": rating if is_done else 0}
-        error = {} if is_done else {"error": "There is no such answer any more."}
-        await self.send(text_data=bare_frame(Custom("feedback", {**kept, **error})))
+        about = {"threadId": str(thread_id), "messageId": (message := clean_text(message_id))}
+        is_done = await in_database(
+            rate_answer,
+            member=self.member,
+            conversation_id=thread_id,
+            message_id=message,
+            rating=rating,
+            comment=comment,
+        )
+        ending = {"rating": rating} if is_done else {"rating": 0, "error": "There is no such answer any more."}
+        await self.send(text_data=bare_frame(Custom("feedback", {**about, **ending})))
 
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))
