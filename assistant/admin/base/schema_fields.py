@@ -57,7 +57,8 @@ def field_of(wanted: FormField, stored: Any) -> forms.Field:
         case "yes_no":
             return _Choice([True, False], {True: "Yes", False: "No"}, **options)
         case "integer":
-            return forms.IntegerField(min_value=wanted.minimum, max_value=wanted.maximum, **options)
+            least, most = (None if bound is None else int(bound) for bound in (wanted.minimum, wanted.maximum))
+            return forms.IntegerField(min_value=least, max_value=most, **options)
         case "number":
             return forms.FloatField(min_value=wanted.minimum, max_value=wanted.maximum, **options)
         case "date":

@@ -32,7 +32,7 @@ class Arguments:
 
     def _field(self, wanted: FormField) -> forms.Field:
         found = field_of(wanted, self.asked.get(wanted.name, UNSET))
-        if wanted.kind in {"text", "lines"}:
+        if isinstance(found, forms.CharField) and wanted.kind in {"text", "lines"}:
             # Text of several lines stays as it is, up to its last space.
             found.strip = False
             found.widget = forms.Textarea(attrs={"rows": 2, "cols": 80})
