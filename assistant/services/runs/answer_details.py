@@ -36,10 +36,9 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     used = _usage(member, {row.run_id for row in found if row.run_id})
     details = []
     for row in reversed(found):
-        about = {"feedback": given.get(row.pk), "usage": used.get(row.run_id)}
         run = row.run
         assert run is not None  # noqa: S101 - the query asks for it  # nosec B101
-        about |= {"model": run.model or None}
+        about = {"model": run.model or None, "feedback": given.get(row.pk), "usage": used.get(run.pk)}
         details.append(
             {
                 "messageId": row.message_id,
@@ -51,7 +50,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     return details
 
 
-def _usage(member: Member, runs: set[int]) -> dict[int | None, dict[str, Any]]:
+def _usage(member: Member, runs: set[int]) -> dict[Any, dict[str, Any]]:
     """Return tokens and cost by run, if the tenant shows them."""
     if not Tenant.objects.filter(pk=member.tenant_id, shows_usage=True).exists():
         return {}
