@@ -237,8 +237,9 @@ class ChatConsumer(BaseConsumer):
 
     async def _rate(self, frame: Mapping[str, Any]) -> None:
         thread_id, message_id = parse_thread_id(frame.get("threadId")), frame.get("messageId")
-        rating, comment = frame.get("rating"), frame.get("comment", "")
-        is_rating = type(rating) is int and rating in (1, 0, -1)
+        rating: Any = frame.get("rating")
+        comment = frame.get("comment", "")
+        is_rating = isinstance(rating, int) and not isinstance(rating, bool) and rating in (1, 0, -1)
         if not (is_rating and isinstance(message_id, str) and isinstance(comment, str)):
             await self._protocol_error(
                 "invalid_frame", "feedback has messageId, rating (1, -1, 0) and comment, a text."

@@ -57,9 +57,9 @@ export class Footer {
     const cost = sumOf(all, "cost");
     const tokens = sumOf(all, "inputTokens") + sumOf(all, "outputTokens");
     const moment = new Date(createdAt);
-    const time = make("time", { dateTime: createdAt, title: moment.toLocaleString() }, timeOf(moment));
+    const time = make("time", { dateTime: createdAt, title: moment.toLocaleString() }, make("bdi", { dir: "ltr" }, timeOf(moment)));
     const parts = [model, tokens && `${number(tokens)} tokens`, cost && `cost ${cost.toLocaleString([], { maximumSignificantDigits: 2 })}`];
-    this.#about.replaceChildren(time, ...parts.filter(Boolean).map((part) => make("span", {}, part)));
+    this.#about.replaceChildren(time, ...parts.filter(Boolean).map((part) => make("span", {}, make("bdi", { dir: "ltr" }, part))));
     this.#show(feedback?.rating ?? 0);
     this.#up.hidden = this.#down.hidden = false;
   }

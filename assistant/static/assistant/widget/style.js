@@ -53,7 +53,6 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .icon-button[aria-pressed="true"] svg{fill:color-mix(in srgb,var(--accent) 25%,transparent)}
 .actions{display:flex;flex-wrap:wrap;align-items:center;margin-inline-start:-8px}
 .about{display:flex;flex-wrap:wrap;margin-inline-start:6px;color:var(--soft);font-size:13px}
-.about>*{unicode-bidi:isolate;direction:ltr}
 .about>*+*::before{content:"·";margin-inline:6px}
 .comment{display:grid;gap:9px;margin-top:6px;padding:11px;border-radius:10px;background:var(--sunken)}
 .row{display:flex;flex-wrap:wrap;gap:8px}
@@ -155,8 +154,8 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .danger{border-color:transparent;background:var(--danger);color:light-dark(#fff,#2a0f0d)}
 .primary{border-color:transparent;background:var(--accent);color:var(--on-accent)}
 :is(.launcher,.primary):hover{background:color-mix(in srgb,var(--accent) 85%,var(--ink))}
-.queued{display:flex;align-items:baseline;gap:8px;margin:0 11px 9px;padding:7px 12px;border:1px dashed var(--edge);border-radius:10px;font-size:13px}
-.queued-label{flex:none;color:var(--soft)}
+.queued{display:flex;flex-wrap:wrap;align-items:baseline;gap:8px;margin:0 11px 9px;padding:7px 12px;border:1px dashed var(--edge);border-radius:10px;font-size:13px}
+.queued-label{flex:1 1 100%;color:var(--soft)}
 .queued-text{flex:1;min-width:0;max-height:3em;overflow:hidden;overflow-wrap:anywhere;white-space:pre-line}
 .link-button{flex:none;padding:0;border:0;background:none;color:var(--accent);text-decoration:underline}
 .thinking{padding-top:10px;color:var(--soft);font-size:14px;animation:pulse 1.4s ease-in-out infinite}
