@@ -26,7 +26,10 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     """
     runs = readable_runs(member).filter(conversation__in=own_thread(member, thread_id))
     rows = MessageRow.objects.filter(
-        conversation__in=own_thread(member, thread_id), run__in=runs, role=MessageRow.Role.ASSISTANT
+        conversation__in=own_thread(member, thread_id),
+        conversation__tenant_id=member.tenant_id,
+        run__in=runs,
+        role=MessageRow.Role.ASSISTANT,
     ).exclude(content="")
     if number is not None:
         rows = rows.filter(run__number=number)

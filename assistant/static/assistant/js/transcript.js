@@ -1,14 +1,13 @@
 /* Shows the turns of the user and the assistant, from events and snapshots. */
 
-import { placeCard } from "./activity.js";
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
 import { Footer } from "./footer.js";
 import { inLocalTime, touch } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { citeSources, passagesIn } from "./sources.js";
-import { ToolCard, cardOf } from "./toolcard.js";
-import { mediaShown } from "./values.js";
+import { ToolCard, cardOf, placeCard } from "./toolcard.js";
+import { mediaShown } from "./media.js";
 
 const CUT = {
   length: "The answer was cut off: it reached the model's length limit.",

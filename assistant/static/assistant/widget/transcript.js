@@ -1,13 +1,11 @@
 /* Shows the messages, tool calls, approvals and outcomes of a conversation in the widget. */
 
-import { placeCard } from "../js/activity.js";
 import { make } from "../js/elements.js";
 import { Footer } from "../js/footer.js";
 import { inLocalTime, touch } from "../js/shared.js";
 import { citeSources, passageShown, passagesIn } from "../js/sources.js";
-import { ToolCard, cardOf } from "../js/toolcard.js";
-import { Answer } from "./answer.js";
-import { Reasoning } from "./reasoning.js";
+import { ToolCard, cardOf, placeCard } from "../js/toolcard.js";
+import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
