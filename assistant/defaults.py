@@ -98,7 +98,8 @@ MODEL_PRICES = _env.prices("MODEL_PRICES")
 # Whether spans contain messages, arguments and results, and not just names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
-# The parts of the tool library that are on: families (clock, calculator, weather, knowledge, reminders), names of
+# The parts of the tool library that are on: families (clock, calculator, weather, knowledge, questions,
+# reminders), names of
 # tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 

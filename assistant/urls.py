@@ -10,16 +10,19 @@ from assistant import health
 from assistant.api import openapi_pages
 from assistant.api.openai import views as chat_completions
 from assistant.docs_site import views
-from assistant.pages import chat, invitations, mcp_credentials, passwords, sign_in
+from assistant.pages import chat, conversation_list, invitations, mcp_credentials, passwords, sign_in
 
 app_name = "assistant"
 urlpatterns = [
     path("", chat.home, name="home"),
     path("t/<slug:tenant>/", chat.chat, name="chat"),
-    path("t/<slug:tenant>/conversations/", chat.conversations, name="conversations"),
+    path("t/<slug:tenant>/conversations/", conversation_list.conversations, name="conversations"),
     path("t/<slug:tenant>/c/<uuid:thread>/", chat.thread, name="thread"),
     path("t/<slug:tenant>/c/<uuid:thread>/rename/", chat.rename, name="rename-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/delete/", chat.delete, name="delete-conversation"),
+    path("t/<slug:tenant>/c/<uuid:thread>/pin/", conversation_list.pin, name="pin-conversation"),
+    path("t/<slug:tenant>/c/<uuid:thread>/archive/", conversation_list.archive, name="archive-conversation"),
+    path("t/<slug:tenant>/c/<uuid:thread>/export/", conversation_list.export, name="export-conversation"),
     path("t/<slug:tenant>/connections/", mcp_credentials.connections, name="connections"),
     path("t/<slug:tenant>/connections/<int:server>/", mcp_credentials.connect, name="connect"),
     path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),

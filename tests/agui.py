@@ -14,9 +14,9 @@ Frame = dict[str, Any]
 _event = TypeAdapter(Event)
 ENDINGS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 # Events of a connection that belong to no run.
-UNNUMBERED = frozenset({"pong", "protocol_error"})
-# Made on the connection, with the number of the event that closed the block or preceded the summary.
-REPEATING = frozenset({"message.block", "thread.summary"})
+UNNUMBERED = frozenset({"feedback", "pong", "protocol_error"})
+# Made on the connection, with the number of the event that closed the block or preceded the rest.
+REPEATING = frozenset({"message.block", "message.details", "thread.summary"})
 
 # The opening event, the closing event, the events in between, and the key that they share.
 SPANS = (

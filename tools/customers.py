@@ -5,17 +5,19 @@ A tool reads its tenant from the context and filters every query by it. The mode
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
+from assistant.toolkit import Change, Example, Param, ToolContext, ToolError, tool
 from tools.models import Customer
 
 Status = Literal["active", "prospect", "blocked", "closed"]
+_CHANGEABLE = ("name", "email", "phone", "company", "city", "status", "notes")
 _SEARCH_FIELDS = ("name", "company", "email", "city", "phone")
 
 
@@ -64,6 +66,7 @@ class CustomerUpdate:
 
 
 @tool(
+    title="Find customers",
     read_only=True,
     examples=[
         Example(
@@ -95,6 +98,7 @@ def find_customers(
 
 
 @tool(
+    title="Look up a customer",
     read_only=True,
     examples=[
         Example(
@@ -112,8 +116,18 @@ def get_customer(
     return _record(_get(_customers(context), customer_id))
 
 
+def _changes(arguments: Mapping[str, Any], context: ToolContext) -> list[Change]:
+    """Return what an update would change, for the person who approves it."""
+    customer = _get(_customers(context), arguments["customer_id"])
+    given = {field: arguments.get(field) for field in _CHANGEABLE}
+    changed = [(field, value) for field, value in given.items() if value not in (None, getattr(customer, field))]
+    return [Change(f"{field.capitalize()} of {customer.name}", getattr(customer, field), new) for field, new in changed]
+
+
 @tool(
+    title="Change a customer",
     idempotent=True,
+    preview=_changes,
     examples=[
         Example(
             "customer 90001 moved to Erewhon",

@@ -59,6 +59,7 @@ class OrderRecord:
 
 
 @tool(
+    title="Find orders",
     read_only=True,
     examples=[
         Example(
@@ -101,6 +102,7 @@ def find_orders(
 
 
 @tool(
+    title="Look up an order",
     read_only=True,
     examples=[
         Example(

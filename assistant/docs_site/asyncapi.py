@@ -59,6 +59,18 @@ _CLIENT_FRAMES: dict[str, tuple[str, Schema]] = {
         ),
     ),
     "cancel": ("Stop a run on the server.", _frame("cancel", {"runId": _RUN_ID})),
+    "feedback": (
+        "Rate an answer, or with 0 take the rating back. Answered by a CUSTOM event named feedback.",
+        _frame(
+            "feedback",
+            {
+                "threadId": _THREAD_ID,
+                "messageId": {"type": "string"},
+                "rating": {"enum": [1, -1, 0]},
+            },
+            {"comment": {"type": "string"}},
+        ),
+    ),
     "ping": ("Answered by a CUSTOM event named pong.", _frame("ping", {})),
 }
 

@@ -20,6 +20,7 @@ class Calculation:
 
 
 @tool(
+    title="Calculate",
     read_only=True,
     idempotent=True,
     enabled_by_default=True,

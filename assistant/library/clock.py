@@ -31,6 +31,7 @@ class ConvertedTime:
 
 
 @tool(
+    title="Look up the time",
     read_only=True,
     enabled_by_default=True,
     examples=[
@@ -53,6 +54,7 @@ def current_time(
 
 
 @tool(
+    title="Convert a time",
     read_only=True,
     idempotent=True,
     enabled_by_default=True,

@@ -30,6 +30,7 @@ class DocumentSearch:
 
 
 @tool(
+    title="Search documents",
     read_only=True,
     examples=[
         Example(

@@ -44,6 +44,7 @@ class AlarmRecord:
 
 
 @tool(
+    title="Set an alarm",
     examples=[
         Example(
             "set an alarm in 25 minutes",
@@ -57,7 +58,7 @@ class AlarmRecord:
             result='{"alarm_id":90004,"human":"Tuesday 3 February 2111, 06:35","label":"Ferry","state":"set"}',
             answer="The alarm for the ferry is set for Tuesday 3 February 2111, 06:35.",
         ),
-    ]
+    ],
 )
 def set_alarm(
     at: Annotated[
@@ -82,6 +83,7 @@ def set_alarm(
 
 
 @tool(
+    title="List alarms",
     read_only=True,
     examples=[
         Example(
@@ -103,6 +105,7 @@ def list_alarms(
 
 
 @tool(
+    title="Cancel an alarm",
     idempotent=True,
     examples=[
         Example(

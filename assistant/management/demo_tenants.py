@@ -219,8 +219,11 @@ def _unwrapped(text: str) -> str:
 
 
 def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]) -> None:
-    """Switch every tool on or to "ask first" for the tenant, and some off for single assistants."""
-    known = [tool.name for tool in catalogue.registry()]
+    """Switch every tool on or to "ask first" for the tenant, and some off for single assistants.
+
+    Those that ask the person stay as they are: small models ask for what they know already.
+    """
+    known = [tool.name for tool in catalogue.registry() if tool.asks is None]
     for name in known:
         policy = ToolSetting.Policy.ASK if name in plan.asking else ToolSetting.Policy.ON
         set_switch(actor=None, tenant=tenant, assistant=None, tool=name, policy=policy)

@@ -42,6 +42,7 @@ class Conversation(models.Model):
         help_text="Holds a single run of a caller that keeps its own history; it cannot be continued.",
     )
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
+    pinned_at = models.DateTimeField(null=True, blank=True, editable=False)
     run_count = models.PositiveIntegerField(default=0, editable=False)
     message_count = models.PositiveIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -70,6 +70,12 @@ class Tenant(models.Model):
         help_text="All documents for search, later ones too, were written by people who may instruct the assistant. "
         "Otherwise each document says whether it is trusted.",
     )
+    shows_usage = models.BooleanField(
+        "shows tokens and cost",
+        default=False,
+        db_default=False,
+        help_text="Below each answer of the chat and of the widget.",
+    )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,
         unique=True,

@@ -1,73 +1,33 @@
-"""The pages of the browser chat: the choice of a tenant, the chat itself, and the list of conversations."""
+"""The pages of the browser chat: the choice of a tenant, and the chat itself."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
+from assistant.pages.conversation_list import list_context
+from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
 from assistant.services.assistants.provider_choice import describe_provider
-from assistant.services.callers.doors import Door, admit
 from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
     find_conversation,
     is_new,
-    list_conversations,
     rename_conversation,
 )
 from assistant.services.mcp_servers.member_credentials import has_own_connections
-from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
-from assistant.services.tenancy.scopes import OF_SESSIONS
 from assistant.services.tenancy.second_factor import is_on
-from assistant.toolkit.context import UserId
 
 MAX_STARTERS = 4
 TENANT_IN_SESSION = "tenant"
-PAGES = Door(frozenset({CredentialKind.SESSION}))
-
-
-@dataclass(frozen=True, slots=True)
-class MemberRequest:
-    """A request of a member for a page of their tenant."""
-
-    member: Member
-    request: HttpRequest
-
-
-def _user_id(request: HttpRequest) -> UserId:
-    user = request.user
-    assert isinstance(user, AbstractBaseUser)  # noqa: S101 - signed_in lets nobody else in  # nosec B101
-    pk: UserId = user.pk
-    return pk
-
-
-def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
-    """Require a signed-in member of the tenant. Other users get 404, as for a tenant that does not exist."""
-
-    @never_cache
-    @signed_in
-    def checked(request: HttpRequest, tenant: str, **values: Any) -> HttpResponse:
-        # Django's middleware has checked the CSRF token.
-        session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
-        try:
-            caller = admit(Credentials(session=session), PAGES, rule=OF_SESSIONS, tenant_slug=tenant)
-        except AccessDenied as denied:
-            raise Http404 from denied
-        return view(MemberRequest(caller.member, request), **values)
-
-    return checked
 
 
 @require_safe
@@ -75,12 +35,12 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 @signed_in
 def home(request: HttpRequest) -> HttpResponse:
     """Redirect to the user's last or only tenant, or show a choice of their tenants."""
-    memberships = memberships_of(user_id=_user_id(request))
+    memberships = memberships_of(user_id=user_id(request))
     slugs = [membership.tenant.slug for membership in memberships]
     last = request.session.get(TENANT_IN_SESSION)
     if last in slugs or len(slugs) == 1:
         return redirect("assistant:chat", tenant=last if last in slugs else slugs[0])
-    suspended = [] if memberships else suspended_tenants_of(user_id=_user_id(request))
+    suspended = [] if memberships else suspended_tenants_of(user_id=user_id(request))
     return render(request, "assistant/chat/tenants.html", {"memberships": memberships, "suspended": suspended})
 
 
@@ -119,7 +79,7 @@ def _chat_page(
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
     starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
     context = {
-        "tenant": member.tenant,
+        **list_context(member, current="" if conversation is None else str(conversation.pk)),
         "member": member,
         "memberships": memberships_of(user_id=member.user_id),
         "has_second_factor": is_on(),
@@ -129,25 +89,9 @@ def _chat_page(
         "starters": starters[:MAX_STARTERS],
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
-        "conversations": list_conversations(member=member),
         "has_own_connections": has_own_connections(member=member),
     }
     return render(page.request, "assistant/chat/chat.html", context)
-
-
-@require_safe
-@for_members
-def conversations(page: MemberRequest) -> HttpResponse:
-    """Return the list of conversations as an HTML fragment; `?q=` searches, `?current=` marks one."""
-    found = list_conversations(member=page.member, search=page.request.GET.get("q", ""))
-    current = page.request.GET.get("current", "")
-    context = {
-        "tenant": page.member.tenant,
-        "conversations": found,
-        "conversation": next((one for one in found if str(one.pk) == current), None),
-        "search": page.request.GET.get("q", "").strip(),
-    }
-    return render(page.request, "assistant/chat/conversations.html", context)
 
 
 @require_POST

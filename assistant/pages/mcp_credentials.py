@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import McpServer
-from assistant.pages.chat import MemberRequest, for_members
+from assistant.pages.members import MemberRequest, for_members
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.member_credentials import (
     CredentialInput,

@@ -4,6 +4,7 @@ from assistant.toolkit.calls.results import ToolResult, convert, register_conver
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context
 from assistant.toolkit.definition.decorator import tool, tools_of
 from assistant.toolkit.definition.examples import Example, ExampleStep
+from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.definition.tool import Tool
 from assistant.toolkit.errors import (
     ForeignRow,
@@ -19,6 +20,7 @@ from assistant.toolkit.registry import Registry
 from assistant.toolkit.schema.parameters import Param, suspicious_parameters
 
 __all__ = [
+    "Change",
     "Example",
     "ExampleStep",
     "ForeignRow",
@@ -27,6 +29,7 @@ __all__ = [
     "Media",
     "MissingSecret",
     "Param",
+    "Question",
     "Registry",
     "TenantInfo",
     "Tool",

@@ -16,6 +16,7 @@ from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.connections.server_frame_bound import note_large_frame
+from assistant.services.conversations.feedback import rate_answer
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
@@ -38,6 +39,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, RUN, Rule
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
+from assistant.toolkit.text import clean_text
 from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
@@ -188,10 +190,14 @@ class ChatConsumer(BaseConsumer):
                 await self._attach(frame)
             elif kind == "cancel":
                 await self._cancel(frame)
+            elif kind == "feedback":
+                await self._rate(frame)
             elif kind == "ping":
                 await self.send(text_data=bare_frame(Custom("pong", {})))
             else:
-                await self._protocol_error("unknown_frame", "Known frames: a RunAgentInput, attach, cancel, ping.")
+                await self._protocol_error(
+                    "unknown_frame", "Known frames: a RunAgentInput, attach, cancel, feedback, ping."
+                )
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
@@ -228,6 +234,28 @@ class ChatConsumer(BaseConsumer):
     async def _cancel(self, frame: Mapping[str, Any]) -> None:
         run_id = parse_run_id(frame.get("runId"))
         await get_runs().cancel(member=self.member, run_id=run_id)
+
+    async def _rate(self, frame: Mapping[str, Any]) -> None:
+        thread_id, message_id = parse_thread_id(frame.get("threadId")), frame.get("messageId")
+        rating: Any = frame.get("rating")
+        comment = frame.get("comment", "")
+        is_rating = isinstance(rating, int) and not isinstance(rating, bool) and rating in (1, 0, -1)
+        if not (is_rating and isinstance(message_id, str) and isinstance(comment, str)):
+            await self._protocol_error(
+                "invalid_frame", "feedback has messageId, rating (1, -1, 0) and comment, a text."
+            )
+            return
+        about = {"threadId": str(thread_id), "messageId": (message := clean_text(message_id))}
+        is_done = await in_database(
+            rate_answer,
+            member=self.member,
+            conversation_id=thread_id,
+            message_id=message,
+            rating=rating,
+            comment=comment,
+        )
+        ending = {"rating": rating} if is_done else {"rating": 0, "error": "There is no such answer any more."}
+        await self.send(text_data=bare_frame(Custom("feedback", {**about, **ending})))
 
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))

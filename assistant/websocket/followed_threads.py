@@ -6,12 +6,14 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import render_bucket, snapshot_semaphore
 from assistant.services.run_key import key_of
+from assistant.services.runs.answer_details import answer_details
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.thread_snapshot import (
@@ -84,6 +86,7 @@ class FollowedThreads:
             refresh=lambda: self._snapshot(thread_id),
             settle=lambda: self._settle(thread_id),
             summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
+            details=lambda number: self._details(thread_id, number),
             may_read=self._may_read(thread_id) if self._member.reads_only_own_runs else None,
             gate=self._gate,
             bucket=self._bucket,
@@ -129,6 +132,12 @@ class FollowedThreads:
             raise Refused("thread_not_found", "There is no such conversation.")
         stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
         return build_snapshot(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
+
+    async def _details(self, thread_id: uuid.UUID, number: int | None) -> list[dict[str, Any]]:
+        try:
+            return await in_database(answer_details, member=self._member, thread_id=thread_id, number=number)
+        except OUTAGE_ERRORS:
+            return []  # the answer itself has been sent; a reload shows what is known of it
 
     async def _settle(self, thread_id: uuid.UUID) -> Position | None:
         if get_runs().works_on(str(thread_id)):

@@ -21,10 +21,13 @@ Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Snapshot]]
 Settle = Callable[[], Awaitable[Position | None]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
+Details = Callable[[int | None], Awaitable[list[dict[str, Any]]]]
 MayRead = Callable[[int], Awaitable[bool]]
 
 # Rendering a long history takes time: after this many texts the event loop serves other connections.
 TEXTS_PER_TURN = 5
+# A comment on an answer may have 4,000 characters, and a frame ends at 256 KiB.
+DETAILS_PER_EVENT = 10
 # If a run has no events for this long, the database is asked whether it is still running or its process was killed.
 SILENCE_SECONDS = 5.0
 # A client that does not read a snapshot within this time is disconnected, because the member's other connections wait.
@@ -46,10 +49,11 @@ class Follower:
         settle: called when a run has sent nothing for long. It appends the run's end to the log if that is missing,
             and returns its position, or None while the run is still running.
         summary: returns a run's id and the summary of what came before it in the thread, by the run's number.
+        details: returns what is known of the answers of a run, by its number, or of all for None.
         may_read: says by a run's number whether the client may read it; None if it may read all. Others are left out.
         gate: limits how many snapshots the member's connections are sent at the same time.
         bucket: limits how many characters are rendered for the member.
-        renders: the client wants rendered Markdown blocks and summaries.
+        renders: the client wants rendered Markdown blocks, summaries and details of answers.
         knows_outcomes: the client's protocol version has outcomes; others get events `without_cancelled`.
     """
 
@@ -62,6 +66,7 @@ class Follower:
         refresh: Refresh,
         settle: Settle,
         summary: Summary,
+        details: Details,
         may_read: MayRead | None = None,
         gate: asyncio.Semaphore,
         bucket: Bucket,
@@ -75,6 +80,7 @@ class Follower:
         self._refresh = refresh
         self._settle = settle
         self._summary = summary
+        self._details = details
         self._may_read = may_read
         self._readable: dict[int, bool] = {}
         self._sent_summaries = -1
@@ -143,7 +149,7 @@ class Follower:
                         self._renderer = BlockRenderer(self._pace)
                     await self._send(frame if self.knows_outcomes else without_cancelled(frame))
                     if self._renderer is not None:
-                        await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
+                        await self._send_rendered(self._renderer, entry)
                 self._position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
 
@@ -199,6 +205,12 @@ class Follower:
     async def _send_event(self, frame: str) -> None:
         await self._send(frame if self.knows_outcomes else without_cancelled(frame))
 
+    async def _send_rendered(self, renderer: BlockRenderer, entry: Entry) -> None:
+        """Send the blocks that an event completes, and after a run's end what is known of its answers."""
+        await self._send_blocks(await renderer.apply(decode_event(entry.frame)), entry)
+        if entry.is_end:
+            await self._send_details(entry.position, entry.number)
+
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:
             run = msgspec.json.decode(entry.frame)["metadata"]["run"]
@@ -215,6 +227,14 @@ class Follower:
         if found := await self._summary(position.number):
             encoder = FrameEncoder(run_id=found[0], thread=self.thread)
             await self._send(encoder.frame(Custom("thread.summary", {"summary": found[1]}), position.seq))
+
+    async def _send_details(self, position: Position, number: int | None) -> None:
+        """Send what is known of the answers of run `number`, or of all, under the number of the event before."""
+        known = await self._details(number)
+        for start in range(0, len(known), DETAILS_PER_EVENT):
+            about = known[start : start + DETAILS_PER_EVENT]
+            encoder = FrameEncoder(run_id=known[-1]["runId"], thread=self.thread)
+            await self._send(encoder.frame(Custom("message.details", {"messages": about}), position.seq))
 
     async def _send_snapshot(self, *, beyond: Position | None = None) -> None:
         """Send a snapshot and continue from its position. With `beyond`, only if it is newer than that position."""
@@ -247,6 +267,8 @@ class Follower:
                     await asyncio.sleep(0)
         for frame in snapshot.frames[snapshot.head :]:
             await self._send_event(frame)
+        if self._renderer is not None:
+            await self._send_details(snapshot.position, None)
         self._position, self._is_at_end = snapshot.position, snapshot.is_end
 
     async def _restore_renderer(self, position: Position) -> None:

@@ -95,7 +95,7 @@ async def test_hostile_tool_results_and_titles_are_only_text(page: Page, fake_pr
 
 async def test_a_file_is_requested_from_this_site_only(page: Page) -> None:
     shown = """async (urls) => {
-        const { mediaShown } = await import("/static/assistant/js/values.js");
+        const { mediaShown } = await import("/static/assistant/js/media.js");
         const file = { name: "a.png", mediaType: "image/png", size: 1 };
         return urls.map((url) => mediaShown({ ...file, url }).querySelector("img") !== null);
     }"""

@@ -85,7 +85,7 @@ async def test_the_whole_conversation_is_printed_and_nothing_else(
     document = await page.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", document)) > 2
     await page.emulate_media(media="print")
-    for hidden in (".sidebar", ".foot", ".actions"):
+    for hidden in (".sidebar", ".foot", ".footer"):
         await expect(page.locator(hidden).first).to_be_hidden()
     assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 247)"
     assert await page.locator("#scroller").evaluate("(one) => one.scrollHeight === one.clientHeight")

@@ -80,8 +80,9 @@ TOO_LONG = "This message has 200,001 characters. At most 200,000 can be sent"
 async def test_a_message_that_is_too_long_stays_in_the_box(page: Page, fake_provider: FakeProvider) -> None:
     box = page.get_by_label("Message to")
     await box.fill("x" * 200_001)
-    await page.get_by_role("button", name="Send").click()
-    await expect(page.locator("#connection")).to_contain_text(TOO_LONG)
+    await expect(page.get_by_role("alert").filter(has_text=TOO_LONG)).to_be_visible()
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    await box.press("Enter")
     assert len(await box.input_value()) == 200_001
     await expect(page.locator(".bubble")).to_have_count(0)
     fake_provider.reply("Long, but good.")
@@ -89,7 +90,15 @@ async def test_a_message_that_is_too_long_stays_in_the_box(page: Page, fake_prov
     await page.get_by_role("button", name="Send").click()
     await expect(last_answer(page)).to_have_text("Long, but good.")
     assert await page.locator(".bubble").evaluate("(bubble) => bubble.clientHeight < innerHeight")
-    await expect(page.locator("#connection")).to_be_hidden()
+    await expect(page.locator("#too-long")).to_be_hidden()
+
+
+async def test_letters_of_several_bytes_count_too(page: Page) -> None:
+    box = page.get_by_label("Message to")
+    await box.fill("語" * 100_000)
+    await expect(page.locator("#too-long")).to_contain_text("At most 87,000 can be sent")
+    await box.fill("語" * 87_000)
+    await expect(page.locator("#too-long")).to_be_hidden()
 
 
 async def test_a_message_that_is_too_long_stays_in_the_widgets_box(shop: Shop) -> None:
@@ -97,8 +106,8 @@ async def test_a_message_that_is_too_long_stays_in_the_widgets_box(shop: Shop) -
     await open_widget(page)
     box = page.get_by_label("Message to Acme Support")
     await box.fill("x" * 200_001)
-    await page.get_by_role("button", name="Send").click()
-    await expect(page.locator(".trouble")).to_contain_text(TOO_LONG)
+    await expect(page.get_by_role("alert").filter(has_text=TOO_LONG)).to_be_visible()
+    await box.press("Enter")
     assert len(await box.input_value()) == 200_001
     await expect(page.locator(".bubble")).to_have_count(0)
 

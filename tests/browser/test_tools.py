@@ -35,7 +35,7 @@ async def test_a_delegates_work_is_shown_in_the_card_of_its_call(page: Page, fak
     agent = page.locator(".tool[data-call] .agent")
     await expect(agent.locator(".agent-name")).to_have_text("The expert")
     await expect(page.locator(".tool[data-call] > summary .tool-name").first).to_have_text("The expert")
-    await expect(agent.locator(".tool .tool-name")).to_have_text("calculate")
+    await expect(agent.locator(".tool .tool-name")).to_have_text("Calculate")
     await expect(agent.locator(".tool")).to_have_attribute("data-state", "ok")
     await expect(agent.locator(".answer strong")).to_have_text("four")
     await expect(agent.locator(".agent-state")).to_have_text("at work")
@@ -107,22 +107,22 @@ async def test_a_person_gives_the_result_instead_of_the_tool(
 async def test_invalid_edited_arguments_are_asked_for_again(
     page: Page, fake_provider: FakeProvider, cast: Cast
 ) -> None:
-    await sync_to_async(switch_tool)(cast.acme, "calculate", "ask")
-    fake_provider.call("calculate", {"expression": "2+2"})
-    await ask(page, "Add")
-    edited = page.locator(".approval textarea").first
+    await sync_to_async(switch_tool)(cast.acme, "search_docs", "ask")
+    fake_provider.call("search_docs", {"query": "refunds"})
+    await ask(page, "Look")
     await page.get_by_role("button", name="Edit arguments").click()
-    for wrong, told in (("[]", "must be a JSON object"), ('{"expression": 7}', "do not fit calculate")):
-        await edited.fill(wrong)
-        await page.get_by_role("button", name="Approve with these").click()
-        await expect(page.locator(".approval .error")).to_contain_text(told)
-    await edited.fill('{"expression": "3+3"}')
-    await expect(page.locator(".approval .error")).to_be_hidden()
-    fake_provider.reply("Six.")
+    edited = page.get_by_label("Query")
+    await edited.evaluate("(one) => one.removeAttribute('maxlength')")
+    await edited.fill("x" * 600)
     await page.get_by_role("button", name="Approve with these").click()
-    await expect(last_answer(page)).to_have_text("Six.")
+    await expect(page.locator(".approval .error")).to_contain_text("do not fit search_docs")
+    await edited.fill("shipping")
+    await expect(page.locator(".approval .error")).to_be_hidden()
+    fake_provider.reply("Found.")
+    await page.get_by_role("button", name="Approve with these").click()
+    await expect(last_answer(page)).to_have_text("Found.")
     await expect(page.locator(".approval")).to_have_count(0)
-    assert "3+3" in fake_provider.requests[-1].last_text
+    assert "shipping" in fake_provider.requests[-1].last_text
 
 
 async def test_several_calls_are_answered_each_in_its_own_way(

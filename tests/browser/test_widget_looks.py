@@ -94,6 +94,7 @@ async def test_states_of_tools_are_words(shop: Shop, cast: Cast, fake_provider: 
     state = page.locator(".tool .state")
     await expect(state).to_have_text("Needs your approval")
     await page.get_by_role("button", name="Reject").click()
+    await page.get_by_role("button", name="Reject").click()
     await expect(state).to_have_text("Rejected")
     await page.reload()
     await open_widget(page)

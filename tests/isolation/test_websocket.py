@@ -48,6 +48,10 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
             {"type": "attach", "threadId": thread, "after": {"runId": run, "seq": 0}},
         ],
         "cancel": [{"type": "cancel", "runId": run}],
+        "feedback": [
+            {"type": "feedback", "threadId": thread, "messageId": "call_1", "rating": 1, "comment": "x"},
+            {"type": "feedback", "threadId": thread, "messageId": theirs["messages"][0]["id"], "rating": 0},
+        ],
         "ping": [{"type": "ping", "threadId": thread, "runId": run}],
     }
 

@@ -19,7 +19,7 @@ from pytest_django.fixtures import Settings
 
 from assistant.models import Assistant, Conversation, Membership, Tenant
 from tests.base import PASSWORD, Cast
-from tests.factories import make_assistant, make_conversation, make_member
+from tests.factories import make_assistant, make_conversation, make_member, make_message
 
 UNKNOWN = "6f1c2a52-3a43-4a5c-9d0e-0c4f6f1d2b11"
 
@@ -129,14 +129,24 @@ def test_what_is_not_ones_own_does_not_exist(visit: Client, cast: Cast, path: st
     assert visit.get(path).status_code == 404
 
 
-@pytest.mark.parametrize("name", ["thread", "rename-conversation", "delete-conversation"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "thread",
+        "rename-conversation",
+        "delete-conversation",
+        "pin-conversation",
+        "archive-conversation",
+        "export-conversation",
+    ],
+)
 def test_a_rivals_conversation_does_not_exist(client: Client, cast: Cast, talk: Conversation, name: str) -> None:
     client.force_login(cast.mallory)
-    call = client.get if name == "thread" else client.post
+    call = client.get if name in {"thread", "export-conversation"} else client.post
     assert call(address(name, talk)).status_code == 404
     assert call(address(name, talk).replace("acme", "globex"), {"title": "Mine"}).status_code == 404
     talk.refresh_from_db()
-    assert talk.title == "Refund"
+    assert (talk.title, talk.pinned_at, talk.archived_at) == ("Refund", None, None)
 
 
 def test_a_suspended_tenants_pages_are_gone(visit: Client, acme: Tenant) -> None:
@@ -154,6 +164,44 @@ def test_renaming_answers_with_the_title(visit: Client, talk: Conversation) -> N
 def test_deleting_says_where_to_go_next(visit: Client, talk: Conversation) -> None:
     assert visit.post(address("delete-conversation", talk)).json() == {"next": "/t/acme/"}
     assert not Conversation.objects.filter(pk=talk.pk).exists()
+
+
+def test_pinned_ones_come_first_and_archived_ones_are_apart(
+    visit: Client, alice: User, support: Assistant, talk: Conversation
+) -> None:
+    later = make_conversation(alice, support, title="Later")
+    assert visit.post(address("pin-conversation", talk), {"on": "1"}).json() == {"on": True}
+    found = visit.get("/t/acme/conversations/").content.decode()
+    assert found.index("Refund") < found.index("Later") and found.count("Refund") == found.count("Later")
+    assert visit.post(address("archive-conversation", later), {"on": "1"}).json() == {"on": True}
+    assert "Later" not in visit.get("/t/acme/conversations/").content.decode()
+    assert "Later" in visit.get("/t/acme/conversations/?archived=1").content.decode()
+    assert visit.post(address("archive-conversation", later), {}).json() == {"on": False}
+    assert "Later" in visit.get("/t/acme/conversations/").content.decode()
+
+
+def test_the_list_goes_on_after_its_first_page(visit: Client, alice: User, support: Assistant) -> None:
+    for number in range(60):
+        make_conversation(alice, support, title=f"Talk {number}.")
+    first = visit.get("/t/acme/conversations/").content.decode()
+    (cursor,) = re.findall(r'data-after="([^"]+)"', first)
+    rest = visit.get(f"/t/acme/conversations/?after={cursor}").content.decode()
+    assert (first.count('class="title"'), rest.count('class="title"')) == (50, 10)
+    assert visit.get("/t/acme/conversations/?after=nonsense").status_code == 404
+
+
+def test_a_conversation_is_downloaded(visit: Client, talk: Conversation) -> None:
+    make_message(talk, "user", "Where is it?")
+    text = visit.get(address("export-conversation", talk))
+    assert "Where is it?" in text.content.decode() and f"{talk.pk}.md" in text.headers["Content-Disposition"]
+    found = visit.get(f"{address('export-conversation', talk)}?format=json")
+    assert found.json()["messages"][0]["content"] == "Where is it?"
+
+
+def test_a_search_shows_where_the_words_are(visit: Client, talk: Conversation) -> None:
+    make_message(talk, "user", "Where is <b>the parcel</b> now?")
+    found = visit.get("/t/acme/conversations/?q=PARCEL").content.decode()
+    assert "Where is &lt;b&gt;the <mark>parcel</mark>&lt;/b&gt; now?" in found
 
 
 def test_changes_need_the_pages_token(alice: User, talk: Conversation) -> None:
@@ -217,7 +265,7 @@ def test_the_chat_page_asks_the_same_number_of_queries_for_any_history(visit: Cl
     before = count()
     for number in range(20):
         make_conversation(cast.alice, cast.support, title=f"Talk {number}")
-    assert count() == before <= 8
+    assert count() == before <= 9
 
 
 def test_signing_out_leads_to_the_sign_in(visit: Client) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.toolkit import InvalidArguments, ToolContext, ToolError
+from assistant.toolkit import Change, InvalidArguments, ToolContext, ToolError
 from tests.library.calling import call
 from tools.customers import find_customers, get_customer, update_customer
 from tools.models import Customer
@@ -88,3 +88,11 @@ def test_a_change_of_nothing_is_refused(at_acme: ToolContext) -> None:
 def test_an_unknown_status_is_refused(at_acme: ToolContext) -> None:
     with pytest.raises(InvalidArguments, match="status"):
         call(update_customer, at_acme, customer_id=42, status="asleep")
+
+
+def test_what_an_update_would_change_is_told(at_acme: ToolContext, at_globex: ToolContext) -> None:
+    assert update_customer.preview is not None
+    wanted = {"customer_id": 42, "city": "Graz", "company": "Hofbauer Alpine Guides"}
+    assert update_customer.preview(wanted, at_acme) == [Change("City of Lena Hofbauer", "Innsbruck", "Graz")]
+    (theirs,) = update_customer.preview({"customer_id": 42, "city": "Graz"}, at_globex)
+    assert "Okafor" in theirs.label

@@ -21,6 +21,10 @@ async def _no_summary(number: int) -> None:
     return None
 
 
+async def _no_details(number: int | None) -> list[Any]:
+    return []
+
+
 def snapshot_of(number: int, seq: int, *, is_end: bool = False, texts: Sequence[str] = ()) -> Snapshot:
     """A snapshot of a run up to an event, in one frame that says so."""
     return Snapshot(
@@ -53,6 +57,7 @@ def follower_of(
         refresh=refresh,
         settle=_never,
         summary=_no_summary if bucket else _never,
+        details=_no_details if bucket else _never,
         gate=asyncio.Semaphore(),
         bucket=bucket or Bucket(1, 1.0),
         renders=bucket is not None,

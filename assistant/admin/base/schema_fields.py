@@ -1,15 +1,15 @@
-"""Form fields for the properties of a JSON Schema: a tool's settings or its arguments."""
+"""The fields of a JSON Schema's form as Django draws them: a tool's settings, its arguments, or an answer."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
 from assistant.toolkit.bounded_json import load_json
-from assistant.toolkit.schema.json_schema import JsonSchema, resolve
+from assistant.toolkit.schema.form import FormField
 
 # What a property that has no value is shown as.
 UNSET: Any = ""
@@ -37,49 +37,42 @@ class _Choice(forms.TypedChoiceField):
         super().__init__(choices=choices, coerce=json.loads, empty_value=None, **options)
 
 
-def properties_of(root: JsonSchema) -> Iterator[tuple[str, JsonSchema]]:
-    """Yield the properties of an object's schema with their own schemas, in its order."""
-    for name, wanted in root.get("properties", {}).items():
-        schema = dict(resolve(wanted, root))
-        options = [resolve(option, root) for option in schema.get("anyOf", ())]
-        others = [option for option in options if option.get("type") != "null"]
-        if len(options) == len(others) + 1 and len(others) == 1:
-            schema = {**others[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
-        yield name, {**schema, **{key: value for key, value in wanted.items() if key != "$ref"}}
-
-
-def field_of(name: str, schema: JsonSchema, stored: Any) -> forms.Field:
+def field_of(wanted: FormField, stored: Any) -> forms.Field:
     """Return the field of a property with its stored value, or `UNSET`."""
     options: dict[str, Any] = {
-        "label": label_of(name),
+        "label": wanted.label,
         "required": False,
-        "help_text": _help(schema),
+        "help_text": _help(wanted),
         "initial": stored,
     }
-    if "enum" in schema or "const" in schema:
-        return _Choice(schema.get("enum", [schema.get("const")]), {}, **options)
-    match schema.get("type"):
-        case "boolean":
+    match wanted.kind:
+        case "choice":
+            return _Choice(list(wanted.options), {}, **options)
+        case "several":
+            choices = [(json.dumps(value), str(value)) for value in wanted.options]
+            options["initial"] = [] if stored is UNSET else [json.dumps(value) for value in stored or ()]
+            return forms.TypedMultipleChoiceField(
+                choices=choices, coerce=json.loads, empty_value=None, widget=forms.CheckboxSelectMultiple, **options
+            )
+        case "yes_no":
             return _Choice([True, False], {True: "Yes", False: "No"}, **options)
         case "integer":
-            return forms.IntegerField(min_value=schema.get("minimum"), max_value=schema.get("maximum"), **options)
+            least, most = (None if bound is None else int(bound) for bound in (wanted.minimum, wanted.maximum))
+            return forms.IntegerField(min_value=least, max_value=most, **options)
         case "number":
-            return forms.FloatField(min_value=schema.get("minimum"), max_value=schema.get("maximum"), **options)
-        case "string":
-            return forms.CharField(max_length=schema.get("maxLength"), **options)
+            return forms.FloatField(min_value=wanted.minimum, max_value=wanted.maximum, **options)
+        case "date":
+            return forms.CharField(max_length=10, widget=forms.TextInput(attrs={"type": "date"}), **options)
+        case "text" | "lines":
+            return forms.CharField(max_length=wanted.max_length, **options)
     return _Json(**{**options, "initial": "" if stored is UNSET else json.dumps(stored, indent=2, ensure_ascii=False)})
 
 
-def _help(schema: JsonSchema) -> str:
-    lines = [str(schema.get("description", "")).strip()]
+def _help(wanted: FormField) -> str:
+    lines = [wanted.help]
     # A default of no characters or no entries needs no words: the empty field says it.
-    if schema.get("default") not in (None, "", [], {}):
-        default = schema["default"]
+    if wanted.default not in (None, "", [], {}):
+        default = wanted.default
         shown = {True: "yes", False: "no"}.get(default) if isinstance(default, bool) else default
         lines.append(f"Empty: {shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)}.")
     return " ".join(text for text in lines if text)
-
-
-def label_of(name: str) -> str:
-    """Return a property's name as a label."""
-    return name.replace("_", " ").strip().capitalize()

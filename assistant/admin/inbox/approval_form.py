@@ -9,12 +9,17 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext, gettext_lazy
 
-from assistant.admin.inbox.argument_fields import PREFIX, Arguments, arguments_of
+from assistant.admin.inbox.argument_fields import PREFIX, Arguments, arguments_of, question_of
 from assistant.models import Approval
 from assistant.services.runs.run_input import Resume
 from assistant.services.text import MAX_TEXT, read_json
+from assistant.toolkit.schema.form import form_of
 
 APPROVE, REJECT, RESPOND = "approve", "reject", "respond"
+QUESTION_CHOICES = [
+    (APPROVE, gettext_lazy("Answer the question with these values")),
+    (REJECT, gettext_lazy("Reject: do not answer it")),
+]
 
 
 class AnswerForm(forms.Form):
@@ -48,11 +53,17 @@ class AnswerForm(forms.Form):
     def __init__(self, call: Approval, data: QueryDict | None) -> None:
         super().__init__(data, prefix=f"call-{call.pk}", initial={"arguments": _pretty(call.arguments)})
         self._call = call
-        self._arguments = arguments_of(call)
+        self.question = question_of(call)
+        self._arguments = arguments_of(call) if self.question is None else Arguments({}, form_of(self.question.schema))
         if self._arguments is not None:
             del self.fields["arguments"]
             self.fields |= self._arguments.fields()
             self.order_fields(["choice", *self._arguments.fields(), "reason", "response"])
+        if self.question is not None:
+            del self.fields["response"]
+            self.fields["choice"] = forms.ChoiceField(
+                label=gettext_lazy("Answer"), choices=QUESTION_CHOICES, widget=forms.RadioSelect
+            )
 
     def clean_arguments(self) -> dict[str, Any] | None:
         """Return the edited arguments; None if they are unchanged or the call is not approved."""
@@ -93,6 +104,8 @@ class AnswerForm(forms.Form):
             return Resume(self._call.call_id, approved=False, reason=given["reason"])
         if choice == RESPOND:
             return Resume(self._call.call_id, approved=True, response=given["response"])
+        if self.question is not None:
+            return Resume(self._call.call_id, approved=True, response=json.dumps(given["arguments"] or {}))
         return Resume(self._call.call_id, approved=True, edited_arguments=given["arguments"])
 
 

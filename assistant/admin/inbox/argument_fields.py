@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 
-from assistant.admin.base.schema_fields import UNSET, field_of, properties_of
+from assistant.admin.base.schema_fields import UNSET, field_of
 from assistant.models import Approval
 from assistant.services.text import read_json
 from assistant.services.toolpolicy import catalogue
-from assistant.toolkit.schema.json_schema import JsonSchema
+from assistant.toolkit import Question, ToolError
+from assistant.toolkit.schema.form import FormField, form_of
 
 PREFIX = "arg_"
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a call asks for: its arguments, and the schemas of those that have a field of their own, by name."""
+    """What a call asks for, and the fields of its form: of its arguments, or of the answer to its question."""
 
     asked: Mapping[str, Any]
-    schemas: Mapping[str, JsonSchema]
-    required: frozenset[str]
+    form: Sequence[FormField]
 
     def fields(self) -> dict[str, forms.Field]:
         """Return a form field for each argument, with the value that the call asks for."""
-        return {f"{PREFIX}{name}": self._field(name, schema) for name, schema in self.schemas.items()}
+        return {f"{PREFIX}{one.name}": self._field(one) for one in self.form}
 
-    def _field(self, name: str, schema: JsonSchema) -> forms.Field:
-        found = field_of(name, schema, self.asked.get(name, UNSET))
-        if type(found) is forms.CharField:
+    def _field(self, wanted: FormField) -> forms.Field:
+        found = field_of(wanted, self.asked.get(wanted.name, UNSET))
+        if isinstance(found, forms.CharField) and wanted.kind in {"text", "lines"}:
             # Text of several lines stays as it is, up to its last space.
             found.strip = False
             found.widget = forms.Textarea(attrs={"rows": 2, "cols": 80})
@@ -40,13 +40,14 @@ class Arguments:
 
     def missing(self, cleaned: Mapping[str, Any]) -> list[str]:
         """Return the names of required arguments that a submitted form leaves empty."""
-        empty = [name for name in self.schemas if cleaned.get(f"{PREFIX}{name}") in (None, "")]
-        return [name for name in empty if name in self.required and self.asked.get(name) != ""]
+        required = [one.name for one in self.form if one.is_required and self.asked.get(one.name) != ""]
+        return [name for name in required if cleaned.get(f"{PREFIX}{name}") in (None, "")]
 
     def edited(self, cleaned: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the arguments of a submitted form, or None if it changes nothing. Those without a field are kept."""
         given = dict(self.asked)
-        for name in self.schemas:
+        for one in self.form:
+            name = one.name
             value = cleaned.get(f"{PREFIX}{name}")
             if _is_same(value, self.asked.get(name)):
                 continue
@@ -67,11 +68,22 @@ def arguments_of(call: Approval) -> Arguments | None:
     if not isinstance(asked, dict) or call.name not in catalogue.registry():
         return None
     parameters = catalogue.registry().get(call.name).parameters
-    schemas = dict(properties_of(parameters))
-    if not schemas or not asked.keys() <= schemas.keys():
+    form = form_of(parameters)
+    if not form or not asked.keys() <= {one.name for one in form}:
         # Whoever approves a call must see all that it asks for.
         return None
-    return Arguments(asked, schemas, frozenset(parameters.get("required", ())))
+    return Arguments(asked, form)
+
+
+def question_of(call: Approval) -> Question | None:
+    """Return the question that a call asks, or None if it waits for an approval."""
+    if call.name not in catalogue.registry():
+        return None
+    tool = catalogue.registry().get(call.name)
+    try:
+        return None if tool.asks is None else tool.asks(tool.check(call.arguments))
+    except ToolError:
+        return None
 
 
 def _is_same(value: Any, asked: Any) -> bool:

@@ -72,6 +72,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "ends_runs_on_tool_failure",
         "after_untrusted",
         "trusts_documents",
+        "shows_usage",
         "created_at",
     )
     readonly_fields = ("created_at",)

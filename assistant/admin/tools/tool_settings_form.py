@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
-from assistant.admin.base.schema_fields import UNSET, field_of, label_of, properties_of
+from assistant.admin.base.schema_fields import UNSET, field_of
 from assistant.models import ToolSetting
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.tool_settings import read_secrets
 from assistant.toolkit import Tool
-from assistant.toolkit.schema.json_schema import JsonSchema
+from assistant.toolkit.schema.form import FormField, form_of, label_of
 
 CONFIG, SECRET = "config_", "secret_"
 
@@ -29,8 +29,8 @@ def declared_tool(setting: ToolSetting) -> Tool | None:
 def fields_of(tool: Tool, setting: ToolSetting) -> dict[str, forms.Field]:
     """Return the form fields by name: settings with their stored values, secrets empty."""
     fields = {
-        f"{CONFIG}{name}": field_of(name, schema, setting.config.get(name, UNSET))
-        for name, schema in _properties(tool)
+        f"{CONFIG}{one.name}": field_of(one, setting.config.get(one.name, UNSET))
+        for one in _form(tool)
         if isinstance(setting.config, dict)
     }
     stored = _stored_secrets(setting)
@@ -48,7 +48,7 @@ def fields_of(tool: Tool, setting: ToolSetting) -> dict[str, forms.Field]:
 
 def config_in(tool: Tool, cleaned: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a submitted form, without empty ones."""
-    values = {name: cleaned.get(f"{CONFIG}{name}") for name, _ in _properties(tool)}
+    values = {one.name: cleaned.get(f"{CONFIG}{one.name}") for one in _form(tool)}
     return {name: value for name, value in values.items() if value not in (None, "")}
 
 
@@ -59,8 +59,8 @@ def secrets_in(tool: Tool, setting: ToolSetting, cleaned: Mapping[str, Any]) -> 
     return json.dumps(secrets) if secrets else ""
 
 
-def _properties(tool: Tool) -> Iterator[tuple[str, JsonSchema]]:
-    return properties_of(tool.config.model_json_schema() if tool.config is not None else {})
+def _form(tool: Tool) -> list[FormField]:
+    return form_of(tool.config.model_json_schema() if tool.config is not None else {})
 
 
 def _stored_secrets(setting: ToolSetting) -> dict[str, str]:

@@ -8,8 +8,10 @@ from typing import Any
 from assistant.core.conversation.transcript import cut_message
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values import events
+from assistant.core.values.asked import Asked
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply, ToolCall
+from assistant.toolkit.schema.form import form_of
 
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -32,20 +34,30 @@ class TurnFailed(Exception):
         self.code = code
 
 
-def ask_approval(call: ToolCall, seconds: float, warning: str = "") -> events.Interrupt:
-    """Return the interrupt that asks a person to approve a call.
+def ask_person(call: ToolCall, asked: Asked | None, seconds: float, warning: str = "") -> events.Interrupt:
+    """Return the interrupt that asks a person to approve a call, or the question of the call's tool.
 
     Args:
+        asked: what is known of the tool.
         seconds: until it expires; 0 for never.
         warning: what the person should know, as a sentence.
     """
+    question = asked.question if asked is not None else None
+    title = asked.title if asked is not None else call.name
+    schema = APPROVAL_SCHEMA if question is None else question.schema
+    fields = asked.parameters if question is None and asked is not None else schema
+    about: dict[str, Any] = {"title": title, "form": [field.as_json() for field in form_of(fields)]}
+    if asked is not None and asked.changes:
+        about["changes"] = list(asked.changes)
+    sentence = f"The assistant wants to use “{title}”. {warning + ' ' if warning else ''}Is that all right?"
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
-        reason="tool_approval",
-        message=f"The assistant wants to call {call.name}. {warning + ' ' if warning else ''}Is that all right?",
+        reason="tool_approval" if question is None else "input_required",
+        message=sentence if question is None else question.text,
         tool_call_id=call.id,
-        response_schema=APPROVAL_SCHEMA,
+        response_schema=schema,
+        metadata=about,
         expires_at=expires_at.isoformat(timespec="seconds") if expires_at else None,
     )
 

@@ -9,10 +9,12 @@ from typing import Any
 
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall, Status, ToolOutcome, is_available
+from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
-from assistant.toolkit import InvalidArguments, Tool, ToolContext
+from assistant.toolkit import InvalidArguments, Tool, ToolContext, ToolError
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.logs import log_extra
+from assistant.toolkit.schema.form import label_of
 
 logger = logging.getLogger(__name__)
 
@@ -77,21 +79,25 @@ def _check(
         return _not_run(call, "refused", sentence, admission)
     if decision is not None and decision.response is not None:
         return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")
+    if tool.asks is not None and decision is not None:
+        return _not_run(call, "error", "Nobody has answered the question.", admission)
     edited = decision.edited_arguments if decision is not None else None
     arguments: str | Mapping[str, Any] = call.arguments if edited is None else edited
     try:
-        tool.check(arguments)
-    except InvalidArguments as exc:
+        checked = tool.check(arguments)
+        question = tool.asks(checked) if tool.asks is not None else None
+    except ToolError as exc:
         return _not_run(call, "error", str(exc), admission)
-    if decision is None and _needs_approval(tool, admission, arguments, context):
-        return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning)
+    if decision is None and (question is not None or _needs_approval(tool, admission, checked, context)):
+        asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question)
+        return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning, asked=asked)
     return PlannedCall(call, tool, admission, arguments, decision)
 
 
-def _needs_approval(tool: Tool, admission: Admission, arguments: str | Mapping[str, Any], context: ToolContext) -> bool:
+def _needs_approval(tool: Tool, admission: Admission, checked: Mapping[str, Any], context: ToolContext) -> bool:
     if admission.policy == "ask" or tool.requires_approval is True:
         return True
-    return callable(tool.requires_approval) and bool(tool.requires_approval(tool.check(arguments), context))
+    return callable(tool.requires_approval) and bool(tool.requires_approval(checked, context))
 
 
 def _not_run(call: ToolCall, status: Status, sentence: str, admission: Admission) -> ToolOutcome:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from assistant.core.conversation.transcript import result_id
 from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
+from assistant.core.toolcalls.previews import with_preview
 from assistant.core.toolcalls.protocols import (
     Admission,
     Decision,
@@ -76,6 +77,7 @@ class Batch:
         self._queue: asyncio.Queue[Event | ToolOutcome] = asyncio.Queue()
         self._sent: set[str] = set()
         self._is_recorded = False
+        self._titles: dict[str, dict[str, str]] = {}
 
     @property
     def awaiting(self) -> list[ToolOutcome]:
@@ -106,6 +108,8 @@ class Batch:
         admissions = await self.environment.toolset.admit(self.calls, self.environment.transcript.read)
         for call, admission in zip(self.calls, admissions, strict=True):
             self._plan(call, admission)
+            if (waiting := self.outcomes.get(call.id)) is not None:
+                self.outcomes[call.id] = await with_preview(waiting, admission.tool, self.environment.context)
         tasks: list[asyncio.Task[None]] = []
         try:
             if self._planned:
@@ -120,7 +124,7 @@ class Batch:
                 item = await self._queue.get()
                 if isinstance(item, ToolOutcome):
                     self._settle(item)
-                    yield _finished(item)
+                    yield self._finished(item)
                     for event in self._results_in_order():
                         yield event
                 else:
@@ -147,6 +151,8 @@ class Batch:
     def _plan(self, call: ToolCall, admission: Admission) -> None:
         """Add a call to those that run or to those for the client, or settle it: refused, or waiting for approval."""
         environment = self.environment
+        if admission.tool is not None and (title := admission.tool.title.strip()):
+            self._titles[call.id] = {"title": title}
         if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
             if (refused := check_client_call(call, admission)) is None:
                 self.client_calls.append(call)
@@ -188,7 +194,8 @@ class Batch:
             log_operation(
                 logger, self.environment.context, "Tool %s begins, call %s", planned.tool.name, planned.call.id
             )
-            self._queue.put_nowait(Custom("tool.started", {"toolCallId": planned.call.id, "name": planned.tool.name}))
+            about = {"toolCallId": planned.call.id, "name": planned.tool.name, **self._titles.get(planned.call.id, {})}
+            self._queue.put_nowait(Custom("tool.started", about))
             began = time.perf_counter()
             initial = ToolOutcome(
                 planned.call, "cancelled", "The tool was cancelled.", rule=planned.rule, started_at=datetime.now(UTC)
@@ -224,7 +231,7 @@ class Batch:
 
     def _settled(self) -> list[Event]:
         """Return the `tool.finished` events of the calls that have an outcome without having run."""
-        return [_finished(outcome) for outcome in self.outcomes.values() if outcome.status != "awaiting_approval"]
+        return [self._finished(outcome) for outcome in self.outcomes.values() if outcome.status != "awaiting_approval"]
 
     def _results_in_order(self) -> list[Event]:
         """Return the result events that can be sent now: the result of a call follows those of all earlier calls."""
@@ -274,16 +281,16 @@ class Batch:
             context = self.environment.context
             logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=log_extra(context))
 
-
-def _finished(outcome: ToolOutcome) -> Custom:
-    value = {
-        "toolCallId": outcome.call.id,
-        "name": outcome.call.name,
-        "status": outcome.status,
-        "durationMs": outcome.duration_ms,
-    }
-    if outcome.display is not None:
-        value["display"] = outcome.display
-    if outcome.files:
-        value["media"] = [dict(one) for one in outcome.files]
-    return Custom("tool.finished", value)
+    def _finished(self, outcome: ToolOutcome) -> Custom:
+        value = {
+            "toolCallId": outcome.call.id,
+            "name": outcome.call.name,
+            **self._titles.get(outcome.call.id, {}),
+            "status": outcome.status,
+            "durationMs": outcome.duration_ms,
+        }
+        if outcome.display is not None:
+            value["display"] = outcome.display
+        if outcome.files:
+            value["media"] = [dict(one) for one in outcome.files]
+        return Custom("tool.finished", value)

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from pydantic import ValidationError
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
+from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import InvalidTool, Media, Registry, Tool, ToolContext
@@ -54,12 +55,14 @@ class Decision:
         edited_arguments: used instead of the model's arguments.
         reason: why the call was declined; the model reads it.
         response: the result of the call; the tool is then not run.
+        is_answer: `response` is the answer to a tool's question.
     """
 
     approved: bool
     edited_arguments: Mapping[str, Any] | None = None
     reason: str = ""
     response: str | None = None
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class ToolOutcome:
         quota: if a quota is used up: the sentence that says so. The call was not run, and the run ends.
         sources: where untrusted text in `content` came from.
         warning: what a person who is asked should know, as a sentence.
+        asked: what else a person is told about a call that waits.
     """
 
     call: ToolCall
@@ -130,6 +134,7 @@ class ToolOutcome:
     quota: str = ""
     sources: tuple[str, ...] = ()
     warning: str = ""
+    asked: Asked | None = field(default=None, repr=False)
 
 
 class Toolset(Protocol):

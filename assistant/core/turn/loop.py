@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
-from assistant.core.conversation.turn_endings import TurnFailed, ask_approval, cut_short
+from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
 from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
@@ -267,11 +267,9 @@ class _Turn:
             raise TurnFailed(self._limiter.stop, self._limiter.code)
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
-            yield self._finished(
-                events.Interrupted(
-                    [ask_approval(one.call, self._plan.approval_seconds, one.warning) for one in batch.awaiting]
-                )
-            )
+            seconds = self._plan.approval_seconds
+            asked = [ask_person(one.call, one.asked, seconds, one.warning) for one in batch.awaiting]
+            yield self._finished(events.Interrupted(asked))
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
         elif batch.direct is not None:

@@ -8,8 +8,11 @@ from assistant.toolkit import Tool
 
 
 async def offered_tools(plan: Plan) -> list[Tool]:
-    """Return the tools of the next request: those of the toolset that are available now, then the client's."""
+    """Return the tools of the next request: those of the toolset that are available now, then the client's.
+
+    Tools that ask a person are left out where nobody can be asked.
+    """
     offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
-    tools = [tool for tool in offered if tool is not None]
+    tools = [tool for tool in offered if tool is not None and (plan.can_ask or tool.asks is None)]
     names = {tool.name for tool in tools}
     return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]

@@ -148,6 +148,7 @@ class Interrupt(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     tool_call_id: str | None = None
     response_schema: dict[str, Any] | None = None
     expires_at: str | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class Success(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type", tag="success"):

@@ -1,4 +1,4 @@
-"""Lists, searches, creates, renames, archives and deletes a member's conversations."""
+"""Searches, creates, renames, pins, archives and deletes a member's conversations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from assistant.services.db.clock import DatabaseTime
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.text import clean_text
 
-LIST_LIMIT = 100
 MAX_TITLE = 200
 MAX_SEARCH = 200
 
@@ -24,28 +23,20 @@ class ConversationBusy(Exception):
     """The conversation has a running run."""
 
 
-def list_conversations(*, member: Member, search: str = "", limit: int = LIST_LIMIT) -> list[Conversation]:
-    """Return a member's conversations that are not archived, the latest first.
-
-    With `search`, only those whose title or messages contain it.
-    """
-    return list(conversations_of(member=member, search=search).filter(archived_at=None).order_by("-updated_at")[:limit])
-
-
 def conversations_of(*, member: Member, search: str = "") -> QuerySet[Conversation]:
     """Return a member's conversations with active assistants; with `search`, those that contain it."""
     found = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     if words := clean_text(search)[:MAX_SEARCH].strip():
-        in_messages = _contains("messages__content", words) & Q(messages__role__in=["user", "assistant"])
+        in_messages = contains("messages__content", words) & Q(messages__role__in=["user", "assistant"])
         matching = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
-            _contains("title", words) | in_messages
+            contains("title", words) | in_messages
         )
         found = found.filter(pk__in=matching.values("pk"))
     return found.filter(assistant__is_active=True).select_related("assistant")
 
 
-def _contains(column: str, words: str) -> Q:
-    """Return a case-insensitive search for `words`."""
+def contains(column: str, words: str) -> Q:
+    """Return a case-insensitive search of a column for `words`."""
     if connection.vendor == "sqlite":
         # SQLite's LIKE ignores the case of ASCII letters only; its regular expressions are Python's.
         return Q(**{f"{column}__iregex": re.escape(words)})
@@ -91,6 +82,12 @@ def archive_conversation(*, member: Member, conversation_id: uuid.UUID, is_archi
     """Archive or restore a conversation; return False if there is no such conversation."""
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     return bool(own.filter(pk=conversation_id).update(archived_at=timezone.now() if is_archived else None))
+
+
+def pin_conversation(*, member: Member, conversation_id: uuid.UUID, is_pinned: bool) -> bool:
+    """Pin a conversation above its member's others, or let it go; return False if there is no such conversation."""
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    return bool(own.filter(pk=conversation_id).update(pinned_at=timezone.now() if is_pinned else None))
 
 
 def _clean_title(text: str) -> str:

@@ -40,8 +40,20 @@ def withdraw_feedback(*, member: Member, conversation_id: uuid.UUID, message_id:
     return True
 
 
+def rate_answer(*, member: Member, conversation_id: uuid.UUID, message_id: str, rating: int, comment: str) -> bool:
+    """Store a member's rating of an answer, or with 0 take it back; return False if there is no such answer."""
+    if not rating:
+        return withdraw_feedback(member=member, conversation_id=conversation_id, message_id=message_id)
+    found = give_feedback(
+        member=member, conversation_id=conversation_id, message_id=message_id, rating=rating, comment=comment
+    )
+    return found is not None
+
+
 def _answer(member: Member, conversation_id: uuid.UUID, message_id: str) -> MessageRow | None:
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    if member.assistant_id is not None:
+        own = own.filter(assistant_id=member.assistant_id)
     return MessageRow.objects.filter(
         conversation__in=own.filter(pk=conversation_id), message_id=message_id, role=MessageRow.Role.ASSISTANT
     ).first()

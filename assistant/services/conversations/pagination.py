@@ -51,14 +51,26 @@ class ClientMessage:
 
 
 def conversation_page(
-    *, member: Member, search: str = "", assistant: str = "", is_archived: bool = False, cursor: str = "", limit: int
+    *,
+    member: Member,
+    search: str = "",
+    assistant: str = "",
+    is_archived: bool = False,
+    is_pinned: bool | None = None,
+    cursor: str = "",
+    limit: int,
 ) -> Page[Conversation]:
     """Return a page of a member's conversations, the latest first.
+
+    Args:
+        is_pinned: True for those that are pinned alone, False for those that are not; None for all.
 
     Raises:
         InvalidCursor: `cursor` was not returned by an earlier page.
     """
     found = conversations_of(member=member, search=search).filter(archived_at__isnull=not is_archived)
+    if is_pinned is not None:
+        found = found.filter(pinned_at__isnull=not is_pinned)
     if assistant:
         found = found.filter(assistant__slug=assistant)
     if cursor:

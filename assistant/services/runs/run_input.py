@@ -52,13 +52,14 @@ class ToolAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """A person's answer to an interrupt."""
+    """A person's answer to an interrupt. `is_answer`: its `response` answers a question, not an approval."""
 
     interrupt_id: str
     approved: bool
     edited_arguments: dict[str, Any] | None = None
     reason: str = ""
     response: str | None = None
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,8 @@ def parse_text(content: str | list[Any]) -> str:
 def _resume(interrupt_id: str, status: str, payload: object) -> Resume:
     if status == "cancelled":
         return Resume(interrupt_id, approved=False)
+    if isinstance(payload, Mapping) and "approved" not in payload and payload:
+        return Resume(interrupt_id, approved=True, response=_answer(payload), is_answer=True)
     if not isinstance(payload, Mapping) or not isinstance(payload.get("approved"), bool):
         raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
     if unknown := set(payload) - set(APPROVAL_SCHEMA["properties"]):
@@ -171,6 +174,14 @@ def _resume(interrupt_id: str, status: str, payload: object) -> Resume:
         raise Refused("invalid_input", f"response must be a text of at most {MAX_TEXT} characters, with approved true.")
     answer = None if response is None else clean_text(response)
     return Resume(interrupt_id, payload["approved"], edited, clean_text(reason)[:1000], answer)
+
+
+def _answer(payload: Mapping[str, Any]) -> str:
+    """Return the answer to a tool's question as JSON text; opening the run checks it against the question's schema."""
+    text = clean_text(json.dumps(payload, ensure_ascii=False))
+    if len(text) > MAX_TEXT:
+        raise Refused("invalid_input", f"An answer holds at most {MAX_TEXT} characters.")
+    return text
 
 
 def _output_schema(forwarded: object) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from assistant.services.eventlog.log import Position, ThreadLog
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.files import files_of_calls
+from assistant.services.toolpolicy.titles import titles_of
 
 # A snapshot has the newest messages, up to this many.
 MAX_SNAPSHOT_MESSAGES = 1000
@@ -57,7 +58,7 @@ def thread_state(
         after_run: the id of the run at the client's position; None without a position.
         after_seq: the number of the last event of that run that the client has.
     """
-    runs = _readable_runs(member).filter(conversation__in=_own_thread(member, thread_id))
+    runs = readable_runs(member).filter(conversation__in=own_thread(member, thread_id))
     last = runs.order_by("-number").first()
     if last is None:
         return None
@@ -71,17 +72,17 @@ def thread_state(
     return ThreadState(last, None if number is None else Position(number, after_seq))
 
 
-def _readable_runs(member: Member) -> QuerySet[Run]:
+def readable_runs(member: Member) -> QuerySet[Run]:
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
     return own.filter(api_key_id=member.key_id) if member.reads_only_own_runs else own
 
 
 def may_read_run(*, member: Member, thread_id: uuid.UUID, number: int) -> bool:
     """Return whether a member may read run `number` of a thread of theirs."""
-    return _readable_runs(member).filter(conversation__in=_own_thread(member, thread_id), number=number).exists()
+    return readable_runs(member).filter(conversation__in=own_thread(member, thread_id), number=number).exists()
 
 
-def _own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
+def own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=thread_id)
     return own if member.assistant_id is None else own.filter(assistant_id=member.assistant_id)
 
@@ -94,7 +95,7 @@ def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tupl
     if member.reads_only_own_runs:
         return None
     runs = Run.objects.filter(
-        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=own_thread(member, thread_id)
     )
     return runs.filter(number=number).exclude(conversation__summary="").values_list(
         "run_id", "conversation__summary"
@@ -107,7 +108,7 @@ def find_run(*, member: Member, run_id: str, to_read: bool = True) -> RunKey | N
     `to_read` leaves out runs that the member's key may not read.
     """
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
-    run = (_readable_runs(member) if to_read else own).filter(run_id=run_id).order_by("-pk").first()
+    run = (readable_runs(member) if to_read else own).filter(run_id=run_id).order_by("-pk").first()
     return key_of(run, "") if run else None
 
 
@@ -141,7 +142,7 @@ class StoredThread:
 
     Attributes:
         messages: the newest messages, oldest first.
-        calls: status, duration, display and media of their tool calls, by call id.
+        calls: status, title, duration, display and media of their tool calls, by call id.
         sub_agents: the runs of assistants that these calls called, by call id.
         stopped: the ids of partial answers that were cut off because somebody stopped the run.
     """
@@ -159,9 +160,9 @@ def run_state(*, key: RunKey) -> ThreadState:
 
 def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> StoredThread:
     """Return the stored part of a member's thread that they may read, up to run number `until`; None for all."""
-    rows = MessageRow.objects.filter(conversation__in=_own_thread(member, thread_id))
+    rows = MessageRow.objects.filter(conversation__in=own_thread(member, thread_id))
     if member.reads_only_own_runs:
-        rows = rows.filter(run__in=_readable_runs(member))
+        rows = rows.filter(run__in=readable_runs(member))
     if until is not None:
         rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
     rows = rows.annotate(run_status=F("run__status")).order_by("-position")[:MAX_SNAPSHOT_MESSAGES]
@@ -177,15 +178,22 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
         call_id: from_stored(runs or ()) for call_id, runs in own.exclude(asked=None).values_list("call_id", "asked")
     }
     nested = _call_ids(message for runs in sub_agents.values() for run in runs for message in run.messages)
-    audited: list[tuple[int, str, str, int | None, Any]] = list(
+    audited: list[tuple[int, str, str, str, int | None, Any]] = list(
         (own | audit.filter(call_id__in=nested) if nested else own).values_list(
-            "pk", "call_id", "status", "duration_ms", "display"
+            "pk", "call_id", "name", "status", "duration_ms", "display"
         )
     )
     files = files_of_calls(member=member, call_pks=[row[0] for row in audited])
+    titles = titles_of(tenant_id=member.tenant_id, names={row[2] for row in audited})
     calls = {
-        call_id: {"status": status, "durationMs": duration, "display": display, "media": files.get(pk)}
-        for pk, call_id, status, duration, display in audited
+        call_id: {
+            "status": status,
+            "title": titles.get(name),
+            "durationMs": duration,
+            "display": display,
+            "media": files.get(pk),
+        }
+        for pk, call_id, name, status, duration, display in audited
     }
     return StoredThread(messages, calls, sub_agents, stopped)
 

@@ -52,6 +52,7 @@ FRAMES: Mapping[str, Rule] = {
     RUN: _CHAT,
     "attach": _READ_OR_OWN,
     "cancel": _CHAT,
+    "feedback": _CHAT,
     "ping": _CHAT_OR_READ,
 }
 # By the address below `/api/v1/tenants/<tenant>/` and the method; HEAD is as GET.

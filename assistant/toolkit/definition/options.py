@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from pydantic import BaseModel
 
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.examples import Example
+from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.schema.json_schema import JsonSchema
 
 
@@ -45,3 +46,5 @@ class ToolOptions(TypedDict, total=False):
     available: Callable[[ToolContext], bool] | None
     describe: Callable[[ToolContext], str] | None
     output_schema: JsonSchema | None
+    asks: Callable[[Mapping[str, Any]], Question] | None
+    preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Unpack
@@ -20,6 +20,7 @@ from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
 from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.options import ToolOptions
+from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import schema_error
@@ -72,6 +73,11 @@ class Tool:
         on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
         available: a function of the context: whether the tool is offered.
         describe: a function of the context: the description for the model.
+        asks: a function of the arguments: the question that a person answers in place of the tool, which never runs.
+            Its result is the answer, a JSON object that fits the question's schema. Not offered where nobody can be
+            asked.
+        preview: a function of the arguments and the context: what the call would change, for the person who approves
+            it. It runs in a thread, like a sync tool, and changes nothing.
         is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
     """
 
@@ -110,6 +116,8 @@ class Tool:
     on_error: Literal["model", "raise"] = "model"
     available: Callable[[ToolContext], bool] | None = None
     describe: Callable[[ToolContext], str] | None = None
+    asks: Callable[[Mapping[str, Any]], Question] | None = None
+    preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None = None
     is_client_side: bool = False
 
     def __post_init__(self) -> None:

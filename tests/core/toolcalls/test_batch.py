@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -15,7 +15,7 @@ from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
-from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool
+from assistant.toolkit import Change, Tool, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import USER, MemoryJournal, check_history, plan_for, run_script, streamed_arguments
 
 
@@ -336,6 +336,26 @@ async def test_a_call_that_needs_approval_ends_the_run_after_the_other_calls() -
     assert interrupt.response_schema["required"] == ["approved"]
     assert turn.results == ["3"]
     assert turn.journal.statuses == {"risky": "awaiting_approval", "add": "ok"}
+
+
+def _preview(arguments: Mapping[str, Any], context: ToolContext) -> list[Change]:
+    return [Change("Sum", 0, arguments["a"] + arguments["b"])]
+
+
+def _fails(arguments: Mapping[str, Any], context: ToolContext) -> list[Change]:
+    raise RuntimeError("no database")
+
+
+@pytest.mark.parametrize(
+    ("preview", "changes"), [(_preview, [{"label": "Sum", "old": 0, "new": 3}]), (_fails, None), (None, None)]
+)
+async def test_who_approves_is_told_what_changes_if_the_tool_says_so(preview: Any, changes: Any) -> None:
+    risky = add.replace(name="risky", title="Add up", preview=preview)
+    turn = await run_script([call("risky", '{"a":1,"b":2}', "c1")], toolset=Switched(risky, risky="ask"))
+    (interrupt,) = turn.outcome.interrupts
+    assert interrupt.message == "The assistant wants to use “Add up”. Is that all right?"
+    assert interrupt.metadata.get("changes") == changes
+    assert [field["name"] for field in interrupt.metadata["form"]] == ["a", "b"]
 
 
 async def test_approval_can_depend_on_the_arguments() -> None:

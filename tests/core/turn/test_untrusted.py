@@ -87,7 +87,7 @@ async def test_a_result_marks_the_run_from_the_next_call_on() -> None:
     assert toolset.read == [(), ("The web",)]
     assert isinstance(turn.outcome, Interrupted)
     assert turn.outcome.interrupts[0].message == (
-        "The assistant wants to call pay. It has read “The web”. Is that all right?"
+        "The assistant wants to use “Pay”. It has read “The web”. Is that all right?"
     )
 
 

@@ -143,6 +143,7 @@ def frame_of(kind: str, world: World) -> Frame:
         RUN: run_input("Hi"),
         "attach": {"type": "attach", "threadId": str(world.talk.pk)},
         "cancel": {"type": "cancel", "runId": world.run.run_id},
+        "feedback": {"type": "feedback", "threadId": str(world.talk.pk), "messageId": "m", "rating": 1},
         "ping": {"type": "ping"},
     }
     return frames[kind]

@@ -14,9 +14,11 @@ from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
     find_conversation,
-    list_conversations,
+    pin_conversation,
     rename_conversation,
 )
+from assistant.services.conversations.pagination import conversation_page
+from assistant.services.conversations.snippets import Snippet, snippet_of, snippets_of
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
@@ -28,6 +30,10 @@ def member_of(user: User, slug: str) -> Member:
     return member
 
 
+def listed(member: Member, *, search: str = "", is_pinned: bool | None = None) -> list[Conversation]:
+    return list(conversation_page(member=member, search=search, is_pinned=is_pinned, limit=100).entries)
+
+
 @pytest.fixture
 def talk(cast: Cast) -> Conversation:
     return make_conversation(cast.alice, cast.support, title="Refund")
@@ -37,7 +43,7 @@ def test_lists_a_members_own_latest_first(cast: Cast, alice_member: Member, talk
     later = make_conversation(cast.alice, cast.support, title="Later")
     make_conversation(cast.amy, cast.support, title="Amy's")
     make_conversation(cast.mallory, cast.rival_support, title="Mallory's")
-    assert list_conversations(member=alice_member) == [later, talk]
+    assert listed(alice_member) == [later, talk]
 
 
 @pytest.mark.parametrize(("search", "count"), [("refund", 1), ("PARCEL", 1), ("zebra", 0), (" ", 1), ("\x00", 0)])
@@ -45,7 +51,7 @@ def test_searches_titles_and_messages(alice_member: Member, talk: Conversation, 
     make_message(talk, "user", "Where is the parcel?")
     make_message(talk, "assistant", "The parcel is on its way.")
     make_message(talk, "tool", "zebra", tool_call_id="c")
-    assert len(list_conversations(member=alice_member, search=search)) == count
+    assert len(listed(alice_member, search=search)) == count
 
 
 @pytest.mark.parametrize("search", ["ÜNÏ", "ünï", "ПОЧТА", "50% (почта)", "a_b\\"])
@@ -53,7 +59,7 @@ def test_search_ignores_the_case_of_every_script(cast: Cast, alice_member: Membe
     found = make_conversation(cast.alice, cast.support, title="Conv 3 ünï")
     make_message(found, "user", "50% (Почта)? A_B\\")
     make_message(make_conversation(cast.alice, cast.support, title="Another uni"), "user", "50 почт axb")
-    assert list_conversations(member=alice_member, search=search) == [found]
+    assert listed(alice_member, search=search) == [found]
 
 
 def test_renames_to_one_line(alice_member: Member, talk: Conversation) -> None:
@@ -92,5 +98,33 @@ def test_another_members_conversation_does_not_exist(cast: Cast, talk: Conversat
     assert find_conversation(member=other, conversation_id=talk.pk) is None
     assert rename_conversation(member=other, conversation_id=talk.pk, title="Mine") is None
     assert not delete_conversation(member=other, conversation_id=talk.pk)
-    assert list_conversations(member=other, search="Refund") == []
+    assert listed(other, search="Refund") == []
     assert find_conversation(member=other, conversation_id=uuid.uuid4()) is None
+
+
+def test_a_member_pins_their_own(cast: Cast, alice_member: Member, talk: Conversation) -> None:
+    other = make_conversation(cast.alice, cast.support, title="Other")
+    assert pin_conversation(member=alice_member, conversation_id=talk.pk, is_pinned=True)
+    assert (listed(alice_member, is_pinned=True), listed(alice_member, is_pinned=False)) == ([talk], [other])
+    for stranger in (member_of(cast.amy, "acme"), member_of(cast.mallory, "globex")):
+        assert not pin_conversation(member=stranger, conversation_id=talk.pk, is_pinned=False)
+    assert pin_conversation(member=alice_member, conversation_id=talk.pk, is_pinned=False)
+    assert listed(alice_member, is_pinned=True) == []
+
+
+def test_a_snippet_is_the_place_of_the_words(cast: Cast, alice_member: Member, talk: Conversation) -> None:
+    make_message(talk, "user", "Good morning.\n\nWhere is the Parcel that I sent?")
+    make_message(talk, "tool", "parcel zebra", tool_call_id="c")
+    theirs = [make_conversation(cast.mallory, cast.rival_support), make_conversation(cast.amy, cast.support)]
+    for one in theirs:
+        make_message(one, "user", "My parcel")
+    asked = [talk.pk, *(one.pk for one in theirs)]
+    found = snippets_of(member=alice_member, conversations=asked, search="parcel")
+    assert found == {talk.pk: Snippet("Good morning. Where is the ", "Parcel", " that I sent?")}
+    assert snippets_of(member=alice_member, conversations=[talk.pk], search="zebra") == {}
+
+
+def test_a_long_text_is_cut_around_the_words() -> None:
+    snippet = snippet_of("a " * 100 + "needle" + " b" * 100, "NEEDLE")
+    assert snippet.words == "needle" and snippet.before.startswith("…") and snippet.after.endswith("…")
+    assert len(snippet.before) < 40 and len(snippet.after) < 100

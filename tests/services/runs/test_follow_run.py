@@ -141,7 +141,7 @@ async def test_a_follower_of_a_thread_gets_its_stored_end(key: RunKey, monkeypat
         end = await append_missing_end(key=key, log=get_runs().log)
         return end and end.position
 
-    async def no_summary(number: int) -> None:
+    async def no_summary(number: int | None) -> Any:
         raise AssertionError("nobody wants rendered text")
 
     log = await get_runs().log.open(key.thread)
@@ -152,6 +152,7 @@ async def test_a_follower_of_a_thread_gets_its_stored_end(key: RunKey, monkeypat
         refresh=refresh,
         settle=settle,
         summary=no_summary,
+        details=no_summary,
         gate=asyncio.Semaphore(),
         bucket=Bucket(1, 1.0),
         renders=False,
@@ -451,6 +452,7 @@ async def test_a_snapshot_that_takes_too_long_is_logged_as_an_error(
         refresh=never,
         settle=never,
         summary=never,
+        details=never,
         gate=asyncio.Semaphore(),
         bucket=Bucket(1, 1.0),
         renders=False,

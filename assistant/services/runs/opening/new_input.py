@@ -18,6 +18,7 @@ from assistant.services.runs.run_input import RunInput
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
 from assistant.toolkit.context import UserId
+from assistant.toolkit.definition.questions import Question
 
 
 def extract_new_input(
@@ -46,8 +47,10 @@ def extract_new_input(
     return new, decisions
 
 
-def check_edits(decisions: Mapping[str, Decision], history: Sequence[Message], tools: Iterable[EffectiveTool]) -> None:
-    """Check the arguments that a person has edited, before the approval is used up.
+def check_decisions(
+    decisions: Mapping[str, Decision], history: Sequence[Message], tools: Iterable[EffectiveTool]
+) -> None:
+    """Check the arguments that a person has edited, and answers to questions, before the waiting call is used up.
 
     A tool that is not available any more is refused when the call is run.
 
@@ -55,18 +58,31 @@ def check_edits(decisions: Mapping[str, Decision], history: Sequence[Message], t
         history: ends with the calls that wait.
 
     Raises:
-        Refused: edited arguments do not fit the tool's parameters.
+        Refused: edited arguments do not fit the tool's parameters, an answer does not fit the question's schema, a
+            question is approved without an answer, or something else is answered as if it were a question.
     """
     pending, offered = open_calls(history), {one.tool.name: one.tool for one in tools}
     for call_id, decision in decisions.items():
         tool = offered.get(pending[call_id].name)
-        if tool is None or decision.edited_arguments is None or not decision.approved or decision.response is not None:
+        if tool is None or not decision.approved:
             continue
         try:
-            tool.check(decision.edited_arguments)
+            if tool.asks is not None:
+                _check_answer(tool.asks(tool.check(pending[call_id].arguments)), decision)
+            elif decision.is_answer:
+                raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
+            elif decision.edited_arguments is not None and decision.response is None:
+                tool.check(decision.edited_arguments)
         except InvalidArguments as exc:
             wrong = "; ".join(f"{field}: {why}" for field, why in exc.fields.items()) or str(exc)
-            raise Refused("invalid_input", f"These arguments do not fit {tool.name}: {wrong}") from exc
+            what = "This answer does not fit" if tool.asks is not None else f"These arguments do not fit {tool.name}"
+            raise Refused("invalid_input", f"{what}: {wrong}") from exc
+
+
+def _check_answer(question: Question, decision: Decision) -> None:
+    if decision.response is None:
+        raise Refused("invalid_input", "This is a question: answer it, or reject it.")
+    question.check(decision.response)
 
 
 def _new_tool_results(
@@ -118,6 +134,6 @@ def _record_decisions(
         if not decided:
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")
         decisions[answer.interrupt_id] = Decision(
-            answer.approved, answer.edited_arguments, answer.reason, answer.response
+            answer.approved, answer.edited_arguments, answer.reason, answer.response, answer.is_answer
         )
     return decisions

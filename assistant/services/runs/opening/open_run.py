@@ -24,7 +24,7 @@ from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, l
 from assistant.services.run_key import key_of
 from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.opening.configured_setup import setup_of
-from assistant.services.runs.opening.new_input import check_edits, extract_new_input
+from assistant.services.runs.opening.new_input import check_decisions, extract_new_input
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import RunInput
@@ -145,7 +145,7 @@ def _open_once(
         allowed_tools=given.allowed_tools,
     )
     if decisions:
-        check_edits(decisions, history, setup.tools)
+        check_decisions(decisions, history, setup.tools)
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
     setup = replace(setup, client_tools=given.client_tools, decisions=decisions)

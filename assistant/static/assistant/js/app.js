@@ -1,162 +1,94 @@
-/* Starts the chat page: connects the websocket, the thread and the page's elements. */
+/* Starts the chat page: the list, the open conversation, switches between conversations, and shortcuts. */
 
-import { Composer } from "./composer.js";
-import { Connection } from "./connection.js";
-import { announce, byId, newId } from "./dom.js";
-import { Follow } from "./scroll.js";
+import { Chat } from "./chat.js";
+import { byId } from "./dom.js";
 import { makeMenu } from "./menu.js";
-import { refuseFiles } from "./shared.js";
 import { Sidebar } from "./sidebar.js";
-import { Thread, whyTooLong } from "./thread.js";
-import { Transcript } from "./transcript.js";
-import * as unsent from "./unsent.js";
 
-const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption shows nothing
+const { base } = byId("chat").dataset;
+const hasKeyboard = matchMedia("(pointer: fine)");
+let visit = 0;
 
-const page = byId("chat");
-const { socket, base, assistant, tenant } = page.dataset;
-const isNew = "new" in page.dataset; // nothing was said in it, though the API may have made it already
-
-const notice = byId("connection");
-const connection = new Connection(socket);
-const follow = new Follow(byId("scroller"), byId("jump"));
-const transcript = new Transcript(byId("transcript"), assistant, {
-  retry: () => thread.retry(),
-  resume: (entries) => thread.resume(entries),
+const sidebar = new Sidebar({
+  base,
+  current: byId("chat").dataset.thread,
+  onRename: (title) => (chat.title = title),
+  onDelete: (next) => go(next),
 });
+let chat = new Chat(sidebar);
 
-function setTitle(title) {
-  byId("title").textContent = title;
-  document.title = `${title} · ${tenant} · Tenant Assistant`;
+/** Whether an address is a conversation, or a new one, of this tenant. */
+const isConversation = ({ origin, pathname }) => origin === location.origin && (pathname === base || /^c\/[0-9a-f-]{36}\/$/.test(pathname.replace(base, "")));
+
+/** Show the conversation at an address in place of the open one. The list stays as it is. */
+async function go(address, { isBack = false } = {}) {
+  const number = ++visit;
+  const url = new URL(address, location.href);
+  let main = null;
+  try {
+    const answer = await fetch(url, { redirect: "error" });
+    if (answer.ok) main = new DOMParser().parseFromString(await answer.text(), "text/html");
+  } catch {
+    /* offline, or signed out: the browser's own page says so */
+  }
+  if (number !== visit) return;
+  const part = main?.getElementById("chat");
+  if (!part?.dataset.socket) {
+    location.assign(url);
+    return;
+  }
+  chat.close();
+  if (!isBack) history.pushState(null, "", url);
+  document.title = main.title;
+  part.inert = byId("chat").inert;
+  byId("chat").replaceWith(document.adoptNode(part));
+  sidebar.current = part.dataset.thread;
+  sidebar.close();
+  start();
 }
 
-const sidebar = new Sidebar({ base, current: page.dataset.thread, onRename: setTitle });
-
-const view = {
-  asked(message) {
-    byId("welcome")?.remove();
-    transcript.clearFailures();
-    if (message) transcript.addUser(message);
-    if (connection.isOpen) notice.hidden = true;
-    follow.toEnd();
-  },
-  change() {
-    const isSignedOut = connection.state === "signed-out";
-    composer.isBusy = isSignedOut ? Boolean(thread.pendingMessage) : thread.isBusy;
-    transcript.working(thread.isBusy && !isSignedOut);
-    const unsent = thread.pendingMessage;
-    if (unsent) transcript.note(unsent.id, isSignedOut ? "Sent as soon as you have signed in" : thread.waitsFor);
-  },
-  delayed() {
-    announce(thread.waitsFor);
-    this.change();
-  },
-  started(isOurs) {
-    this.change();
-    for (const note of document.querySelectorAll(".turn.user .note")) note.hidden = true;
-    announce(isOurs ? `${assistant} is answering` : "Answering a message from another window");
-    if (location.pathname === base) this.settleAddress();
-    sidebar.refresh();
-  },
-  settleAddress() {
-    history.replaceState(null, "", `${base}c/${thread.id}/`);
-    sidebar.current = thread.id;
-    const first = document.querySelector(".turn.user .bubble")?.textContent ?? "Conversation";
-    setTitle(first.replace(/\s+/g, " ").trim().slice(0, 80));
-  },
-  event(event) {
-    transcript.event(event);
-  },
-  block(value) {
-    transcript.block(value);
-  },
-  summary(text) {
-    byId("summary-text").textContent = text;
-    byId("summary").hidden = false;
-  },
-  snapshot(messages) {
-    byId("skeleton")?.remove();
-    byId("welcome")?.remove();
-    transcript.snapshot(messages, thread.pendingMessage);
-    this.change();
-    transcript.resumeLast();
-  },
-  ended(event, isLive) {
-    transcript.ended(event, isLive);
-    this.change();
-    if (isLive) sidebar.refresh();
-  },
-  decisionsRefused(reason) {
-    transcript.askAgain(reason);
-    this.change();
-  },
-  refused({ message, code }, refused) {
-    byId("skeleton")?.remove();
-    transcript.working(false);
-    if (code === "thread_not_found" && !refused) transcript.ended({ type: "RUN_ERROR", message: "This conversation no longer exists.", code }, false);
-    else transcript.ended({ type: "RUN_ERROR", message, code }, true);
-    if (refused) transcript.note(refused.id, "Not sent", "refused");
-    composer.isBusy = thread.isBusy;
-  },
-};
-
-const thread = new Thread({ id: page.dataset.thread || newId(), isNew, connection, view, unsent });
-
-function send(text) {
-  const problem = whyTooLong(text);
-  if (!problem && thread.sendText(text)) return true;
-  showProblem(problem || "This message is too long to send. Shorten it, please.");
-  return false;
+function start() {
+  chat = new Chat(sidebar);
+  startMenu();
+  if (hasKeyboard.matches) chat.focus();
 }
 
-const composer = new Composer({
-  send,
-  stop() {
-    const unsent = thread.stop();
-    if (!unsent) return;
-    transcript.remove(unsent.id);
-    transcript.working(false);
-    composer.text = unsent.content;
-  },
-});
-
-byId("welcome")?.addEventListener("click", (event) => {
-  const starter = event.target.closest("[data-starter]");
-  if (starter && !thread.isBusy) send(starter.textContent);
-});
-
-for (const menu of document.querySelectorAll("details.menu")) makeMenu(menu);
-
-let problemTimer = 0;
-
-/** Show a problem with what helps against it: "reconnect", "sign-in", or nothing. */
-function showProblem(text, remedy = "") {
-  byId("connection-text").textContent = text;
-  for (const id of ["reconnect", "sign-in"]) byId(id).hidden = id !== remedy;
-  if (notice.hidden) announce(text);
-  notice.hidden = false;
+function startMenu() {
+  const menu = byId("conversation-menu");
+  if (!menu) return;
+  makeMenu(menu);
+  menu.addEventListener("click", ({ target }) => {
+    const action = target.closest("[data-menu]")?.dataset.menu;
+    if (!action) return;
+    menu.open = false;
+    if (action === "print") print();
+    else if (action === "markdown" || action === "json") location.assign(`${base}c/${chat.id}/export/?format=${action}`);
+    else if (action === "shortcuts") byId("shortcuts").showModal();
+    else sidebar.mark(chat.id, action, menu);
+  });
 }
 
-connection.addEventListener("change", ({ detail: { state, reason } }) => {
-  clearTimeout(problemTimer);
-  document.body.dataset.connection = state;
-  view.change();
-  if (state === "open") {
-    if (!notice.hidden) announce("Connected again");
-    notice.hidden = true;
-  } else if (state === "signed-out") {
-    byId("skeleton")?.remove();
-    const back = new URLSearchParams({ next: location.pathname + location.search });
-    byId("sign-in").search = back;
-    showProblem("You are signed out, or your access has ended.", "sign-in");
-  } else if (reason) {
-    showProblem(reason, "reconnect");
-  } else if (notice.hidden) {
-    problemTimer = setTimeout(() => showProblem("Connection lost. Reconnecting…", "reconnect"), SHOW_PROBLEM_AFTER);
+addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (link.target || !isConversation(link)) return;
+  event.preventDefault();
+  go(link.href);
+});
+addEventListener("popstate", () => go(location.href, { isBack: true }));
+
+const isWriting = (element) => element.closest?.("input, textarea, select, [contenteditable]");
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    sidebar.search();
+  } else if (event.key === "?" && !isWriting(event.target)) {
+    event.preventDefault();
+    byId("shortcuts").showModal();
   }
 });
-refuseFiles(window, () => showProblem("Files cannot be sent to the assistant. Copy their text, please."));
-byId("reconnect").addEventListener("click", () => connection.retryNow());
 
-if (thread.pendingMessage) view.asked(thread.pendingMessage);
-connection.connect();
+for (const menu of document.querySelectorAll(".sidebar details.menu")) makeMenu(menu);
+startMenu();

@@ -1,6 +1,6 @@
 /* The message box: grows with its text, sends on Enter, stops the run on Escape, and keeps the focus. */
 
-import { byId, isSendKey, swapButtons } from "./dom.js";
+import { byId, isSendKey, showStop } from "./dom.js";
 
 const hasKeyboard = matchMedia("(pointer: fine)");
 
@@ -9,19 +9,23 @@ export class Composer {
   #box = byId("message");
   #send = byId("send");
   #stop = byId("stop");
+  #problem = byId("too-long");
+  #actions;
   #isBusy = false;
 
-  /** `actions`: send(text), which returns whether the text was accepted, and stop(). */
-  constructor(actions) {
+  /** `actions`: send(text), which returns whether the text was accepted; stop(); problem(text), why it cannot be sent;
+   * changed(). Keys of the page are read until `signal` aborts. */
+  constructor(actions, signal) {
+    this.#actions = actions;
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#submit(actions);
+      this.#submit();
     });
-    this.#box.addEventListener("input", () => this.#fit());
+    this.#box.addEventListener("input", () => this.#changed());
     this.#box.addEventListener("keydown", (event) => {
       if (!isSendKey(event)) return;
       event.preventDefault();
-      this.#submit(actions);
+      this.#submit();
     });
     this.#stop.addEventListener("click", () => {
       actions.stop();
@@ -30,15 +34,25 @@ export class Composer {
     addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.defaultPrevented || !this.#isBusy || document.querySelector("dialog[open]")) return;
       actions.stop();
-    });
+    }, { signal });
     this.#fit();
+  }
+
+  get isBusy() {
+    return this.#isBusy;
   }
 
   set isBusy(value) {
     this.#isBusy = value;
     const hadFocus = document.activeElement === this.#send || document.activeElement === this.#stop;
-    swapButtons(this.#send, this.#stop, value);
+    showStop(this.#stop, value);
+    this.#fit();
     if (hadFocus) this.focus();
+  }
+
+  /** Whether nothing is being written, in the box or elsewhere. */
+  get isIdle() {
+    return !this.text && [this.#box, this.#send, this.#stop, document.body].includes(document.activeElement);
   }
 
   get text() {
@@ -47,22 +61,33 @@ export class Composer {
 
   set text(value) {
     this.#box.value = value;
-    this.#fit();
+    this.#changed();
   }
 
   focus() {
     this.#box.focus({ preventScroll: true });
   }
 
-  #submit(actions) {
+  #submit() {
     const text = this.#box.value.trim();
-    if (!text || this.#isBusy) return;
-    if (actions.send(text)) this.text = "";
+    if (!text || this.#problem.textContent) return;
+    if (this.#actions.send(text)) this.text = "";
     if (hasKeyboard.matches) this.focus();
   }
 
+  #changed() {
+    this.#fit();
+    this.#actions.changed();
+  }
+
   #fit() {
-    this.#send.disabled = !this.#box.value.trim();
+    const text = this.#box.value.trim();
+    const problem = this.#actions.problem(text);
+    if (this.#problem.textContent !== problem) this.#problem.textContent = problem;
+    this.#send.disabled = !text || Boolean(problem);
+    // During an answer a message can be written, which waits for the answer's end.
+    this.#send.hidden = this.#isBusy && !text;
+    this.#send.title = this.#isBusy ? "Send after this answer" : "Send";
     if (CSS.supports("field-sizing", "content")) return;
     this.#box.style.height = "auto";
     this.#box.style.height = `${Math.min(this.#box.scrollHeight, innerHeight * 0.4)}px`;

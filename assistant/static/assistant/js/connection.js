@@ -17,18 +17,19 @@ export class Connection extends EventTarget {
   #failures = 0;
   #timers = {};
 
-  constructor(path) {
+  /** Reacts to the network and to the page until `signal` aborts. */
+  constructor(path, signal) {
     super();
     this.#url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
     this.state = "connecting";
-    addEventListener("online", () => this.retryNow());
-    addEventListener("offline", () => this.#probe());
-    addEventListener("pageshow", (event) => event.persisted && this.retryNow());
+    addEventListener("online", () => this.retryNow(), { signal });
+    addEventListener("offline", () => this.#probe(), { signal });
+    addEventListener("pageshow", (event) => event.persisted && this.retryNow(), { signal });
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) return;
       if (this.state === "waiting") this.retryNow();
       else this.#probe();
-    });
+    }, { signal });
   }
 
   get isOpen() {
@@ -50,6 +51,15 @@ export class Connection extends EventTarget {
     if (!this.isOpen || this.#socket.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
     return true;
+  }
+
+  /** Close for good. */
+  close() {
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#stopTimers();
+    this.state = "closed";
+    socket?.close();
   }
 
   retryNow() {

@@ -17,7 +17,7 @@ export class Follow {
     jump.addEventListener("click", () => this.toEnd());
     new ResizeObserver(() => this.#isAtEnd && this.#scrollToEnd()).observe(scroller.firstElementChild);
     new ResizeObserver(() => this.#isAtEnd && this.#scrollToEnd()).observe(scroller);
-    afterFlush(() => this.#isAtEnd && this.#scrollToEnd());
+    this.close = afterFlush(() => this.#isAtEnd && this.#scrollToEnd());
   }
 
   toEnd() {

@@ -18,6 +18,12 @@ export function inLocalTime(sentence) {
   });
 }
 
+/** Return a duration in words. */
+export function duration(ms) {
+  if (ms < 1000) return `${ms} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
 /** The states of a tool call in words. */
 export const TOOL_STATES = {
   preparing: "Preparing",
@@ -46,11 +52,10 @@ export function isSendKey(event) {
 
 const ACCIDENTAL = 500; // milliseconds in which a double click's second half comes
 
-/** Show the stop button in place of the send button, or the other way round.
+/** Show the stop button, or hide it. The send button is the caller's.
  * The stop button takes no click for a moment: it would be the second half of a double click on the send button. */
-export function swapButtons(send, stop, isBusy) {
+export function showStop(stop, isBusy) {
   if (stop.hidden === !isBusy) return;
-  send.hidden = isBusy;
   stop.hidden = !isBusy;
   if (!isBusy) return;
   stop.disabled = true;
@@ -70,19 +75,19 @@ export async function copyText(text) {
   }
 }
 
-/** Keep files that are dropped on `target` from replacing the page, and call `refuse()` for them. */
-export function refuseFiles(target, refuse) {
+/** Keep files that are dropped on `target` from replacing the page, and call `refuse()` for them, until `signal` aborts. */
+export function refuseFiles(target, refuse, signal) {
   const withFiles = (event) => event.dataTransfer?.types.includes("Files");
   target.addEventListener("dragover", (event) => {
     if (!withFiles(event)) return;
     event.preventDefault();
     event.dataTransfer.dropEffect = "none";
-  });
+  }, { signal });
   target.addEventListener("drop", (event) => {
     if (!withFiles(event)) return;
     event.preventDefault();
     refuse();
-  });
+  }, { signal });
 }
 
 const dirty = new Set();
@@ -105,7 +110,8 @@ export function touch(item) {
   requestAnimationFrame(flush);
 }
 
-/** Call `callback()` after the updates of each frame. */
+/** Call `callback()` after the updates of each frame. Returns a function that ends that. */
 export function afterFlush(callback) {
   callbacks.add(callback);
+  return () => callbacks.delete(callback);
 }

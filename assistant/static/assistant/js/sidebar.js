@@ -1,52 +1,141 @@
-/* The list of conversations, with search, rename and delete. On narrow screens it is a drawer. */
+/* The list of conversations: search, rename, delete, pin, archive, later pages. On narrow screens it is a drawer. */
 
 import { announce, byId } from "./dom.js";
+import { make } from "./elements.js";
 
 const SEARCH_AFTER = 200; // milliseconds after the last keystroke
+const DAY = 86_400_000; // milliseconds
+const COLLAPSED = "sidebar-collapsed";
+const narrow = matchMedia("(max-width: 760px)");
 
 export class Sidebar {
   #list = byId("conversations");
   #search = byId("search");
+  #archive = byId("archive");
+  #tabs;
   #base;
   #current;
   #onRename;
+  #onDelete;
   #request = 0;
+  #pages = 1;
+  #nearEnd = new IntersectionObserver((entries) => entries.some(({ isIntersecting }) => isIntersecting) && this.#more());
 
-  /** `onRename(title)` is called when the open conversation is renamed. */
-  constructor({ base, current, onRename }) {
+  /** `onRename(title)` and `onDelete(next)` are called when the open conversation is renamed or deleted. */
+  constructor({ base, current, onRename, onDelete }) {
     this.#base = base;
     this.#current = current;
     this.#onRename = onRename;
+    this.#onDelete = onDelete;
+    this.#tabs = new BroadcastChannel(`conversations ${base}`);
+    this.#tabs.onmessage = () => this.refresh();
     this.#list.addEventListener("click", (event) => this.#clicked(event));
     let timer = 0;
     this.#search.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => this.refresh(), SEARCH_AFTER);
+      timer = setTimeout(() => this.#start(), SEARCH_AFTER);
     });
-    byId("search-form").addEventListener("submit", (event) => {
+    byId("search-form").addEventListener("submit", async (event) => {
       event.preventDefault();
-      this.refresh();
+      clearTimeout(timer);
+      await this.#start();
+      this.#list.querySelector(".conversation > a")?.click();
     });
+    this.#archive.addEventListener("click", () => {
+      const isOn = this.#archive.getAttribute("aria-pressed") !== "true";
+      this.#archive.setAttribute("aria-pressed", String(isOn));
+      this.#start();
+    });
+    byId("sidebar").addEventListener("keydown", (event) => this.#move(event));
     this.#drawer();
-    for (const time of this.#list.querySelectorAll("time")) localise(time);
+    this.#arrange();
   }
 
   set current(id) {
     this.#current = id;
+    for (const link of this.#list.querySelectorAll(".conversation > a")) {
+      if (id && link.parentElement.dataset.id === id) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
   }
 
-  /** Load the list again, with the current search. */
+  /** Load the list again: something in it has changed, here and in the browser's other tabs. */
+  changed() {
+    this.#tabs.postMessage("changed");
+    this.refresh();
+  }
+
+  #start() {
+    this.#pages = 1;
+    return this.refresh();
+  }
+
+  async #fetched(after = "") {
+    const isArchive = this.#archive.getAttribute("aria-pressed") === "true";
+    const query = new URLSearchParams({ q: this.#search.value, current: this.#current, after, archived: isArchive ? "1" : "" });
+    const answer = await fetch(`${this.#base}conversations/?${query}`, { redirect: "error" });
+    if (!answer.ok) throw new Error(`the list answered ${answer.status}`);
+    return [...new DOMParser().parseFromString(await answer.text(), "text/html").body.children];
+  }
+
+  /** Load the list again, with the current search and as many pages as it has. */
   async refresh() {
     const number = ++this.#request;
-    const query = new URLSearchParams({ q: this.#search.value, current: this.#current });
     try {
-      const answer = await fetch(`${this.#base}conversations/?${query}`, { redirect: "error" });
-      if (!answer.ok || number !== this.#request) return;
-      this.#list.innerHTML = await answer.text();
-      for (const time of this.#list.querySelectorAll("time")) localise(time);
+      let items = await this.#fetched();
+      for (let page = 1; page < this.#pages; page += 1) {
+        const more = items.at(-1)?.querySelector("[data-after]");
+        if (more) items = [...items.slice(0, -1), ...(await this.#fetched(more.dataset.after))];
+      }
+      if (number !== this.#request) return;
+      if (this.#list.querySelector(".renaming")) return; // its field would be lost
+      const focused = document.activeElement?.closest(".conversation")?.dataset.id;
+      this.#list.replaceChildren(...items);
+      this.#arrange();
+      if (focused) this.#item(focused)?.querySelector("a").focus({ preventScroll: true });
     } catch {
       /* offline: keep the old list; it is loaded again with the next run */
     }
+  }
+
+  async #more() {
+    const place = this.#list.querySelector(".more");
+    const button = place?.querySelector("[data-after]");
+    if (!button || button.disabled) return;
+    button.disabled = true;
+    const number = this.#request;
+    try {
+      const items = await this.#fetched(button.dataset.after);
+      if (number !== this.#request) return;
+      place.replaceWith(...items);
+      this.#pages += 1;
+      this.#arrange();
+    } catch {
+      button.disabled = false;
+    }
+  }
+
+  #item(id) {
+    return [...this.#list.querySelectorAll(".conversation")].find((one) => one.dataset.id === id);
+  }
+
+  /** Show times in the reader's zone, and put the days above the conversations of each. */
+  #arrange() {
+    for (const old of this.#list.querySelectorAll("[data-day]")) old.remove();
+    const today = new Date().setHours(0, 0, 0, 0);
+    let day = "";
+    for (const item of this.#list.querySelectorAll(".conversation")) {
+      const time = item.querySelector("time");
+      const moment = new Date(time.dateTime);
+      localise(time, moment);
+      if ("pinned" in item.dataset || this.#search.value.trim()) continue;
+      const name = moment >= today ? "Today" : moment >= today - DAY ? "Yesterday" : "Earlier";
+      if (name !== day) item.before(make("li.group-title", { role: "presentation", "data-day": name }, name));
+      day = name;
+    }
+    const more = this.#list.querySelector(".more");
+    this.#nearEnd.disconnect();
+    if (more) this.#nearEnd.observe(more);
   }
 
   async #post(id, what, fields = {}) {
@@ -62,11 +151,38 @@ export class Sidebar {
     return body;
   }
 
+  /** Pin or archive a conversation, or take that back, as the menu's button says. `menu` has that button. */
+  async mark(id, what, menu) {
+    const button = menu.querySelector(`[data-menu=${what}]`);
+    const isOn = button.getAttribute("aria-pressed") !== "true";
+    try {
+      await this.#post(id, what, { on: isOn ? "1" : "0" });
+      button.setAttribute("aria-pressed", String(isOn));
+      button.textContent = button.dataset[isOn ? "on" : "off"];
+      announce(what === "pin" ? (isOn ? "Pinned" : "Not pinned any more") : isOn ? "Archived" : "Restored");
+      this.changed();
+    } catch (error) {
+      announce(error.message);
+    }
+  }
+
   #clicked(event) {
     const action = event.target.closest("[data-action]")?.dataset.action;
     const item = event.target.closest(".conversation");
     if (action === "rename") this.#rename(item);
     if (action === "delete") this.#delete(item);
+    if (event.target.closest("[data-after]")) this.#more();
+  }
+
+  /** Move through the list with the arrow keys, from the search on. */
+  #move(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || event.altKey || event.ctrlKey || event.metaKey || !event.target.matches("#search, .conversation > a")) return;
+    const stops = [this.#search, ...this.#list.querySelectorAll(".conversation > a")];
+    const next = stops[stops.indexOf(event.target) + step];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
   }
 
   #rename(item) {
@@ -88,6 +204,7 @@ export class Sidebar {
           title.textContent = kept;
           announce(`Renamed to ${kept}`);
           if (item.dataset.id === this.#current) this.#onRename(kept);
+          this.#tabs.postMessage("changed");
         } catch (error) {
           announce(error.message);
         }
@@ -116,8 +233,9 @@ export class Sidebar {
         const { next } = await this.#post(item.dataset.id, "delete");
         dialog.close();
         announce("Conversation deleted");
-        if (item.dataset.id === this.#current) location.assign(next);
-        else item.remove();
+        this.#tabs.postMessage("changed");
+        if (item.dataset.id === this.#current) this.#onDelete(next);
+        item.remove();
       } catch (error) {
         problem.textContent = error.message;
         problem.hidden = false;
@@ -126,38 +244,66 @@ export class Sidebar {
     dialog.showModal();
   }
 
+  /** Go to the search, from anywhere on the page. */
+  search() {
+    this.#set(true);
+    this.#search.focus();
+    this.#search.select();
+  }
+
+  /** Close the drawer of narrow screens. */
+  close() {
+    if (narrow.matches) this.#set(false);
+  }
+
+  #set(isOpen) {
+    document.body.classList.toggle("sidebar-open", narrow.matches && isOpen);
+    document.body.classList.toggle(COLLAPSED, !narrow.matches && !isOpen);
+    byId("open-sidebar")?.setAttribute("aria-expanded", String(isOpen));
+    byId("sidebar").inert = !isOpen;
+    byId("chat").inert = narrow.matches && isOpen;
+  }
+
   #drawer() {
-    const sidebar = byId("sidebar");
-    const narrow = matchMedia("(max-width: 760px)");
-    const set = (isOpen) => {
-      document.body.classList.toggle("sidebar-open", isOpen);
-      byId("open-sidebar").setAttribute("aria-expanded", String(isOpen));
-      sidebar.inert = narrow.matches && !isOpen;
-      byId("chat").inert = narrow.matches && isOpen;
+    const isCollapsed = () => {
+      try {
+        return localStorage.getItem("sidebar") === "closed";
+      } catch {
+        return false;
+      }
     };
-    narrow.addEventListener("change", () => set(false));
-    byId("open-sidebar").addEventListener("click", () => {
-      set(true);
-      byId("close-sidebar").focus();
-    });
+    const choose = (isOpen) => {
+      this.#set(isOpen);
+      try {
+        if (!narrow.matches) localStorage.setItem("sidebar", isOpen ? "open" : "closed");
+      } catch {
+        /* no storage: the choice lasts until the page is left */
+      }
+    };
+    const reset = () => this.#set(!narrow.matches && !isCollapsed());
+    narrow.addEventListener("change", reset);
     const close = () => {
-      if (!document.body.classList.contains("sidebar-open")) return;
-      set(false);
+      if (byId("sidebar").inert) return;
+      choose(false);
       byId("open-sidebar").focus();
     };
+    document.addEventListener("click", ({ target }) => {
+      if (!target.closest?.("#open-sidebar")) return; // it comes anew with each conversation
+      choose(true);
+      byId("close-sidebar").focus();
+    });
     byId("close-sidebar").addEventListener("click", close);
     byId("backdrop").addEventListener("click", close);
-    sidebar.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !event.defaultPrevented) close();
+    byId("sidebar").addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !event.defaultPrevented && narrow.matches) close();
     });
-    set(false);
+    reset();
   }
 }
 
-function localise(time) {
-  const date = new Date(time.dateTime);
-  const isToday = date.toDateString() === new Date().toDateString();
+function localise(time, moment) {
+  const isToday = moment.toDateString() === new Date().toDateString();
   time.textContent = isToday
-    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
-    : date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+    ? moment.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
+    : moment.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
 }

@@ -6,6 +6,8 @@ const VERSION = "1.0";
 const DELAYED = "The service is unavailable for a moment. This is sent as soon as it is back.";
 const MAX_FRAME = 256 * 1024; // bytes
 const MAX_TEXT = 200_000; // characters of a message
+const FRAME_REST = 1024; // bytes of a frame besides the text
+const SURELY_SHORT = 40_000; // characters that fit, whatever they are
 // Milliseconds between attempts while the server cannot reach its database.
 const FIRST_OUTAGE_DELAY = 1000;
 const LONGEST_OUTAGE_DELAY = 15_000;
@@ -17,12 +19,16 @@ const SNAPSHOT_EVENTS = new Set([
 
 /** Return why a text cannot be sent, as a sentence; empty if it can. */
 export function whyTooLong(text) {
+  if (text.length <= SURELY_SHORT) return "";
   const length = text.length > MAX_TEXT ? [...text].length : text.length; // the server counts characters, not UTF-16 units
-  if (length <= MAX_TEXT) return "";
-  return `This message has ${length.toLocaleString()} characters. At most ${MAX_TEXT.toLocaleString()} can be sent: shorten it, please.`;
+  const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
+  if (length <= MAX_TEXT && bytes <= MAX_FRAME - FRAME_REST) return "";
+  // Letters of some scripts take several bytes.
+  const most = Math.min(MAX_TEXT, Math.floor((length * (MAX_FRAME - FRAME_REST)) / bytes / 100) * 100);
+  return `This message has ${length.toLocaleString()} characters. At most ${most.toLocaleString()} can be sent: shorten it, please.`;
 }
 
-/** Calls the methods of `view`: asked, started, event, snapshot, block, summary, ended, refused, delayed, change, and
+/** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, ended, refused, delayed, change, and
  * decisionsRefused if it has one. */
 export class Thread {
   #connection;
@@ -75,6 +81,11 @@ export class Thread {
     this.#start({ messages: [], resume: entries });
   }
 
+  /** Rate an answer: 1, -1, or 0 to take the rating back. Returns false without a connection. */
+  rate(messageId, rating, comment) {
+    return this.#connection.send({ type: "feedback", threadId: this.id, messageId, rating, comment });
+  }
+
   /** Repeat the failed run, or send refused input again. */
   retry() {
     const refused = this.#lastRefused;
@@ -115,6 +126,11 @@ export class Thread {
     return true;
   }
 
+  /** Do nothing more. */
+  close() {
+    clearTimeout(this.#retryTimer);
+  }
+
   #sendPending() {
     if (this.#pending && this.#connection.send(this.#pending)) this.#pendingIsSent = true;
   }
@@ -146,11 +162,13 @@ export class Thread {
   #receive(event) {
     const run = event.metadata?.run;
     if (!run) {
-      if (event.name === "protocol_error") this.#refuse(`This could not be sent: ${event.value.reason}`, "protocol_error");
+      if (event.name === "feedback" && event.value.threadId === this.id) this.#view.rated(event.value);
+      else if (event.name === "protocol_error") this.#refuse(`This could not be sent: ${event.value.reason}`, "protocol_error");
       return;
     }
     if (run.thread && run.thread !== this.id) return;
     if (event.type === "CUSTOM" && event.name === "message.block") this.#view.block(event.value);
+    else if (event.type === "CUSTOM" && event.name === "message.details") this.#view.details(event.value.messages);
     else if (event.type === "CUSTOM" && event.name === "thread.summary") this.#view.summary(event.value.summary);
     else if (event.type === "RUN_ERROR" && run.seq === 1 && run.id !== this.#position?.runId) this.#refusal(event, run);
     else if (event.type === "MESSAGES_SNAPSHOT") this.#snapshot(event, run);

@@ -1,17 +1,17 @@
-/* A tool call as a card: name, arguments, state, progress, duration, result, and the form that asks for approval. */
+/* A tool call as one line, which opens into its arguments, progress, duration and result; and what it waits for. */
 
-import { piece, touch } from "./dom.js";
-import { TOOL_STATES } from "./shared.js";
-import { brief, mediaShown, parse, shown } from "./values.js";
+import { icon, make } from "./elements.js";
+import { InterruptForm } from "./interrupt.js";
+import { TOOL_STATES, duration, touch } from "./shared.js";
+import { brief, label, parse, shown } from "./values.js";
 
 const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved"]);
+const FORMS = { ok: "check", error: "cross", timeout: "cross", awaiting_approval: "ask", preparing: "ring", running: "ring", approved: "ring" };
 // The card opens if the call runs for longer than this, in milliseconds.
 const OPEN_AFTER = 500;
 
-function duration(ms) {
-  if (ms < 1000) return `${ms} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
-}
+/** Return the name of the icon of a state: states are told apart by their forms and words, not by colour alone. */
+export const formOfState = (state) => FORMS[state] ?? "slash";
 
 export class ToolCard {
   #arguments = [];
@@ -27,14 +27,30 @@ export class ToolCard {
   #askedArguments = [];
   #wasToggled = false;
   #timer = 0;
+  #form = null;
+  #sign = make("span.sign");
+  #name = make("span.tool-name", { dir: "auto" });
+  #brief = make("span.tool-brief", { dir: "auto" });
+  #time = make("span.tool-time");
+  #stateText = make("span.tool-state.state");
+  #bar = make("progress");
+  #progressText = make("span");
+  #progressLine = make("p.tool-progress", { hidden: true }, this.#bar, " ", this.#progressText);
+  #argumentsPart = make("section.tool-arguments", {}, make("h3", {}, "Arguments"), make("div.value"));
+  #resultPart = make("section.tool-result", { hidden: true }, make("h3", {}, "Result"), make("div.value"));
+  #body = make("div.tool-body", {}, this.#progressLine, this.#argumentsPart, this.#resultPart);
 
-  constructor(id, name) {
+  /** `media(file)` returns the element of a file that the tool returned; without it files are shown elsewhere. */
+  constructor(id, name, { media = null } = {}) {
     this.id = id;
     this.name = name;
-    this.element = piece("tool");
-    this.element.dataset.call = id;
-    this.#part(".tool-name").textContent = name;
-    this.#part("summary").addEventListener("click", () => (this.#wasToggled = true));
+    this.title = label(name);
+    this.group = null;
+    this.mediaShown = media;
+    const summary = make("summary", {}, this.#sign, this.#name, this.#brief, this.#time, this.#stateText, icon("chevron"));
+    summary.addEventListener("click", () => (this.#wasToggled = true));
+    this.element = make("details.tool", { "data-state": "preparing", "data-call": id }, summary, this.#body);
+    cards.set(this.element, this);
     touch(this);
   }
 
@@ -42,14 +58,36 @@ export class ToolCard {
     return !UNFINISHED.has(this.#state);
   }
 
+  get state() {
+    return this.#state;
+  }
+
+  get asksQuestion() {
+    return Boolean(this.#form?.isQuestion);
+  }
+
+  /** The state in words. */
+  get stateText() {
+    return this.#state === "awaiting_approval" && this.asksQuestion ? "Needs your answer" : (TOOL_STATES[this.#state] ?? this.#state);
+  }
+
+  get milliseconds() {
+    return this.#duration ?? 0;
+  }
+
   get argumentsValue() {
     return parse(this.#arguments.join(""));
   }
 
-  /** Return a part of this card, never of a card nested in it. */
-  #part(selector) {
-    const places = ["", "> summary ", "> .tool-body > "].map((place) => `:scope ${place || "> "}${selector}`);
-    return this.element.querySelector(places.join(", "));
+  /** The value that the tool returned; undefined if there is none yet. */
+  get resultValue() {
+    return this.#result === undefined ? undefined : parse(this.#result);
+  }
+
+  setTitle(title) {
+    if (!title) return;
+    this.title = title;
+    touch(this);
   }
 
   setArguments(text) {
@@ -64,7 +102,8 @@ export class ToolCard {
     touch(this);
   }
 
-  start() {
+  start(title) {
+    this.setTitle(title);
     this.#set("running");
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -77,13 +116,14 @@ export class ToolCard {
     touch(this);
   }
 
-  finish({ status, durationMs, display, media }) {
+  finish({ status, durationMs, display, media, title }) {
+    this.setTitle(title);
     if (durationMs !== undefined) this.#duration = durationMs;
     if (display !== undefined) {
       this.#display = display;
       this.#isResultStale = true;
     }
-    if (media?.length) {
+    if (media?.length && this.mediaShown) {
       this.#media = media;
       this.#isResultStale = true;
     }
@@ -112,148 +152,172 @@ export class ToolCard {
 
   flush() {
     const { element } = this;
+    if (element.dataset.state !== this.#state || !this.#sign.firstChild) this.#sign.replaceChildren(icon(formOfState(this.#state)));
     element.dataset.state = this.#state;
-    this.#part(".tool-state").textContent = TOOL_STATES[this.#state] ?? this.#state;
-    this.#part(".tool-time").textContent = this.#duration === null ? "" : duration(this.#duration);
+    this.#name.textContent = this.title;
+    this.#stateText.textContent = this.stateText;
+    this.#time.textContent = this.#duration === null ? "" : duration(this.#duration);
     if (this.#areArgumentsStale) this.#showArguments();
     if (this.#isResultStale) this.#showResult();
     this.#showProgress();
+    this.group?.change();
   }
 
   #showArguments() {
     this.#areArgumentsStale = false;
     const value = this.argumentsValue;
-    this.#part(".tool-brief").textContent = brief(value);
+    this.#brief.textContent = brief(value);
     const isEmpty = value === "" || (typeof value === "object" && value !== null && !Object.keys(value).length);
-    this.#part(".tool-arguments").hidden = isEmpty;
-    if (!isEmpty) this.#part(".tool-arguments .value").replaceChildren(shown(value));
+    this.#argumentsPart.hidden = isEmpty;
+    if (!isEmpty) this.#argumentsPart.lastChild.replaceChildren(shown(value));
   }
 
   #showResult() {
     this.#isResultStale = false;
-    const value = this.#display ?? (this.#result === undefined ? undefined : parse(this.#result));
+    const value = this.#display ?? this.resultValue;
     if ((value === undefined || value === null) && !this.#media.length) return;
     // A delegate's answer is already shown in the card as it was streamed.
-    this.#part(".tool-result").hidden = this.#hasAgent && this.#state === "ok" && typeof value === "string";
+    this.#resultPart.hidden = this.#hasAgent && this.#state === "ok" && typeof value === "string";
     const parts = value === undefined || value === null ? [] : [shown(value)];
-    this.#part(".tool-result .value").replaceChildren(...this.#media.map(mediaShown), ...parts);
+    this.#resultPart.lastChild.replaceChildren(...this.#media.map((file) => this.mediaShown(file)), ...parts);
   }
 
   #showProgress() {
-    const line = this.#part(".tool-progress");
-    line.hidden = !this.#progress;
+    this.#progressLine.hidden = !this.#progress;
     if (!this.#progress) return;
     const { done, total, message } = this.#progress;
-    const bar = line.querySelector("progress");
     if (total) {
-      bar.max = total;
-      bar.value = done;
+      this.#bar.max = total;
+      this.#bar.value = done;
     } else {
-      bar.removeAttribute("value");
+      this.#bar.removeAttribute("value");
     }
-    line.querySelector("span").textContent = message ?? (total ? `${done} of ${total}` : "");
+    this.#progressText.textContent = message ?? (total ? `${done} of ${total}` : "");
   }
 
   /** Add the delegate `name`, which this call runs. Returns the element for its messages and tool calls. */
   addAgent(element, name) {
     this.#hasAgent = true;
-    this.#part(".tool-name").textContent = name;
-    this.#part(".tool-body").insertBefore(element, this.#part(".tool-result"));
+    this.setTitle(name);
+    this.#body.insertBefore(element, this.#resultPart);
     return element.querySelector(".items");
   }
 
-  /** Ask whether the call may run. `decide` is called with the payload of a `resume` entry. */
-  ask(question, decide) {
+  /** Ask what an interrupt is about. `decide` is called with the payload of a `resume` entry. */
+  ask(interrupt, decide) {
+    this.setTitle(interrupt.metadata?.title);
     this.#set("awaiting_approval");
-    if (this.#part(".approval")) return;
+    if (this.#form) return;
     this.element.open = true;
     this.#askedArguments = this.#arguments;
-    this.#part(".tool-body").append(approvalForm(question, () => this.argumentsValue, (payload) => {
+    this.#form = new InterruptForm(interrupt, () => this.argumentsValue, (payload) => {
       if (payload.approved && payload.editedArgs) this.setArguments(JSON.stringify(payload.editedArgs));
       decide(payload);
-    }));
+    });
+    // What is asked says it all: the arguments of a question are its form.
+    this.element.classList.add("asks");
+    this.#body.prepend(this.#form.element);
+  }
+
+  focus() {
+    this.#form?.focus();
   }
 
   /** Show why the server refused the decision, and ask again. */
   askAgain(reason) {
-    const form = this.#part(".approval");
-    if (!form) return;
+    if (!this.#form) return;
     this.#arguments = this.#askedArguments;
     this.#areArgumentsStale = true;
     touch(this);
-    for (const control of form.elements) control.disabled = false;
-    showError(form, reason);
+    this.#form.askAgain(reason);
   }
 
-  /** Remove the approval form: the call was decided, here or elsewhere. */
+  /** Remove the form: the call was decided, here or elsewhere. */
   settle() {
-    this.#part(".approval")?.remove();
+    this.#form?.element.remove();
+    this.#form = null;
+    this.element.classList.remove("asks");
     if (this.#state === "awaiting_approval") this.#set("running");
   }
 }
 
-// The ways to decide: the main button's label, and the field to fill in.
-const WAYS = {
-  approve: { label: "Approve", field: "" },
-  edit: { label: "Approve with these", field: ".edit" },
-  respond: { label: "Give this answer", field: ".response" },
-  reject: { label: "Reject", field: ".reason" },
-};
+const cards = new WeakMap();
 
-function showError(form, text) {
-  const problem = form.querySelector(".error");
-  problem.textContent = text;
-  problem.hidden = !text;
+/* Several calls in a row are one line, which opens into their cards. */
+
+const groups = new WeakMap();
+
+class Activity {
+  #cards = [];
+  #sign = make("span.sign");
+  #names = make("span.tool-name", { dir: "auto" });
+  #time = make("span.tool-time");
+  #state = make("span.tool-state.state");
+  #body = make("div.activity-body");
+  #wasToggled = false;
+
+  constructor() {
+    const summary = make("summary", {}, this.#sign, this.#names, this.#time, this.#state, icon("chevron"));
+    summary.addEventListener("click", () => (this.#wasToggled = true));
+    this.element = make("details.activity", {}, summary, this.#body);
+    groups.set(this.element, this);
+  }
+
+  add(card) {
+    this.#cards.push(card);
+    card.group = this;
+    this.#body.append(card.element);
+    this.change();
+  }
+
+  change() {
+    touch(this);
+  }
+
+  /** Return the state to show, which is the most urgent one, and how many calls have it. */
+  get #worst() {
+    const of = (test) => this.#cards.filter(test).length;
+    const waiting = of(({ state }) => state === "awaiting_approval");
+    if (waiting) return ["awaiting_approval", waiting];
+    const running = of(({ isFinished }) => !isFinished);
+    if (running) return ["running", running];
+    const failed = this.#cards.filter(({ state }) => state !== "ok");
+    return failed.length ? [failed[0].state, failed.length] : ["ok", 0];
+  }
+
+  flush() {
+    const [state, count] = this.#worst;
+    const names = new Map();
+    for (const { title } of this.#cards) names.set(title, (names.get(title) ?? 0) + 1);
+    this.#names.textContent = [...names].map(([title, times]) => (times > 1 ? `${title} × ${times}` : title)).join(", ");
+    this.#time.textContent = state === "running" ? "" : duration(this.#cards.reduce((sum, card) => sum + card.milliseconds, 0));
+    const isPart = count && count < this.#cards.length;
+    const words = this.#cards.find((card) => card.state === state)?.stateText ?? TOOL_STATES[state] ?? state;
+    this.#state.textContent = isPart ? `${count} of ${this.#cards.length}: ${words.toLowerCase()}` : words;
+    if (this.element.dataset.state !== state) this.#sign.replaceChildren(icon(formOfState(state)));
+    this.element.dataset.state = state;
+    if (state === "awaiting_approval") this.element.open = true;
+    else if (!this.#wasToggled) this.element.open = false;
+  }
 }
 
-function approvalForm(question, currentArguments, decide) {
-  const form = piece("approval");
-  const button = (choice) => form.querySelector(`[data-choice=${choice}]`);
-  const input = (field) => form.querySelector(`${field} :is(textarea, input)`);
-  let way = "approve";
-  form.querySelector(".question").textContent = question;
-
-  const payloads = {
-    approve: () => ({ approved: true }),
-    edit() {
-      const value = parse(input(".edit").value);
-      if (value !== null && typeof value === "object" && !Array.isArray(value)) return { approved: true, editedArgs: value };
-      return "The arguments must be a JSON object, such as {\"name\": \"value\"}.";
-    },
-    respond() {
-      const response = input(".response").value.trim();
-      return response ? { approved: true, response } : "Say what the result is.";
-    },
-    reject() {
-      const reason = input(".reason").value.trim();
-      return reason ? { approved: false, reason } : { approved: false };
-    },
-  };
-  const choose = (chosen) => {
-    way = chosen;
-    showError(form, "");
-    for (const [name, { field }] of Object.entries(WAYS)) {
-      if (field) form.querySelector(field).hidden = name !== way;
-      if (name === "edit" || name === "respond") button(name).hidden = way !== "approve";
-    }
-    button("approve").textContent = WAYS[way].label;
-    button("approve").className = way === "reject" ? "button danger" : "button primary";
-    button("reject").textContent = way === "approve" ? "Reject" : "Back";
-    if (way === "edit") input(".edit").value = JSON.stringify(currentArguments(), null, 2);
-    if (WAYS[way].field) input(WAYS[way].field).focus();
-  };
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const payload = payloads[way]();
-    if (typeof payload === "string") {
-      showError(form, payload);
-      return;
-    }
-    for (const control of form.elements) control.disabled = true;
-    decide(payload);
-  });
-  form.addEventListener("input", () => showError(form, ""));
-  for (const name of ["edit", "respond"]) button(name).addEventListener("click", () => choose(name));
-  button("reject").addEventListener("click", () => choose(way === "approve" ? "reject" : "approve")); // after the first press its label is Back
-  return form;
+/** Put a card at the end of `items`, into one line with the calls directly before it. */
+export function placeCard(items, card) {
+  if (card.element.isConnected) return;
+  const last = items.lastElementChild;
+  const known = last && (groups.get(last) ?? null);
+  if (known) {
+    known.add(card);
+  } else if (last && cardOf(last)) {
+    const group = new Activity();
+    last.replaceWith(group.element);
+    group.add(cardOf(last));
+    group.add(card);
+  } else {
+    card.group = null;
+    items.append(card.element);
+  }
 }
+
+/** Return the card of an element, or undefined. */
+export const cardOf = (element) => cards.get(element);

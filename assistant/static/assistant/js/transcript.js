@@ -2,9 +2,12 @@
 
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
-import { inLocalTime } from "./shared.js";
+import { Footer } from "./footer.js";
+import { inLocalTime, touch } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
-import { ToolCard } from "./toolcard.js";
+import { citeSources, passagesIn } from "./sources.js";
+import { ToolCard, cardOf, placeCard } from "./toolcard.js";
+import { mediaShown } from "./media.js";
 
 const CUT = {
   length: "The answer was cut off: it reached the model's length limit.",
@@ -35,9 +38,11 @@ export class Transcript {
   #agentItems = null;
   #turn = null;
   #decided = new Map();
+  #footers = new WeakMap();
+  #lastFooter = null;
   #actions;
 
-  /** `actions`: retry(), resume(entries). */
+  /** `actions`: retry(), resume(entries), again(text), rate(messageId, rating, comment), passage(passage, number). */
   constructor(root, assistantName, actions) {
     this.#root = root;
     this.#name = assistantName;
@@ -108,8 +113,13 @@ export class Transcript {
     return this.#turn;
   }
 
+  get #items() {
+    return this.#agentItems ?? this.#openTurn().querySelector(":scope > .items");
+  }
+
   #place(item) {
-    if (!item.element.isConnected) (this.#agentItems ?? this.#openTurn().querySelector(":scope > .items")).append(item.element);
+    if (item instanceof ToolCard) placeCard(this.#items, item);
+    else if (!item.element.isConnected) this.#items.append(item.element);
     return item;
   }
 
@@ -123,7 +133,7 @@ export class Transcript {
   }
 
   #card(id, name = "tool") {
-    return this.#get(this.#cards, id, () => new ToolCard(id, name));
+    return this.#get(this.#cards, id, () => new ToolCard(id, name, { media: mediaShown }));
   }
 
   #reasoning(id) {
@@ -132,6 +142,7 @@ export class Transcript {
 
   working(isWorking) {
     this.#root.setAttribute("aria-busy", String(isWorking));
+    if (isWorking) this.#markLast(null);
     if (isWorking) this.#openTurn();
     this.#turn?.classList.toggle("working", isWorking);
     if (!isWorking) this.#settleTurn();
@@ -141,9 +152,64 @@ export class Transcript {
     const turn = this.#turn ?? this.#lastTurn;
     if (!turn?.classList.contains("assistant")) return;
     turn.classList.remove("working");
-    turn.querySelector(".actions").hidden = !turn.querySelector(OWN_ANSWERS);
+    if (turn.querySelector(OWN_ANSWERS)) this.#markLast(this.#footerOf(turn));
     for (const answer of this.#answers.values()) answer.isStreaming = false;
     this.#turn = null;
+  }
+
+  #footerOf(turn) {
+    if (!this.#footers.has(turn)) {
+      const footer = new Footer({
+        text: () => this.#textsOf(turn).join("\n\n"),
+        again: () => this.#actions.again(this.#lastQuestion()),
+        rate: (...rating) => this.#actions.rate(...rating),
+        announce,
+      });
+      this.#footers.set(turn, footer);
+      turn.append(footer.element);
+    }
+    return this.#footers.get(turn);
+  }
+
+  /** Let the last answer be asked for again, and no other. */
+  #markLast(footer) {
+    if (this.#lastFooter) this.#lastFooter.isLast = false;
+    this.#lastFooter = footer;
+    if (footer) footer.isLast = true;
+  }
+
+  #textsOf(turn) {
+    return [...turn.querySelectorAll(OWN_ANSWERS)].map((element) => this.#answers.get(element.dataset.id).text.trim());
+  }
+
+  #lastQuestion() {
+    return [...this.#root.querySelectorAll(".turn.user .bubble")].at(-1)?.textContent ?? "";
+  }
+
+  /** Show what the server knows of answers: times, models, ratings; and the sources of those that searched documents. */
+  details(messages) {
+    for (const detail of messages) {
+      const turn = this.#answers.get(detail.messageId)?.element.closest(".turn");
+      if (!turn) continue;
+      this.#footerOf(turn).add(detail);
+      touch({ flush: () => this.#cite(turn) }); // after the answer's last blocks
+    }
+  }
+
+  #cite(turn) {
+    const cards = [...turn.querySelectorAll(":scope > .items > .tool, :scope > .items > .activity > * > .tool")].map(cardOf);
+    const passages = cards.flatMap((card) => passagesIn(card.resultValue));
+    if (!passages.length) return;
+    const answers = turn.querySelectorAll(OWN_ANSWERS);
+    const list = citeSources(passages, [...answers], (...shown) => this.#actions.passage(...shown));
+    turn.querySelector(":scope > .sources")?.remove();
+    this.#footerOf(turn).element.before(list);
+  }
+
+  /** Show what became of a rating. */
+  rated(value) {
+    const turn = this.#answers.get(value.messageId)?.element.closest(".turn");
+    if (turn) this.#footers.get(turn)?.rated(value);
   }
 
   event(event) {
@@ -231,8 +297,8 @@ export class Transcript {
         const card = this.#cards.get(value?.toolCallId);
         if (name === "tool.started") {
           card?.settle();
-          card?.start();
-          announce(`Using the tool ${value.name}`);
+          card?.start(value.title);
+          if (card) announce(`Using the tool ${card.title}`);
         } else if (name === "tool.progress") {
           card?.progress(value);
         } else if (name === "tool.finished") {
@@ -252,7 +318,7 @@ export class Transcript {
     line.className = "stopped";
     line.textContent = text;
     line.dataset.about = about;
-    (this.#agentItems ?? this.#openTurn().querySelector(":scope > .items")).append(line);
+    this.#items.append(line);
   }
 
   /** Remove the notice that a message was cut off: snapshots mark messages as partial that are still being written. */
@@ -273,10 +339,11 @@ export class Transcript {
     else if (outcome === "interrupt") this.#askAll(event.outcome.interrupts);
     const said = this.#lastText();
     this.working(false);
+    if (outcome === "interrupt") this.#markLast(null);
     if (!isLive) return;
     if (event.type === "RUN_ERROR") announce(`The answer failed. ${inLocalTime(event.message)}`);
     else if (outcome === "cancelled") announce("The answer was stopped.");
-    else if (outcome === "interrupt") announce("The assistant needs your approval to go on.");
+    else if (outcome === "interrupt") announce(asksQuestion(event) ? "The assistant has a question." : "The assistant needs your approval to go on.");
     else announce(`Answer complete. ${said.length > ANNOUNCED_CHARACTERS ? `${said.slice(0, ANNOUNCED_CHARACTERS)}…` : said}`);
   }
 
@@ -301,13 +368,19 @@ export class Transcript {
   #askAll(interrupts) {
     const decided = new Map();
     this.#decided = decided;
-    for (const { id, toolCallId, message } of interrupts) {
+    for (const interrupt of interrupts) {
+      const { id, toolCallId } = interrupt;
       const card = this.#card(toolCallId ?? id);
-      card.ask(message ?? "May the assistant do this?", (payload) => {
+      card.ask(interrupt, (payload) => {
         decided.set(id, { interruptId: id, status: "resolved", payload });
         if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
       });
     }
+  }
+
+  /** Move the focus into a question's form. An approval gets none: the next Enter would be taken for a yes. */
+  focusQuestion() {
+    [...this.#cards.values()].find((card) => card.asksQuestion)?.focus();
   }
 
   /** Show why the server refused the decisions, and ask for all of them again. */
@@ -391,10 +464,6 @@ export class Transcript {
     } else if (action === "copy-code") {
       await copyText(button.closest("[data-code]").querySelector("code").textContent);
       confirmCopy(button, "Copied");
-    } else if (action === "copy-answer") {
-      const answers = button.closest(".turn").querySelectorAll(OWN_ANSWERS);
-      await copyText([...answers].map((element) => this.#answers.get(element.dataset.id).text.trim()).join("\n\n"));
-      confirmCopy(button);
     }
   }
 }
@@ -403,16 +472,16 @@ const HANDLERS = Transcript.handlers();
 
 function ignore() {}
 
+const asksQuestion = ({ outcome }) => outcome.interrupts.some(({ reason }) => reason === "input_required");
+
 function confirmCopy(button, label) {
   const before = button.dataset.label ?? button.textContent;
   button.classList.add("done");
-  if (label) {
-    button.dataset.label = before;
-    button.textContent = label;
-  }
+  button.dataset.label = before;
+  button.textContent = label;
   announce("Copied");
   setTimeout(() => {
     button.classList.remove("done");
-    if (label) button.textContent = before;
+    button.textContent = before;
   }, 1600);
 }

@@ -21,17 +21,24 @@ function element(name, ...children) {
   return made;
 }
 
-const scalar = (value) => (value === null ? "–" : String(value));
+/** Return a value as text, on one line if it is short. */
+export const scalar = (value) => (isPlain(value) ? (value === null || value === undefined ? "–" : value === true ? "yes" : value === false ? "no" : String(value)) : JSON.stringify(value));
+
+/** Return a name in code as a label: `customer_id` is "Customer id". */
+export function label(name) {
+  const words = name.replace(/_/g, " ").replace(/\s+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 function fields(record) {
   const list = element("dl");
-  for (const [name, value] of Object.entries(record)) list.append(element("dt", name), element("dd", scalar(value)));
+  for (const [name, value] of Object.entries(record)) list.append(element("dt", label(name)), element("dd", scalar(value)));
   return list;
 }
 
 function rows(records) {
   const names = Object.keys(records[0]);
-  const head = element("tr", ...names.map((name) => element("th", name)));
+  const head = element("tr", ...names.map((name) => element("th", label(name))));
   const body = records.slice(0, MAX_ROWS).map((record) => element("tr", ...names.map((name) => element("td", scalar(record[name])))));
   const wrapper = element("div", element("table", element("thead", head), element("tbody", ...body)));
   wrapper.className = "table";
@@ -53,42 +60,6 @@ export function shown(value) {
   const block = element("pre", text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}\n…` : text);
   block.tabIndex = 0;
   return block;
-}
-
-const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-
-function size(bytes) {
-  return bytes < 1024 ? `${bytes} bytes` : bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
-}
-
-const isOwn = (url) => url && URL.canParse(url, location.href) && new URL(url, location.href).origin === location.origin;
-
-/** Return an element for a file that a tool returned: an image, or a download link. Only this site's URLs are used. */
-export function mediaShown({ name, mediaType, size: bytes, url }) {
-  const caption = element("figcaption", `${name} (${size(bytes)})`);
-  const figure = element("figure");
-  figure.className = "media";
-  if (!isOwn(url)) {
-    figure.append(caption);
-    return figure;
-  }
-  const link = element("a");
-  link.href = url;
-  if (IMAGES.has(mediaType)) {
-    const image = element("img");
-    image.src = url;
-    image.alt = name;
-    image.loading = "lazy";
-    link.target = "_blank";
-    link.rel = "noopener";
-    link.append(image);
-    figure.append(link, caption);
-  } else {
-    link.download = name;
-    link.append(`${name} (${size(bytes)})`);
-    figure.append(link);
-  }
-  return figure;
 }
 
 /** Return a value shortened to one line, for a card's summary. */

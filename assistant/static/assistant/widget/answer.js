@@ -1,6 +1,7 @@
-/* An answer of the widget. */
+/* An answer of the widget, and the reasoning before it: folded, and streamed as plain text. */
 
 import { AnswerText } from "../js/answer_text.js";
+import { touch } from "../js/shared.js";
 import { copyButton, make, nodesOf } from "./elements.js";
 
 function decorate(head) {
@@ -12,5 +13,29 @@ export class Answer extends AnswerText {
     const [closed, open] = [make("div.closed"), make("div.open")];
     super({ closed, open, nodesOf, decorate });
     this.element = make("div.answer", { "data-id": id }, closed, open);
+  }
+}
+
+export class Reasoning {
+  #unshown = "";
+  #text = document.createTextNode("");
+  #label = make("summary", {}, "Thinking");
+
+  constructor() {
+    this.element = make("details.reasoning", {}, this.#label, make("div.thoughts", {}, this.#text));
+  }
+
+  append(delta) {
+    this.#unshown += delta;
+    touch(this);
+  }
+
+  finish() {
+    this.#label.textContent = "Thoughts";
+  }
+
+  flush() {
+    this.#text.appendData(this.#unshown);
+    this.#unshown = "";
   }
 }

@@ -1,6 +1,7 @@
 /* Connects one thread to the widget's panel. */
 
 import { newId } from "../js/shared.js";
+import { Queue } from "../js/queue.js";
 import { Thread, whyTooLong } from "../js/thread.js";
 import { Transcript } from "./transcript.js";
 
@@ -10,6 +11,7 @@ export class Conversation extends EventTarget {
   #thread;
   #transcript;
   #remember;
+  #queue;
 
   /** Continues the thread `id`, or starts one. `remember(id)` is called with the thread's id, or null if it does not exist. */
   constructor({ connection, panel, id, remember }) {
@@ -17,10 +19,15 @@ export class Conversation extends EventTarget {
     this.#connection = connection;
     this.#panel = panel;
     this.#remember = remember;
+    this.#queue = new Queue((text) => this.#write(text));
+    panel.waiting = this.#queue.element;
     this.#transcript = new Transcript(panel.log, {
       retry: () => this.#thread.retry(),
       resume: (entries) => this.#thread.resume(entries),
       decided: () => panel.focus(), // the focused button was removed
+      again: (text) => this.sendText(text),
+      rate: (...rating) => this.#thread.rate(...rating),
+      announce: (text) => panel.announce(text),
       media: async (list) => (await import("./media.js")).shown(list, connection),
     });
     // Without `unsent`: the browser's next visitor may be another person.
@@ -43,8 +50,12 @@ export class Conversation extends EventTarget {
     this.dispatchEvent(new CustomEvent("frame", { detail: event }));
   }
 
+  /** Send a text, or let it wait for the end of the answer. Returns whether it was accepted. */
   sendText(text) {
-    if (this.#thread.isBusy) return false;
+    if (this.#thread.isBusy) {
+      this.#queue.add(text);
+      return true;
+    }
     const problem = whyTooLong(text);
     if (!problem && this.#thread.sendText(text)) {
       if (this.isOpen) this.#panel.hideProblem();
@@ -58,7 +69,21 @@ export class Conversation extends EventTarget {
     const unsent = this.#thread.stop();
     if (!unsent) return;
     this.#transcript.remove(unsent.id);
-    this.#panel.text = unsent.content;
+    this.#write(unsent.content);
+  }
+
+  /** Put a text into the box, before what is in it. */
+  #write(text) {
+    this.#panel.text = [text, this.#panel.text].filter(Boolean).join("\n\n");
+    this.#panel.focus();
+  }
+
+  /** Send what has waited for the end of a run, or give it back if the run did not end well. */
+  #sendWaiting(event) {
+    const outcome = event.outcome?.type;
+    if (this.#queue.isEmpty || outcome === "interrupt") return;
+    if (event.type === "RUN_FINISHED" && outcome !== "cancelled") this.sendText(this.#queue.take());
+    else this.#write(this.#queue.take());
   }
 
   changed() {
@@ -73,6 +98,7 @@ export class Conversation extends EventTarget {
     return {
       asked: (message) => {
         transcript.clearFailures();
+        transcript.began();
         if (message) transcript.addUser(message);
         panel.follow(true);
       },
@@ -88,6 +114,13 @@ export class Conversation extends EventTarget {
       },
       event: (event) => transcript.event(event),
       block: (value) => transcript.block(value),
+      details: (messages) => transcript.details(messages),
+      rated: (value) => transcript.rated(value),
+      summary: () => {}, // members see it
+      decisionsRefused: (reason) => {
+        transcript.askAgain(reason);
+        this.changed();
+      },
       snapshot: (messages) => {
         const unsent = this.#thread.pendingMessage;
         transcript.snapshot(messages, messages.some(({ id }) => id === unsent?.id) ? null : unsent);
@@ -97,7 +130,10 @@ export class Conversation extends EventTarget {
       ended: (event, isLive) => {
         const sentence = transcript.ended(event);
         this.changed();
-        if (isLive) panel.announce(sentence);
+        if (!isLive) return;
+        panel.announce(sentence);
+        if (panel.isIdle) transcript.focusQuestion();
+        this.#sendWaiting(event);
       },
       refused: ({ message, code }, refused) => {
         if (code === "thread_not_found" && !refused) {

@@ -1,6 +1,7 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
-import { isSendKey, refuseFiles, swapButtons } from "../js/shared.js";
+import { isSendKey, refuseFiles, showStop } from "../js/shared.js";
+import { whyTooLong } from "../js/thread.js";
 import { icon, iconButton, make } from "./elements.js";
 
 const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
@@ -23,6 +24,8 @@ export class Panel {
   #thinking = make("p.thinking", { hidden: true }, "Working on the answer…");
   #status = make("p.spoken", { role: "status" });
   #box = make("textarea", { rows: 1, placeholder: "Write a message" });
+  #waiting = make("div");
+  #tooLong = make("p.too-long", { role: "alert", hidden: true });
   #send = make("button.icon", { type: "submit", title: "Send", "aria-label": "Send" }, icon("send"));
   #stop;
   #scroller;
@@ -39,6 +42,7 @@ export class Panel {
     this.#stop.classList.add("stop");
     this.#stop.hidden = true;
     const form = make("form", {}, this.#box, this.#send, this.#stop);
+    this.#box.addEventListener("input", () => this.#fit());
     const close = iconButton("close", "Close", () => actions.close());
     close.classList.add("close");
     this.element = make(
@@ -47,6 +51,8 @@ export class Panel {
       make("div.head", {}, this.#title, iconButton("fresh", "New conversation", () => actions.fresh()), close),
       this.#trouble,
       this.#scroller,
+      this.#waiting,
+      this.#tooLong,
       form,
       this.#status,
     );
@@ -55,8 +61,8 @@ export class Panel {
     const submit = (event) => {
       event.preventDefault();
       const text = this.#box.value.trim();
-      if (!text || this.isBusy || !actions.send(text)) return;
-      this.#box.value = "";
+      if (!text || this.#tooLong.textContent || !actions.send(text)) return;
+      this.text = "";
       this.focus();
     };
     form.addEventListener("submit", submit);
@@ -93,11 +99,25 @@ export class Panel {
   working(isBusy, isOpen = true) {
     const hadFocus = [this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
     this.isBusy = isBusy;
-    swapButtons(this.#send, this.#stop, isBusy);
+    showStop(this.#stop, isBusy);
+    this.#fit();
     this.#thinking.hidden = !isBusy || !isOpen;
     this.showWelcome();
     if (hadFocus) this.focus();
     this.follow();
+  }
+
+  #fit() {
+    const text = this.#box.value.trim();
+    this.#tooLong.textContent = whyTooLong(text);
+    this.#tooLong.hidden = !this.#tooLong.textContent;
+    // During an answer a message can be written, which waits for the answer's end.
+    this.#send.hidden = this.isBusy && !text;
+  }
+
+  /** Put the element of a message that waits above the box. */
+  set waiting(element) {
+    this.#waiting.replaceChildren(element);
   }
 
   /** Scroll to the end if the reader is at the end, or `always`. */
@@ -140,8 +160,18 @@ export class Panel {
     this.#trouble.hidden = false;
   }
 
+  /** Whether nothing is being written. */
+  get isIdle() {
+    return !this.#box.value && [this.#box, this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
+  }
+
+  get text() {
+    return this.#box.value;
+  }
+
   set text(value) {
     this.#box.value = value;
+    this.#fit();
   }
 
   focus() {

@@ -13,7 +13,7 @@ all:initial;color-scheme:light dark;font:400 15px/1.55 ui-sans-serif,system-ui,s
 --edge:light-dark(#8d877c,#7d776c);--ink:light-dark(#24211d,#ece8e0);--soft:light-dark(#655f56,#aca69b);
 --accent:light-dark(var(--tenant-assistant-accent,#0f6b5c),var(--tenant-assistant-accent-dark,oklch(from var(--tenant-assistant-accent,#63cdb8) max(l,.75) c h)));
 --on-accent:light-dark(var(--tenant-assistant-on-accent,#fff),var(--tenant-assistant-on-accent-dark,#10211d));
---danger:light-dark(#b3261e,#f2938b);--mono:ui-monospace,monospace
+--danger:light-dark(#b3261e,#f2938b);--warn:light-dark(#8a5a00,#e8bd6c);--mono:ui-monospace,monospace
 }
 :host([theme="light"]) .root{color-scheme:light}
 :host([theme="dark"]) .root{color-scheme:dark}
@@ -21,8 +21,8 @@ all:initial;color-scheme:light dark;font:400 15px/1.55 ui-sans-serif,system-ui,s
 :host([inline]) .root{display:grid;height:100%;min-height:320px}
 *,*::before{box-sizing:border-box}
 [hidden]{display:none !important}
-p,pre,ul,ol{margin:0}
-button,textarea{font:inherit;color:inherit}
+p,pre,ul,ol,dl,dd,h3,fieldset{margin:0;padding:0;border:0;min-width:0}
+button,input,select,textarea{font:inherit;color:inherit}
 button{cursor:pointer;padding:6px 13px;border:1px solid var(--edge);border-radius:8px;background:var(--paper)}
 button:hover{background:var(--sunken)}
 :disabled{opacity:.5;cursor:default}
@@ -34,7 +34,8 @@ svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stro
 :host([inline]) .panel{width:auto;height:auto;min-height:0;margin:0;box-shadow:none}
 .head{display:flex;align-items:center;gap:4px;padding:10px 10px 10px 16px;border-bottom:1px solid var(--line)}
 h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.icon{padding:6px;border-color:transparent;background:none;color:var(--soft)}
+button.icon{padding:6px;border-color:transparent;background:none;color:var(--soft)}
+.too-long{padding:7px 16px;color:var(--danger);font-size:14px}
 .trouble{padding:7px 16px;background:var(--sunken);color:var(--soft);font-size:14px}
 .scroller{flex:1;overflow-y:auto;padding:16px;overscroll-behavior:contain}
 .scroller:focus-visible{outline-offset:-2px}
@@ -43,10 +44,77 @@ h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:
 .log{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;overflow-wrap:anywhere}
 .user{display:grid;justify-items:end}
 .bubble{max-width:88%;padding:8px 14px;border-radius:16px 16px 5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap;max-height:360px;overflow-y:auto}
-.note,.remark,.tool,.host{color:var(--soft);font-size:14px}
+.note,.remark,.host{color:var(--soft);font-size:14px}
 .note:empty{display:none}
-.turn{display:grid;grid-template-columns:minmax(0,1fr);gap:10px}
+.turn,.items{display:grid;grid-template-columns:minmax(0,1fr);gap:10px}
+.icon-button{display:grid;place-items:center;width:32px;height:32px;padding:0;border-color:transparent;background:none;color:var(--soft)}
+.icon-button svg{width:17px}
+.icon-button[aria-pressed="true"],.icon-button.done{color:var(--accent)}
+.icon-button[aria-pressed="true"] svg{fill:color-mix(in srgb,var(--accent) 25%,transparent)}
+.actions{display:flex;flex-wrap:wrap;align-items:center;margin-inline-start:-8px}
+.about{display:flex;flex-wrap:wrap;margin-inline-start:6px;color:var(--soft);font-size:13px}
+.about>*+*::before{content:"·";margin-inline:6px}
+.comment{display:grid;gap:9px;margin-top:6px;padding:11px;border-radius:10px;background:var(--sunken)}
+.row{display:flex;flex-wrap:wrap;gap:8px}
+.cites{white-space:nowrap}
+.cite{min-width:20px;height:20px;margin-inline-start:3px;padding:0 5px;border:0;border-radius:99px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));color:var(--accent);font:600 12px/20px ui-sans-serif,system-ui,sans-serif;vertical-align:4px}
+.sources{display:flex;flex-wrap:wrap;gap:6px;list-style:none}
+.sources>li{max-width:100%}
+.source{display:flex;align-items:center;gap:6px;max-width:100%;padding:2px 11px 2px 4px;border-color:var(--line);border-radius:99px;font-size:13px}
+.source:dir(rtl){padding:2px 4px 2px 11px}
+.number{display:grid;place-items:center;min-width:20px;height:20px;border-radius:99px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));color:var(--accent);font-weight:600;font-size:12px}
+.name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.passage{display:grid;gap:7px;justify-items:start;padding:12px 14px;border-inline-start:3px solid var(--accent);border-radius:3px;background:var(--sunken);font-size:14px}
+.passage-title{font-weight:650}
+.where{color:var(--soft)}
+.passage-text{white-space:pre-wrap;max-height:260px;overflow-y:auto}
+.tool,.activity{border:1px solid var(--line);border-radius:10px;font-size:14px}
+:is(.tool,.activity)>summary{display:flex;align-items:center;gap:8px;min-height:38px;padding:3px 11px;list-style:none;cursor:pointer}
+summary::-webkit-details-marker{display:none}
+:is(.tool,.activity)>summary svg{width:17px;color:var(--soft)}
+:is(.tool,.activity)[open]>summary>svg{rotate:180deg}
+.tool-name{flex:1;min-width:0;font-weight:550;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.tool-brief{display:none}
+.tool-time{unicode-bidi:isolate;direction:ltr;color:var(--soft)}
+.state{color:var(--soft);white-space:nowrap}
+[data-state="ok"]>summary :is(.state,.sign svg){color:var(--accent)}
+:is([data-state="error"],[data-state="timeout"],[data-state="refused"])>summary :is(.state,.sign svg){color:var(--danger)}
+[data-state="awaiting_approval"]>summary :is(.state,.sign svg){color:var(--warn)}
+:is(.tool,.activity)[data-state="awaiting_approval"]{border-color:var(--warn)}
+:is([data-state="running"],[data-state="preparing"])>summary>.sign>svg{animation:turn 1s linear infinite}
+@keyframes turn{to{rotate:1turn }}
+.activity-body{border-top:1px solid var(--line)}
+.activity-body>.tool{border:0;border-radius:0}
+.activity-body>.tool+.tool{border-top:1px solid var(--line)}
+.tool-body{display:grid;grid-template-columns:minmax(0,1fr);gap:10px;padding:11px;border-top:1px solid var(--line)}
+.tool-progress{display:flex;gap:9px;align-items:center;color:var(--soft)}
+progress{flex:0 1 140px;min-width:60px;accent-color:var(--accent)}
+h3{margin-bottom:3px;color:var(--soft);font-size:12px;font-weight:600}
+.tool pre{max-height:260px;border-radius:8px;background:var(--sunken);white-space:pre-wrap}
+dl{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:3px 13px}
+dt{color:var(--soft)}
+dd{white-space:pre-wrap}
+ins{text-decoration:none;font-weight:600}
+del{color:var(--soft)}
+.tool .table{max-height:260px;overflow:auto}
+.tool table{border-collapse:collapse;font-size:13px}
+.tool :is(th,td){padding:4px 9px;border:1px solid var(--line);text-align:start}
+.tool.asks>.tool-body>.tool-arguments{display:none}
+.question{font-weight:600}
+.fields{display:grid;gap:13px}
+.field{display:grid;gap:5px;color:var(--soft);font-size:13px}
+.field :is(input,select,textarea):not([type="radio"],[type="checkbox"]){width:100%;min-height:38px;padding:6px 10px;border:1px solid var(--edge);border-radius:8px;background:var(--paper);color:var(--ink);font-size:16px}
+.field [aria-invalid="true"]{border-color:var(--danger)}
+legend{padding:0;margin-bottom:5px}
+.options{display:flex;flex-wrap:wrap;gap:6px}
+.option{display:flex;align-items:center;gap:7px;min-height:36px;padding:3px 11px;border:1px solid var(--edge);border-radius:8px;background:var(--paper);color:var(--ink);font-size:14px;cursor:pointer}
+.option:has(:checked){border-color:var(--accent)}
+.option:has(:focus-visible){outline:2px solid var(--accent);outline-offset:1px}
+.option input{margin:0;accent-color:var(--accent)}
+.problem,.notice.error{display:block;color:var(--danger)}
+.code-value{font-family:var(--mono) !important}
 .open:empty{display:none}
+.closed:has(+.open:empty)>:last-child{margin-bottom:0}
 :is(.closed,.open)>*{margin:0 0 .7em}
 :is(.closed,.open) :is(h3,h4,h5,h6){margin:1em 0 .4em;font-size:1.05em;line-height:1.3}
 :is(.closed,.open) :is(ul,ol){padding-inline-start:1.4em}
@@ -79,18 +147,23 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .reasoning>summary{cursor:pointer}
 .thoughts{margin-top:6px;padding-inline-start:12px;border-inline-start:2px solid var(--line);white-space:pre-wrap}
 .copy{padding:1px 8px;border-color:transparent;background:none;color:var(--soft);font-size:13px}
-.copy-answer{order:1;justify-self:start;margin-inline-start:-8px}
-.approval,.failure{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:11px 14px;border:1px solid var(--line);border-radius:10px;background:var(--sunken)}
-.approval>:is(p,pre),.failure>p{flex:1 1 100%}
+.approval{display:grid;grid-template-columns:minmax(0,1fr);gap:11px}
+.failure{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:11px 14px;border:1px solid var(--line);border-radius:10px;background:var(--sunken)}
+.failure>p{flex:1 1 100%}
 .failure{border-color:var(--danger);color:var(--danger)}
+.danger{border-color:transparent;background:var(--danger);color:light-dark(#fff,#2a0f0d)}
 .primary{border-color:transparent;background:var(--accent);color:var(--on-accent)}
 :is(.launcher,.primary):hover{background:color-mix(in srgb,var(--accent) 85%,var(--ink))}
+.queued{display:flex;flex-wrap:wrap;align-items:baseline;gap:8px;margin:0 11px 9px;padding:7px 12px;border:1px dashed var(--edge);border-radius:10px;font-size:13px}
+.queued-label{flex:1 1 100%;color:var(--soft)}
+.queued-text{flex:1;min-width:0;max-height:3em;overflow:hidden;overflow-wrap:anywhere;white-space:pre-line}
+.link-button{flex:none;padding:0;border:0;background:none;color:var(--accent);text-decoration:underline}
 .thinking{padding-top:10px;color:var(--soft);font-size:14px;animation:pulse 1.4s ease-in-out infinite}
 @keyframes pulse{50%{opacity:.45 }}
-form{display:flex;gap:8px;align-items:end;padding:11px;border-top:1px solid var(--line)}
+.panel>form{display:flex;gap:8px;align-items:end;padding:11px;border-top:1px solid var(--line)}
 ::placeholder{color:var(--soft)}
-textarea{flex:1;min-width:0;min-height:42px;max-height:144px;padding:8px 11px;border:1px solid var(--edge);border-radius:10px;background:var(--paper);resize:none;field-sizing:content;font-size:16px}
-form .icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--accent);color:var(--on-accent)}
+.panel>form>textarea{flex:1;min-width:0;min-height:42px;max-height:144px;padding:8px 11px;border:1px solid var(--edge);border-radius:10px;background:var(--paper);resize:none;field-sizing:content;font-size:16px}
+.panel>form>.icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--accent);color:var(--on-accent)}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (max-width:480px){:host(:not([inline])) .panel{position:fixed;inset:0;width:100%;height:100%;margin:0;border:0;border-radius:0 }}
 @media (prefers-reduced-motion:reduce){*{animation:none !important }}

@@ -1,9 +1,11 @@
 /* Shows the messages, tool calls, approvals and outcomes of a conversation in the widget. */
 
-import { inLocalTime, TOOL_STATES } from "../js/shared.js";
-import { Answer } from "./answer.js";
-import { copyButton, make } from "./elements.js";
-import { Reasoning } from "./reasoning.js";
+import { make } from "../js/elements.js";
+import { Footer } from "../js/footer.js";
+import { inLocalTime, touch } from "../js/shared.js";
+import { citeSources, passageShown, passagesIn } from "../js/sources.js";
+import { ToolCard, cardOf, placeCard } from "../js/toolcard.js";
+import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
@@ -15,8 +17,12 @@ export class Transcript {
   #answers = new Map();
   #calls = new Map();
   #reasonings = new Map();
+  #media = new Set();
+  #decided = new Map();
+  #footers = new WeakMap();
+  #lastFooter = null;
 
-  /** `actions`: retry(), resume(entries), decided(), media(list). */
+  /** `actions`: retry(), resume(entries), decided(), media(list), again(text), rate(...), announce(text). */
   constructor(root, actions) {
     this.#root = root;
     this.#actions = actions;
@@ -40,11 +46,17 @@ export class Transcript {
     this.#user(id)?.remove();
   }
 
-  #place(element) {
-    if (element.isConnected) return;
+  get #turn() {
     let turn = this.#root.lastElementChild;
-    if (!turn?.classList.contains("turn")) this.#root.append((turn = make("article.turn", { "aria-label": "Assistant" })));
-    turn.append(element);
+    if (!turn?.classList.contains("turn")) {
+      turn = make("article.turn", { "aria-label": "Assistant" }, make("div.items"));
+      this.#root.append(turn);
+    }
+    return turn;
+  }
+
+  #place(element) {
+    if (!element.isConnected) this.#turn.firstChild.append(element);
   }
 
   #answer(id) {
@@ -62,13 +74,10 @@ export class Transcript {
   }
 
   #call(id, name = "tool") {
-    if (!this.#calls.has(id)) {
-      const state = make("span.state", {}, TOOL_STATES.running);
-      this.#calls.set(id, { element: make("p.tool", {}, make("code", {}, name), " ", state), state, input: "" });
-    }
-    const call = this.#calls.get(id);
-    this.#place(call.element);
-    return call;
+    if (!this.#calls.has(id)) this.#calls.set(id, new ToolCard(id, name));
+    const card = this.#calls.get(id);
+    if (!card.element.isConnected) placeCard(this.#turn.firstChild, card);
+    return card;
   }
 
   event(event) {
@@ -86,21 +95,37 @@ export class Transcript {
       this.#call(toolCallId, event.toolCallName);
       this.#goesOn(event.parentMessageId);
     }
-    else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).input += delta;
-    else if (type === "TOOL_CALL_RESULT") this.#settle(toolCallId, "ok");
-    else if (type === "CUSTOM" && event.name === "tool.finished") this.#settle(event.value.toolCallId, event.value.status, event.value.media);
-    else if (type === "CUSTOM" && event.name === "message.cut") this.#addNotice("The answer was cut off.");
+    else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).addArguments(delta);
+    else if (type === "TOOL_CALL_RESULT") this.#result(toolCallId, event.content);
+    else if (type === "CUSTOM") this.#custom(event);
   }
 
-  #settle(id, status, media) {
-    const call = this.#call(id);
-    if (!call.isSettled) call.state.textContent = TOOL_STATES[status] ?? status;
-    call.isSettled = true;
-    call.box?.remove();
-    if (media?.length && !call.media) {
-      call.element.after((call.media = make("div.media")));
-      this.#actions.media(media).then((shown) => call.media.append(...shown));
-    }
+  #custom({ name, value }) {
+    const card = this.#calls.get(value?.toolCallId);
+    if (name === "message.cut") this.#addNotice("The answer was cut off.");
+    else if (name === "tool.progress") card?.progress(value);
+    else if (name === "tool.started") {
+      card?.settle();
+      card?.start(value.title);
+    } else if (name === "tool.finished") this.#finish(value);
+  }
+
+  #finish(value) {
+    const card = this.#call(value.toolCallId);
+    card.settle();
+    card.finish(value);
+    if (!value.media?.length || this.#media.has(value.toolCallId)) return;
+    // Not in the card, which is closed: they are what was asked for.
+    const place = make("div.media");
+    this.#media.add(value.toolCallId);
+    (card.element.closest(".activity") ?? card.element).after(place);
+    this.#actions.media(value.media).then((shown) => place.append(...shown));
+  }
+
+  #result(id, content) {
+    const card = this.#call(id);
+    card.settle();
+    card.result(content);
   }
 
   block(value) {
@@ -123,7 +148,8 @@ export class Transcript {
   /** Show how the run ended. Returns the sentence to announce. */
   ended(event) {
     const sentence = this.#end(event);
-    this.#addCopyButtons();
+    const turn = this.#root.lastElementChild;
+    if (turn?.querySelector(".answer")) this.#markLast(event.outcome?.type === "interrupt" ? null : this.#footerOf(turn));
     return sentence;
   }
 
@@ -134,23 +160,79 @@ export class Transcript {
       return `The answer failed. ${inLocalTime(event.message)}`;
     }
     if (outcome === "cancelled") {
-      if (this.#root.querySelector(".turn:last-child > :last-child")?.textContent !== STOPPED) this.#addNotice(STOPPED);
+      if (this.#root.querySelector(".turn:last-child > .items > :last-child")?.textContent !== STOPPED) this.#addNotice(STOPPED);
       return "The answer was stopped.";
     }
     if (outcome === "interrupt") {
-      this.#ask(event.outcome.interrupts);
-      return "The assistant needs your approval to go on.";
+      const { interrupts } = event.outcome;
+      this.#ask(interrupts);
+      const asks = interrupts.some(({ reason }) => reason === "input_required");
+      return asks ? "The assistant has a question." : "The assistant needs your approval to go on.";
     }
     return `Answer complete. ${[...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? ""}`;
   }
 
-  #addCopyButtons() {
-    for (const turn of this.#root.querySelectorAll(".turn:not(:has(.copy-answer)):has(.answer)")) {
-      const texts = () => [...turn.querySelectorAll(".answer")].map(({ dataset }) => this.#answers.get(dataset.id).text.trim());
-      const button = copyButton("Copy the answer", () => texts().join("\n\n"));
-      button.classList.add("copy-answer");
-      turn.append(button);
+  #footerOf(turn) {
+    if (!this.#footers.has(turn)) {
+      const footer = new Footer({
+        text: () => [...turn.querySelectorAll(".answer")].map(({ dataset }) => this.#answers.get(dataset.id).text.trim()).join("\n\n"),
+        again: () => this.#actions.again([...this.#root.querySelectorAll(".bubble")].at(-1)?.textContent ?? ""),
+        rate: (...rating) => this.#actions.rate(...rating),
+        announce: (text) => this.#actions.announce(text),
+      });
+      this.#footers.set(turn, footer);
+      turn.append(footer.element);
     }
+    return this.#footers.get(turn);
+  }
+
+  #markLast(footer) {
+    if (this.#lastFooter) this.#lastFooter.isLast = false;
+    this.#lastFooter = footer;
+    if (footer) footer.isLast = true;
+  }
+
+  /** A run begins: the answer before it cannot be asked for again. */
+  began() {
+    this.#markLast(null);
+  }
+
+  #turnOf(messageId) {
+    return this.#answers.get(messageId)?.element.closest(".turn");
+  }
+
+  /** Show what the server knows of answers: times, models, ratings; and the sources of those that searched documents. */
+  details(messages) {
+    for (const detail of messages) {
+      const turn = this.#turnOf(detail.messageId);
+      if (!turn) continue;
+      this.#footerOf(turn).add(detail);
+      touch({ flush: () => this.#cite(turn) }); // after the answer's last blocks
+    }
+  }
+
+  #cite(turn) {
+    const passages = [...turn.querySelectorAll(".tool")].flatMap((element) => passagesIn(cardOf(element).resultValue));
+    if (!passages.length) return;
+    for (const old of turn.querySelectorAll(":scope > :is(.sources, .passage)")) old.remove();
+    const place = make("section.passage", { hidden: true, tabIndex: -1, "aria-label": "Source" });
+    const open = (passage, number, button) => {
+      const close = make("button", { type: "button" }, "Close the source");
+      close.onclick = () => {
+        place.hidden = true;
+        button.focus();
+      };
+      place.replaceChildren(...passageShown(passage), close);
+      place.hidden = false;
+      place.focus({ preventScroll: true });
+      place.scrollIntoView({ block: "nearest" });
+    };
+    this.#footerOf(turn).element.before(citeSources(passages, [...turn.querySelectorAll(".answer")], open), place);
+  }
+
+  rated(value) {
+    const turn = this.#turnOf(value.messageId);
+    if (turn) this.#footers.get(turn)?.rated(value);
   }
 
   #fail({ message, code }) {
@@ -159,27 +241,26 @@ export class Transcript {
   }
 
   #ask(interrupts) {
-    const decided = new Map();
-    for (const { id, toolCallId, message } of interrupts) {
-      const call = this.#call(toolCallId ?? id);
-      call.state.textContent = TOOL_STATES.awaiting_approval;
-      const decide = (approved) => () => {
-        decided.set(id, { interruptId: id, status: "resolved", payload: { approved } });
-        box.replaceChildren(approved ? "Approved." : "Rejected.");
+    const decided = (this.#decided = new Map());
+    for (const interrupt of interrupts) {
+      const { id, toolCallId } = interrupt;
+      this.#call(toolCallId ?? id).ask(interrupt, (payload) => {
+        decided.set(id, { interruptId: id, status: "resolved", payload });
         this.#actions.decided();
         if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
-      };
-      const box = make(
-        "div.approval",
-        { role: "group", "aria-label": "Approval" },
-        make("p", {}, message ?? "May the assistant do this?"),
-        ...(call.input ? [make("pre", { tabIndex: 0 }, call.input)] : []),
-        make("button.primary", { type: "button", onclick: decide(true) }, "Approve"),
-        make("button", { type: "button", onclick: decide(false) }, "Reject"),
-      );
-      call.box = box;
-      call.element.after(box);
+      });
     }
+  }
+
+  focusQuestion() {
+    [...this.#calls.values()].find((card) => card.asksQuestion)?.focus();
+  }
+
+  /** Show why the server refused the decisions, and ask for all of them again. */
+  askAgain(reason) {
+    this.#decided.clear();
+    for (const card of this.#calls.values()) card.askAgain(reason);
+    this.#actions.announce(reason);
   }
 
   /** Replace everything with these AG-UI messages and `pending`, a message not yet sent. */
@@ -188,14 +269,22 @@ export class Transcript {
     this.#answers.clear();
     this.#calls.clear();
     this.#reasonings.clear();
+    this.#media.clear();
+    this.#lastFooter = null;
     for (const message of messages) {
       if (message.subagentRunId) continue;
       if (message.role === "user") this.addUser(message);
       else if (message.role === "assistant") this.#addStored(message);
       else if (message.role === "reasoning") this.#addReasoning(message);
-      else if (message.role === "tool") this.#settle(message.toolCallId, message.metadata?.tool?.status ?? "ok", message.metadata?.tool?.media);
+      else if (message.role === "tool") {
+        this.#finish({ toolCallId: message.toolCallId, ...(message.metadata?.tool ?? {}) });
+        this.#result(message.toolCallId, message.content);
+      }
     }
     if (pending) this.addUser(pending);
+    const last = this.#root.lastElementChild;
+    if (last?.querySelector(".answer")) this.#footerOf(last);
+    for (const card of this.#calls.values()) if (!card.isFinished) card.start();
   }
 
   #addReasoning({ id, content }) {
@@ -209,6 +298,6 @@ export class Transcript {
     if (metadata?.partial) {
       this.#place(make("p.remark.partial", { "data-about": id }, metadata.stopped ? STOPPED : "This answer was cut off."));
     }
-    for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).input = called.arguments;
+    for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).setArguments(called.arguments);
   }
 }

@@ -1,0 +1,27 @@
+"""What a person is told about a call that waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assistant.toolkit.definition.questions import Question
+from assistant.toolkit.schema.json_schema import JsonSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked about a waiting call.
+
+    Attributes:
+        title: the tool's name for people.
+        parameters: the tool's parameters, for a form of the arguments.
+        question: what the tool asks; None if the call needs an approval.
+        changes: what the call would change, as JSON values with `label`, `old` and `new`.
+    """
+
+    title: str
+    parameters: JsonSchema
+    question: Question | None = None
+    changes: Sequence[dict[str, Any]] = ()

@@ -1,0 +1,115 @@
+"""The list of conversations of the browser chat: its parts as HTML, and what is done with one conversation."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST, require_safe
+
+from assistant.models import Conversation
+from assistant.pages.members import MemberRequest, for_members
+from assistant.services.conversations.conversations import archive_conversation, find_conversation, pin_conversation
+from assistant.services.conversations.export import as_json, as_markdown
+from assistant.services.conversations.pagination import MAX_PAGE, InvalidCursor, conversation_page
+from assistant.services.conversations.snippets import snippets_of
+from assistant.services.tenancy.members import Member
+
+PAGE_SIZE = 50
+
+
+def list_context(
+    member: Member, *, search: str = "", is_archived: bool = False, cursor: str = "", current: str = ""
+) -> dict[str, Any]:
+    """Return what the template of the list needs: the pinned ones first, and those of one page.
+
+    Raises:
+        Http404: `cursor` is none of an earlier page's.
+    """
+    search = search.strip()
+    is_whole = not search and not is_archived
+    pinned: list[Conversation] = []
+    if is_whole and not cursor:
+        pinned = list(conversation_page(member=member, is_pinned=True, limit=MAX_PAGE).entries)
+    try:
+        page = conversation_page(
+            member=member,
+            search=search,
+            is_archived=is_archived,
+            is_pinned=False if is_whole else None,
+            cursor=cursor,
+            limit=PAGE_SIZE,
+        )
+    except InvalidCursor as exc:
+        raise Http404 from exc
+    found = snippets_of(member=member, conversations=[one.pk for one in page.entries], search=search)
+    return {
+        "tenant": member.tenant,
+        "pinned": pinned,
+        "found": [(one, found.get(one.pk)) for one in page.entries],
+        "next_cursor": page.next_cursor,
+        "is_first": not cursor,
+        "current": current,
+        "search": search,
+        "is_archived": is_archived,
+    }
+
+
+@require_safe
+@for_members
+def conversations(page: MemberRequest) -> HttpResponse:
+    """Return the list as an HTML fragment.
+
+    `?q=` searches, `?archived=1` is the archive, `?after=` a later page, and `?current=` marks the open conversation.
+    """
+    asked = page.request.GET
+    context = list_context(
+        page.member,
+        search=asked.get("q", ""),
+        is_archived=asked.get("archived") == "1",
+        cursor=asked.get("after", ""),
+        current=asked.get("current", ""),
+    )
+    return render(page.request, "assistant/chat/conversations.html", context)
+
+
+def _flag(request: HttpRequest) -> bool:
+    return request.POST.get("on") == "1"
+
+
+@require_POST
+@for_members
+def pin(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
+    """Pin a conversation if the form field `on` is 1, else let it go."""
+    if not pin_conversation(member=page.member, conversation_id=thread, is_pinned=_flag(page.request)):
+        raise Http404
+    return JsonResponse({"on": _flag(page.request)})
+
+
+@require_POST
+@for_members
+def archive(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
+    """Archive a conversation if the form field `on` is 1, else restore it."""
+    if not archive_conversation(member=page.member, conversation_id=thread, is_archived=_flag(page.request)):
+        raise Http404
+    return JsonResponse({"on": _flag(page.request)})
+
+
+@require_safe
+@for_members
+def export(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
+    """Download a conversation as Markdown, or with `?format=json` as JSON."""
+    conversation = find_conversation(member=page.member, conversation_id=thread)
+    if conversation is None:
+        raise Http404
+    if page.request.GET.get("format") == "json":
+        answer: HttpResponse = JsonResponse(as_json(member=page.member, conversation=conversation))
+        kind = "json"
+    else:
+        text = as_markdown(member=page.member, conversation=conversation)
+        answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+        kind = "md"
+    answer["Content-Disposition"] = f'attachment; filename="{thread}.{kind}"'
+    return answer

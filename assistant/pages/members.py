@@ -1,0 +1,52 @@
+"""Requests of members for pages of their tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.views.decorators.cache import never_cache
+
+from assistant.pages.second_factor import signed_in
+from assistant.services.callers.doors import Door, admit
+from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.scopes import OF_SESSIONS
+from assistant.toolkit.context import UserId
+
+PAGES = Door(frozenset({CredentialKind.SESSION}))
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRequest:
+    """A request of a member for a page of their tenant."""
+
+    member: Member
+    request: HttpRequest
+
+
+def user_id(request: HttpRequest) -> UserId:
+    user = request.user
+    assert isinstance(user, AbstractBaseUser)  # noqa: S101 - signed_in lets nobody else in  # nosec B101
+    pk: UserId = user.pk
+    return pk
+
+
+def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
+    """Require a signed-in member of the tenant. Other users get 404, as for a tenant that does not exist."""
+
+    @never_cache
+    @signed_in
+    def checked(request: HttpRequest, tenant: str, **values: Any) -> HttpResponse:
+        # Django's middleware has checked the CSRF token.
+        session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
+        try:
+            caller = admit(Credentials(session=session), PAGES, rule=OF_SESSIONS, tenant_slug=tenant)
+        except AccessDenied as denied:
+            raise Http404 from denied
+        return view(MemberRequest(caller.member, request), **values)
+
+    return checked

@@ -1,0 +1,56 @@
+"""Where in its messages a conversation mentions what was searched for."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.db.models import OuterRef, Subquery
+
+from assistant.models import Conversation, Message
+from assistant.services.conversations.conversations import MAX_SEARCH, contains
+from assistant.services.tenancy.members import Member
+from assistant.toolkit.text import clean_text
+
+# Characters before and after the words.
+BEFORE, AFTER = 30, 90
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A part of a message: the text before the words that were searched for, the words, and the text after them."""
+
+    before: str
+    words: str
+    after: str
+
+
+def snippets_of(*, member: Member, conversations: Collection[uuid.UUID], search: str) -> dict[uuid.UUID, Snippet]:
+    """Return a snippet of each of a member's conversations of which a message contains what was searched for."""
+    words = clean_text(search)[:MAX_SEARCH].strip()
+    if not words or not conversations:
+        return {}
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    messages = Message.objects.filter(
+        contains("content", words),
+        conversation=OuterRef("pk"),
+        conversation__tenant_id=member.tenant_id,
+        role__in=["user", "assistant"],
+    )
+    newest = Subquery(messages.order_by("-position").values("content")[:1])
+    texts = own.filter(pk__in=conversations).annotate(text=newest).exclude(text=None).values_list("pk", "text")
+    return {pk: snippet_of(text, words) for pk, text in texts}
+
+
+def snippet_of(text: str, words: str) -> Snippet:
+    """Return the first place of `words` in a text, on one line."""
+    line, wanted = " ".join(text.split()), " ".join(words.split())
+    folded = line.casefold()
+    at = folded.find(wanted.casefold())
+    if at < 0 or len(folded) != len(line):  # folding has moved the places
+        return Snippet("", "", line[: BEFORE + AFTER])
+    end = at + len(wanted)
+    start = max(0, at - BEFORE)
+    before, after = line[start:at], line[end : end + AFTER]
+    return Snippet(f"…{before}" if start else before, line[at:end], f"{after}…" if len(line) > end + AFTER else after)

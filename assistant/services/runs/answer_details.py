@@ -1,0 +1,69 @@
+"""What a page shows below an answer: its time, its model, the member's rating and, if the tenant wants it, its cost."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.db.models import Sum
+
+from assistant.core.values.pricing import MILLIONTHS
+from assistant.models import Feedback, Tenant, UsageEntry
+from assistant.models import Message as MessageRow
+from assistant.services.runs.thread_snapshot import MAX_SNAPSHOT_MESSAGES, own_thread, readable_runs
+from assistant.services.tenancy.members import Member
+from assistant.services.text import format_timestamp
+
+
+def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None = None) -> list[dict[str, Any]]:
+    """Return what is known of a thread's answers, oldest first, as clients get it; nothing of threads of others.
+
+    Answers have `messageId`, `runId`, `createdAt`, and where they are known `model`, `feedback` (`rating`, `comment`)
+    and `usage` (`inputTokens`, `outputTokens` and `cost` of the whole run).
+
+    Args:
+        number: of the only run that is asked for; None for the newest messages of all.
+    """
+    runs = readable_runs(member).filter(conversation__in=own_thread(member, thread_id))
+    rows = MessageRow.objects.filter(
+        conversation__in=own_thread(member, thread_id),
+        conversation__tenant_id=member.tenant_id,
+        run__in=runs,
+        role=MessageRow.Role.ASSISTANT,
+    ).exclude(content="")
+    if number is not None:
+        rows = rows.filter(run__number=number)
+    found = list(rows.select_related("run").order_by("-position")[:MAX_SNAPSHOT_MESSAGES])
+    ratings = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=found)
+    given = {row.message_id: {"rating": row.rating, "comment": row.comment} for row in ratings}
+    used = _usage(member, {row.run_id for row in found if row.run_id})
+    details = []
+    for row in reversed(found):
+        run = row.run
+        assert run is not None  # noqa: S101 - the query asks for it  # nosec B101
+        about = {"model": run.model or None, "feedback": given.get(row.pk), "usage": used.get(run.pk)}
+        details.append(
+            {
+                "messageId": row.message_id,
+                "runId": run.run_id,
+                "createdAt": format_timestamp(row.created_at),
+                **{name: value for name, value in about.items() if value is not None},
+            }
+        )
+    return details
+
+
+def _usage(member: Member, runs: set[int]) -> dict[Any, dict[str, Any]]:
+    """Return tokens and cost by run, if the tenant shows them."""
+    if not Tenant.objects.filter(pk=member.tenant_id, shows_usage=True).exists():
+        return {}
+    entries = UsageEntry.objects.filter(tenant_id=member.tenant_id, run__in=runs).values("run")
+    sums = entries.annotate(read=Sum("input_tokens"), written=Sum("output_tokens"), cost=Sum("cost"))
+    return {
+        one["run"]: {
+            "inputTokens": one["read"],
+            "outputTokens": one["written"],
+            **({"cost": one["cost"] / MILLIONTHS} if one["cost"] else {}),
+        }
+        for one in sums
+    }

@@ -1,0 +1,252 @@
+/* The open conversation: connects the websocket, the thread and the elements of the page's main part. */
+
+import { Composer } from "./composer.js";
+import { Connection } from "./connection.js";
+import { announce, byId, newId } from "./dom.js";
+import { draft, keepDraft } from "./drafts.js";
+import { Queue } from "./queue.js";
+import { Follow } from "./scroll.js";
+import { refuseFiles } from "./shared.js";
+import { passageShown } from "./sources.js";
+import { Thread, whyTooLong } from "./thread.js";
+import { Transcript } from "./transcript.js";
+import * as unsent from "./unsent.js";
+
+const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption shows nothing
+
+function showPassage(passage) {
+  byId("passage-body").replaceChildren(...passageShown(passage));
+  byId("passage").showModal();
+}
+
+export class Chat {
+  #page = byId("chat");
+  #notice = byId("connection");
+  #events = new AbortController();
+  #problemTimer = 0;
+  #sidebar;
+  #draftKey;
+  #connection;
+  #follow;
+  #transcript;
+  #composer;
+  #queue;
+  #thread;
+
+  /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
+  constructor(sidebar) {
+    const { socket, thread: id, assistant } = this.#page.dataset;
+    const isNew = "new" in this.#page.dataset; // nothing was said in it, though the API may have made it already
+    const { signal } = this.#events;
+    this.#sidebar = sidebar;
+    this.#draftKey = id || socket; // the new conversations of an assistant have one
+    this.#connection = new Connection(socket, signal);
+    this.#follow = new Follow(byId("scroller"), byId("jump"));
+    this.#transcript = new Transcript(byId("transcript"), assistant, {
+      retry: () => this.#thread.retry(),
+      resume: (entries) => this.#thread.resume(entries),
+      again: (text) => !this.#thread.isBusy && this.#send(text),
+      rate: (...rating) => this.#thread.rate(...rating),
+      passage: showPassage,
+    });
+    this.#queue = new Queue((text) => this.#write(text));
+    byId("composer").before(this.#queue.element);
+    this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent });
+    this.#composer = new Composer(
+      { send: (text) => this.#submit(text), stop: () => this.#stop(), problem: whyTooLong, changed: () => this.#keepDraft() },
+      signal,
+    );
+    byId("welcome")?.addEventListener("click", (event) => {
+      const starter = event.target.closest("[data-starter]");
+      if (starter && !this.#thread.isBusy) this.#send(starter.textContent);
+    });
+    this.#connection.addEventListener("change", ({ detail }) => this.#connectionChanged(detail));
+    refuseFiles(window, () => this.#showProblem("Files cannot be sent to the assistant. Copy their text, please."), signal);
+    addEventListener("pagehide", () => this.#keepDraft(), { signal });
+    byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
+    this.#composer.text = draft(this.#draftKey);
+    if (this.#thread.pendingMessage) this.#asked(this.#thread.pendingMessage);
+    this.#connection.connect();
+  }
+
+  get id() {
+    return this.#thread.id;
+  }
+
+  /** Whether nothing was ever said in it. */
+  get isNew() {
+    return this.#thread.isNew;
+  }
+
+  set title(title) {
+    byId("title").textContent = title;
+    document.title = `${title} · ${this.#page.dataset.tenant} · Tenant Assistant`;
+  }
+
+  focus() {
+    this.#composer.focus();
+  }
+
+  /** Leave the conversation. Its answer goes on; what was written and not sent is kept. */
+  close() {
+    this.#keepDraft();
+    clearTimeout(this.#problemTimer);
+    this.#events.abort();
+    this.#follow.close();
+    this.#thread.close();
+    this.#connection.close();
+  }
+
+  #keepDraft() {
+    const waiting = this.#queue.text;
+    if (this.#composer) keepDraft(this.#draftKey, [waiting, this.#composer.text].filter(Boolean).join("\n\n"));
+  }
+
+  #submit(text) {
+    if (!this.#composer.isBusy) return this.#send(text);
+    const problem = whyTooLong(text);
+    if (problem) this.#showProblem(problem);
+    else this.#queue.add(text);
+    return !problem;
+  }
+
+  #send(text) {
+    const problem = whyTooLong(text);
+    if (!problem && this.#thread.sendText(text)) return true;
+    this.#showProblem(problem || "This message is too long to send. Shorten it, please.");
+    return false;
+  }
+
+  /** Put a text into the box, before what is in it. */
+  #write(text) {
+    this.#composer.text = [text, this.#composer.text].filter(Boolean).join("\n\n");
+    this.#composer.focus();
+  }
+
+  #stop() {
+    const message = this.#thread.stop();
+    if (!message) return;
+    this.#transcript.remove(message.id);
+    this.#transcript.working(false);
+    this.#write(message.content);
+  }
+
+  #asked(message) {
+    byId("welcome")?.remove();
+    this.#transcript.clearFailures();
+    if (message) this.#transcript.addUser(message);
+    if (this.#connection.isOpen) this.#notice.hidden = true;
+    this.#follow.toEnd();
+  }
+
+  #change() {
+    if (!this.#composer) return;
+    const isSignedOut = this.#connection.state === "signed-out";
+    this.#composer.isBusy = isSignedOut ? Boolean(this.#thread.pendingMessage) : this.#thread.isBusy;
+    this.#transcript.working(this.#thread.isBusy && !isSignedOut);
+    const message = this.#thread.pendingMessage;
+    if (message) this.#transcript.note(message.id, isSignedOut ? "Sent as soon as you have signed in" : this.#thread.waitsFor);
+  }
+
+  #started(isOurs) {
+    const { base, assistant } = this.#page.dataset;
+    this.#change();
+    for (const note of document.querySelectorAll(".turn.user .note")) note.hidden = true;
+    announce(isOurs ? `${assistant} is answering` : "Answering a message from another window");
+    if (location.pathname === base) {
+      keepDraft(this.#draftKey, "");
+      this.#draftKey = this.id;
+      history.replaceState(null, "", `${base}c/${this.id}/`);
+      this.#keepDraft();
+      this.#sidebar.current = this.id;
+      byId("conversation-menu").hidden = false;
+      const first = document.querySelector(".turn.user .bubble")?.textContent ?? "Conversation";
+      this.title = first.replace(/\s+/g, " ").trim().slice(0, 80);
+    }
+    this.#sidebar.changed();
+  }
+
+  #ended(event, isLive) {
+    this.#transcript.ended(event, isLive);
+    this.#change();
+    if (!isLive) return;
+    this.#sidebar.changed();
+    const outcome = event.outcome?.type;
+    if (this.#queue.isEmpty) {
+      if (outcome === "interrupt" && this.#composer.isIdle) this.#transcript.focusQuestion();
+    } else if (event.type === "RUN_FINISHED" && outcome !== "interrupt" && outcome !== "cancelled") {
+      this.#send(this.#queue.take());
+    } else if (outcome !== "interrupt") {
+      this.#write(this.#queue.take()); // stopped or failed: whoever wrote it decides again
+    }
+  }
+
+  #refused({ message, code }, refused) {
+    byId("skeleton")?.remove();
+    this.#transcript.working(false);
+    if (code === "thread_not_found" && !refused) this.#transcript.ended({ type: "RUN_ERROR", message: "This conversation no longer exists.", code }, false);
+    else this.#transcript.ended({ type: "RUN_ERROR", message, code }, true);
+    if (refused) this.#transcript.note(refused.id, "Not sent", "refused");
+    this.#composer.isBusy = this.#thread.isBusy;
+  }
+
+  #view() {
+    const transcript = this.#transcript;
+    return {
+      asked: (message) => this.#asked(message),
+      change: () => this.#change(),
+      delayed: () => {
+        announce(this.#thread.waitsFor);
+        this.#change();
+      },
+      started: (isOurs) => this.#started(isOurs),
+      event: (event) => transcript.event(event),
+      block: (value) => transcript.block(value),
+      details: (messages) => transcript.details(messages),
+      rated: (value) => transcript.rated(value),
+      summary: (text) => {
+        byId("summary-text").textContent = text;
+        byId("summary").hidden = false;
+      },
+      snapshot: (messages) => {
+        byId("skeleton")?.remove();
+        byId("welcome")?.remove();
+        transcript.snapshot(messages, this.#thread.pendingMessage);
+        this.#change();
+        transcript.resumeLast();
+      },
+      ended: (event, isLive) => this.#ended(event, isLive),
+      decisionsRefused: (reason) => {
+        transcript.askAgain(reason);
+        this.#change();
+      },
+      refused: (failure, message) => this.#refused(failure, message),
+    };
+  }
+
+  /** Show a problem with what helps against it: "reconnect", "sign-in", or nothing. */
+  #showProblem(text, remedy = "") {
+    byId("connection-text").textContent = text;
+    for (const id of ["reconnect", "sign-in"]) byId(id).hidden = id !== remedy;
+    if (this.#notice.hidden) announce(text);
+    this.#notice.hidden = false;
+  }
+
+  #connectionChanged({ state, reason }) {
+    clearTimeout(this.#problemTimer);
+    document.body.dataset.connection = state;
+    this.#change();
+    if (state === "open") {
+      if (!this.#notice.hidden) announce("Connected again");
+      this.#notice.hidden = true;
+    } else if (state === "signed-out") {
+      byId("skeleton")?.remove();
+      byId("sign-in").search = new URLSearchParams({ next: location.pathname + location.search });
+      this.#showProblem("You are signed out, or your access has ended.", "sign-in");
+    } else if (reason) {
+      this.#showProblem(reason, "reconnect");
+    } else if (this.#notice.hidden) {
+      this.#problemTimer = setTimeout(() => this.#showProblem("Connection lost. Reconnecting…", "reconnect"), SHOW_PROBLEM_AFTER);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/* What stands under an answer: copy, ask again, the member's rating with a comment, time, model, tokens and cost. */
+
+import { icon, make } from "./elements.js";
+import { copyText } from "./shared.js";
+
+const COPIED_FOR = 1600; // milliseconds
+const MAX_COMMENT = 4000; // characters
+
+const number = (value) => value.toLocaleString();
+
+function sumOf(details, name) {
+  const byRun = new Map(details.map(({ runId, usage }) => [runId, usage?.[name] ?? 0]));
+  return [...byRun.values()].reduce((sum, one) => sum + one, 0);
+}
+
+function timeOf(moment) {
+  const isToday = moment.toDateString() === new Date().toDateString();
+  return moment.toLocaleString([], isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
+export class Footer {
+  #actions;
+  #details = new Map();
+  #rating = 0;
+  #copy;
+  #again;
+  #up;
+  #down;
+  #about = make("span.about");
+  #form = null;
+
+  /** `actions`: text(), the answer as Markdown; again(); rate(messageId, rating, comment); announce(text). */
+  constructor(actions) {
+    this.#actions = actions;
+    this.#copy = this.#button("copy", "Copy the answer", () => this.#copyAnswer());
+    this.#again = this.#button("again", "Ask again", () => actions.again());
+    this.#up = this.#button("up", "Good answer", () => this.#rate(1));
+    this.#down = this.#button("down", "Bad answer", () => this.#rate(-1));
+    this.#again.hidden = this.#up.hidden = this.#down.hidden = true;
+    this.element = make("div.footer", {}, make("div.actions", {}, this.#copy, this.#again, this.#up, this.#down, this.#about));
+  }
+
+  #button(name, title, act) {
+    return make("button.icon-button", { type: "button", title, "aria-label": title, onclick: act }, icon(name));
+  }
+
+  /** The last answer can be asked for again. */
+  set isLast(value) {
+    this.#again.hidden = !value;
+  }
+
+  /** Show what the server knows of one of the turn's answers. */
+  add(detail) {
+    this.#details.set(detail.messageId, detail);
+    const all = [...this.#details.values()];
+    const { createdAt, model, feedback } = all.at(-1);
+    const cost = sumOf(all, "cost");
+    const tokens = sumOf(all, "inputTokens") + sumOf(all, "outputTokens");
+    const moment = new Date(createdAt);
+    const time = make("time", { dateTime: createdAt, title: moment.toLocaleString() }, make("bdi", { dir: "ltr" }, timeOf(moment)));
+    const parts = [model, tokens && `${number(tokens)} tokens`, cost && `cost ${cost.toLocaleString([], { maximumSignificantDigits: 2 })}`];
+    this.#about.replaceChildren(time, ...parts.filter(Boolean).map((part) => make("span", {}, make("bdi", { dir: "ltr" }, part))));
+    this.#show(feedback?.rating ?? 0);
+    this.#up.hidden = this.#down.hidden = false;
+  }
+
+  get #messageId() {
+    return [...this.#details.keys()].at(-1);
+  }
+
+  has(messageId) {
+    return this.#details.has(messageId);
+  }
+
+  /** Show what became of a rating. */
+  rated({ rating, error }) {
+    this.#show(rating);
+    if (error) this.#closeForm();
+    this.#actions.announce(error ?? (rating ? "Thank you for your rating" : "Rating taken back"));
+  }
+
+  #show(rating) {
+    this.#rating = rating;
+    this.#up.setAttribute("aria-pressed", String(rating === 1));
+    this.#down.setAttribute("aria-pressed", String(rating === -1));
+  }
+
+  async #copyAnswer() {
+    await copyText(this.#actions.text());
+    this.#actions.announce("Copied");
+    this.#copy.classList.add("done");
+    this.#copy.replaceChildren(icon("check"));
+    setTimeout(() => {
+      this.#copy.classList.remove("done");
+      this.#copy.replaceChildren(icon("copy"));
+    }, COPIED_FOR);
+  }
+
+  #rate(rating) {
+    const wanted = this.#rating === rating ? 0 : rating;
+    if (!this.#actions.rate(this.#messageId, wanted, "")) return;
+    this.#show(wanted);
+    this.#closeForm();
+    if (wanted) this.#openForm(wanted);
+  }
+
+  #openForm(rating) {
+    const box = make("textarea", { rows: 2, maxLength: MAX_COMMENT });
+    const question = rating > 0 ? "What was good? (optional)" : "What was wrong? (optional)";
+    const close = () => {
+      this.#closeForm();
+      (rating > 0 ? this.#up : this.#down).focus();
+    };
+    const cancel = make("button.button", { type: "button", onclick: close }, "No comment");
+    this.#form = make("form.comment", { "aria-label": "Comment" }, make("label.field", {}, make("span", {}, question), box), make("div.row", {}, make("button.button.primary", { type: "submit" }, "Send comment"), cancel));
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (box.value.trim() && !this.#actions.rate(this.#messageId, rating, box.value.trim())) return;
+      close();
+    });
+    this.#form.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      close();
+    });
+    this.element.append(this.#form);
+    box.focus();
+    this.#form.scrollIntoView({ block: "nearest" });
+  }
+
+  #closeForm() {
+    this.#form?.remove();
+    this.#form = null;
+  }
+}

@@ -1,0 +1,36 @@
+"""What a tool says to the person who is asked: a question with a form, or what a call would change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assistant.toolkit.calls.arguments import parse_arguments
+from assistant.toolkit.definition.handwritten import HandWritten
+from assistant.toolkit.schema.json_schema import JsonSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that a person answers in place of the tool.
+
+    Attributes:
+        text: the question.
+        schema: a JSON Schema of an object, which the answer has to fit; pages draw it as a form.
+    """
+
+    text: str
+    schema: JsonSchema
+
+    def check(self, answer: str) -> dict[str, Any]:
+        """Return the values of an answer, a JSON text. Raises `InvalidArguments`, which lists each invalid field."""
+        return HandWritten(self.schema).check(parse_arguments(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a call would change: a name for people, the value before, and the value after."""
+
+    label: str
+    old: Any
+    new: Any
