@@ -1,4 +1,4 @@
-"""docs/saas.md and then docs/testing.md, word for word, on a blank project."""
+"""docs/saas.md and then docs/testing.md, word for word, on a blank project with a release's wheel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from tests.docs.snippets import ROOT, blocks
 from tests.fake_provider import FakeProvider
-from tests.host_project.installed import installed, run
+from tests.host_project.installed import released, run
 from tests.live import Server, free_port
 
 DOCUMENT = ROOT / "docs/saas.md"
@@ -42,8 +42,21 @@ def check_testing_document(project: Path, environment: dict[str, str], provider:
             assert len(provider.requests) == asked + 2
             assert environment["OPENAI_API_KEY"] not in (project / "accounts/cassettes/invoices.json").read_text()
         else:
-            run(["bash", "-euo", "pipefail", "-c", block.text], project, offline)
+            used = with_pytest(offline) if "pytest" in block.words else offline
+            run(["bash", "-euo", "pipefail", "-c", block.text], project, used)
     assert len(provider.requests) == asked + 2
+
+
+def with_pytest(environment: dict[str, str]) -> dict[str, str]:
+    """The environment with the tests' own pytest, which a release does not ask for, and with no plugin but Django's."""
+    programs = Path(environment["PATH"].partition(":")[0])
+    (site,) = programs.parent.glob("lib/python*/site-packages")
+    return environment | {
+        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+        "PYTHONPATH": str(site),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "true",
+        "PYTEST_PLUGINS": "pytest_django.plugin",
+    }
 
 
 @pytest.mark.once
@@ -51,9 +64,9 @@ def check_testing_document(project: Path, environment: dict[str, str], provider:
 def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
     project, port = tmp_path / "product", free_port()
     project.mkdir()
-    with installed(tmp_path / "site") as (environment, provider):
-        run([sys.executable, "-m", "django", "startproject", "mysite", "."], project, environment)
-        run([sys.executable, "manage.py", "startapp", "accounts"], project, environment)
+    with released(tmp_path) as (environment, provider):
+        run(["django-admin", "startproject", "mysite", "."], project, environment)
+        run(["python", "manage.py", "startapp", "accounts"], project, environment)
         # What a reader has set in a shell counts in the blocks after it.
         said, process = "", None
         try:
