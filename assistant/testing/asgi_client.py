@@ -18,6 +18,7 @@ Event = dict[str, Any]
 
 # A test whose tool or model hangs fails after this time.
 PATIENCE_SECONDS = 30.0
+_communicator: Any = ApplicationCommunicator  # without types
 HOST = "testserver"
 ORIGIN = f"https://{HOST}"
 
@@ -79,7 +80,7 @@ class WebSocket:
             "type": "websocket", "path": path, "raw_path": path.encode(), "query_string": b"", "scheme": "wss",
             "headers": headers_of(headers), "subprotocols": [], "client": ["127.0.0.1", 1], "server": [HOST, 443],
         }  # fmt: skip
-        self._application = ApplicationCommunicator(application, scope)
+        self._application = _communicator(application, scope)
 
     async def open(self) -> None:
         await self._application.send_input({"type": "websocket.connect"})
@@ -104,7 +105,7 @@ class WebSocket:
 
 
 async def post_for_events(application: Any, path: str, headers: dict[str, str], body: Event) -> list[Event]:
-    """Post JSON, and return the server-sent events of the response. Raises `NotAdmitted` if it is not a stream of them."""
+    """Post JSON, and return the server-sent events of the response. Raises `NotAdmitted` for any status but 200."""
     content = json.dumps(body).encode()
     given = {"content-type": "application/json", "content-length": str(len(content)), **headers}
     scope = {
@@ -112,7 +113,7 @@ async def post_for_events(application: Any, path: str, headers: dict[str, str], 
         "scheme": "https", "http_version": "1.1", "headers": headers_of(given), "client": ["127.0.0.1", 1],
         "server": [HOST, 443],
     }  # fmt: skip
-    request = ApplicationCommunicator(application, scope)
+    request = _communicator(application, scope)
     await request.send_input({"type": "http.request", "body": content})
     start = await request.receive_output(PATIENCE_SECONDS)
     received, is_open = b"", True

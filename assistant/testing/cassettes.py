@@ -44,12 +44,12 @@ class Cassette(httpx2.AsyncBaseTransport):
     """Replays a provider's recorded answers; a context manager. It is also the transport of `http_client`.
 
     A request is answered by the first recording with the same method, path and body that was not used yet. The network
-    is never reached. A request that was not recorded gets an error, and the block ends with a `CassetteError` that names
-    the difference.
+    is never reached. A request that was not recorded gets an error, and the block ends with a `CassetteError` that
+    names the difference.
 
     Args:
         path: the JSON file.
-        record: ask the provider, and write the file at the end of the block. Default: whether `RECORD_CASSETTES` is set.
+        record: ask the provider, and write the file at the end of the block; default: if `RECORD_CASSETTES` is set.
         clean: returns the body of a request as it is stored and compared, without what changes from one test run to the
             next, such as dates.
 
@@ -62,7 +62,8 @@ class Cassette(httpx2.AsyncBaseTransport):
         self.is_recording = os.environ.get(RECORD, "") not in ("", "0", "false") if record is None else record
         self.http_client = httpx2.AsyncClient(transport=self)
         self._clean = clean or (lambda body: body)
-        self._server, self._recorded = "", []
+        self._server = ""
+        self._recorded: list[Exchange] = []
         self._problem: CassetteError | None = None
         if not self.is_recording:
             if not self.path.exists():

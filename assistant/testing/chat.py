@@ -109,9 +109,7 @@ class ChatTester:
             self._loop = LoopThread()
             held.callback(self._loop.close)
             if self._door == "websocket":
-                socket = WebSocket(
-                    self._application, f"/ws/{self.tenant.slug}/{self.assistant}/", self._headers
-                )
+                socket = WebSocket(self._application, f"/ws/{self.tenant.slug}/{self.assistant}/", self._headers)
                 self._loop.run(socket.open())
                 held.callback(lambda: self._loop.run(socket.close()))
                 self._socket = socket

@@ -1,7 +1,7 @@
 """Lets all threads use the connections of the test, so that tools see rows that it has not committed.
 
 Sync tools and runs query the database in threads, and Django gives each thread a connection of its own. A `TestCase`
-never commits, so another connection does not see its rows; on SQLite in memory it fails with "database table is locked".
+never commits, so other connections do not see its rows; on SQLite in memory they fail with "database table is locked".
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Turns:
             if threading.get_ident() != self._owner:
                 self._lock.acquire()
 
-    def exit(self, block: Atomic, *exc_info: Any) -> None:
+    def leave(self, block: Atomic, *exc_info: Any) -> None:
         with self._lock:
             try:
                 _exit(block, *exc_info)
@@ -70,16 +70,20 @@ def _shareable() -> Connections:
     return {
         alias: connection
         for alias, connection in found.items()
-        if connection.in_atomic_block or (connection.vendor == "sqlite" and connection.is_in_memory_db())
+        if connection.in_atomic_block or _is_in_memory(connection)
     }
+
+
+def _is_in_memory(connection: Any) -> bool:
+    return bool(connection.vendor == "sqlite" and connection.is_in_memory_db())
 
 
 @contextmanager
 def share_connections() -> Iterator[None]:
     """Let every thread use this thread's connections while the block runs.
 
-    Enter it in the thread of the test. `AssistantTestMixin`, `ToolTester.run`, `ChatTester` and the pytest fixtures do so.
-    It changes nothing if they are shared already, or if the test commits its rows, as a `TransactionTestCase` does.
+    Enter it in the thread of the test, as `AssistantTestMixin`, `ToolTester.run`, `ChatTester` and the fixtures do. It
+    changes nothing if they are shared already, or if the test commits its rows, as a `TransactionTestCase` does.
     """
     shared = _shareable()
     store: Any = connections._connections  # type: ignore[attr-defined]
@@ -102,13 +106,19 @@ def share_connections() -> Iterator[None]:
         connection.inc_thread_sharing()
         keep_open(connection)
     connections._connections = _SharedStore(shared, store)  # type: ignore[attr-defined]
-    # Functions, since a bound method of `turns` would not get the block as its first argument.
-    Atomic.__enter__ = lambda block: turns.enter(block)  # type: ignore[method-assign]
-    Atomic.__exit__ = lambda block, *exc_info: turns.exit(block, *exc_info)  # type: ignore[method-assign]
+
+    # Not the methods of `turns`, which would not be called with the block.
+    def enter(block: Atomic) -> None:
+        turns.enter(block)
+
+    def leave(block: Atomic, *exc_info: Any) -> None:
+        turns.leave(block, *exc_info)
+
+    Atomic.__enter__, Atomic.__exit__ = enter, leave  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Atomic.__enter__, Atomic.__exit__ = _enter, _exit  # type: ignore[method-assign]
+        Atomic.__enter__, Atomic.__exit__ = _enter, _exit
         connections._connections = store  # type: ignore[attr-defined]
         for connection in shared.values():
             del connection.close  # type: ignore[misc]

@@ -48,7 +48,7 @@ def assistant_chat(assistant_db: None) -> Iterator[Callable[..., ChatTester]]:
 
 @pytest.fixture
 def assistant_cassette(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cassette]]:
-    """Returns a function of a name: the cassette `cassettes/<name>.json` beside the test's module is used until it ends."""
+    """Returns a function of a name: it opens the cassette `cassettes/<name>.json` beside the test's module."""
     with ExitStack() as held:
         folder = request.path.parent / "cassettes"
         yield lambda name, **options: held.enter_context(Cassette(folder / f"{name}.json", **options))

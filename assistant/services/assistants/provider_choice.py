@@ -130,7 +130,7 @@ def replace_models(make: Callable[[ProviderChoice], Model] | None) -> Callable[[
 
     Called by `assistant.testing`, so that the tests of a project ask no provider.
     """
-    global _replacement  # noqa: PLW0603 - for all runs of the process
+    global _replacement
     before, _replacement = _replacement, make
     return before
 

@@ -123,7 +123,9 @@ class DoorTests(AssistantTestMixin, TestCase):
         self.assertEqual((answer.text, answer.tool_calls), ("One, of 12.50.", ["list_invoices"]))
         self.assertEqual(answer.tool_results[0]["invoices"], {"7": "12.50"})
         self.assertEqual(chat.ask("Thanks").text, "You are welcome.")
-        self.assertEqual([message.content for message in model.requests[-1].messages][-2:], ["One, of 12.50.", "Thanks"])
+        self.assertEqual(
+            [message.content for message in model.requests[-1].messages][-2:], ["One, of 12.50.", "Thanks"]
+        )
         self.assertEqual(Run.objects.filter(tenant__external_id=self.account.pk, status="finished").count(), 2)
 
     def test_over_sse(self):
