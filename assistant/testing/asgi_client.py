@@ -12,12 +12,13 @@ from asgiref.testing import ApplicationCommunicator
 
 from assistant.services.db.threads import in_database
 from assistant.services.runs.manager import get_runs
+from assistant.services.warm_up import skip_warm_up
 
 T = TypeVar("T")
 Event = dict[str, Any]
 
 # A test whose tool or model hangs fails after this time.
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 120.0
 _communicator: Any = ApplicationCommunicator  # without types
 HOST = "testserver"
 ORIGIN = f"https://{HOST}"
@@ -35,6 +36,7 @@ class LoopThread:
     """An event loop in a thread of its own, in which the application and its runs live until `close`."""
 
     def __init__(self) -> None:
+        skip_warm_up()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat-tester", daemon=True)
         self._thread.start()
