@@ -8,13 +8,12 @@ from functools import cache
 from assistant.mcp_client.connecting import sessions
 from assistant.providers.openai import http_clients
 
-
 _is_skipped = False
 
 
 def skip_warm_up() -> None:
     """Do without it in this process. Called by `assistant.testing`: tests seldom ask a provider."""
-    global _is_skipped
+    global _is_skipped  # noqa: PLW0603 - of the whole process
     _is_skipped = True
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from asgiref.testing import ApplicationCommunicator
 
-from assistant.services.db.threads import in_database
+from assistant.services.db.threads import close_connections
 from assistant.services.runs.manager import get_runs
 from assistant.services.warm_up import skip_warm_up
 
@@ -65,8 +65,8 @@ async def _end_runs() -> None:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()
-    # A call that has begun is completed in its thread although its task is cancelled: wait for those before this one.
-    await in_database(lambda: None)
+    # A call that has begun is completed in its thread although its task was cancelled.
+    await asyncio.to_thread(close_connections)
 
 
 def headers_of(values: dict[str, str]) -> list[tuple[bytes, bytes]]:
