@@ -13,8 +13,8 @@ from assistant.services.tenancy.tenants import create_tenant
 from assistant.services.toolpolicy.switchboard import set_switch
 
 PROMPT = (
-    "You are the assistant of {name}. Answer briefly, in the language of the question. Use your tools for what they can "
-    "tell, and say so if you do not know."
+    "You are the assistant of {name}. Answer briefly, in the language of the question. Use your tools for what they "
+    "can tell, and say so if you do not know."
 )
 
 
