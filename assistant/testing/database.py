@@ -118,8 +118,8 @@ def share_connections() -> Iterator[None]:
     try:
         yield
     finally:
-        Atomic.__enter__, Atomic.__exit__ = _enter, _exit
+        Atomic.__enter__, Atomic.__exit__ = _enter, _exit  # type: ignore[method-assign]
         connections._connections = store  # type: ignore[attr-defined]
         for connection in shared.values():
-            del connection.close  # type: ignore[misc]
+            del connection.close
             connection.dec_thread_sharing()
