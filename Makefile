@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-pure test-server test-next test-plain test-model evaluate conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium lock sbom
+.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium lock sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -29,6 +29,12 @@ help:  ## List the commands
 
 demo: $(VENV)/.installed  ## Serve the demo on 127.0.0.1:8000 (MODEL=none: no language model; PORT=...)
 	@$(BIN)/python manage.py demo --port $(PORT) $(if $(MODEL),--model $(MODEL))
+
+dev: $(VENV)/.installed  ## Like demo, but starts the server again when code, tools or templates change
+	@$(BIN)/python manage.py demo --reload --port $(PORT) $(if $(MODEL),--model $(MODEL))
+
+shell: $(VENV)/.installed  ## Open a shell in which python is that of .venv
+	@PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV="$(abspath $(VENV))" bash
 
 check: $(VENV)/.installed-dev  ## Lint, and run the tests that need no database, server or browser: under a minute
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-types test-pure lint-style lint-deployment
@@ -85,6 +91,15 @@ lock: $(TOOLS)/.installed  ## Pin all dependencies, with hashes, as pyproject.to
 	@$(LOCK) $(ARGS) --output-file requirements.txt
 	@$(LOCK) $(ARGS) --group dev --constraint requirements.txt --output-file requirements-dev.txt
 
+DIST ?= dist
+
+dist: $(VENV)/.installed-dev  ## Build a release into dist/: the source distribution, and from it the wheel
+	@scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; set -e; \
+	rm -f "$(DIST)"/tenant_assistant-*; \
+	$(BIN)/python -m hatchling build --target sdist --directory "$(abspath $(DIST))"; \
+	tar --extract --gzip --file "$(abspath $(DIST))"/tenant_assistant-*.tar.gz --directory "$$scratch" --strip-components 1; \
+	cd "$$scratch"; "$(abspath $(BIN))/python" -m hatchling build --target wheel --directory "$(abspath $(DIST))"
+
 sbom: $(TOOLS)/.installed  ## Write to build/ what the product runs on: a CycloneDX SBOM and a list of licences
 	@$(MAKE) --no-print-directory VENV=.venv-sbom .venv-sbom/.installed
 	@mkdir -p build
@@ -128,7 +143,7 @@ lint-deployment:
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 clean:  ## Remove what these commands made
-	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) .venv-sbom build $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) .venv-sbom build dist $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \

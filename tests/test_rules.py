@@ -35,6 +35,7 @@ ALLOWED = {
     (QUERY, "assistant/hosting.py:_follow_many_to_many.receive"): "the host project's own tenants",
     (QUERY, "assistant/hosting.py:_delete_tenant"): "a tenant that the host project deleted",
     (QUERY, "assistant/hosting.py:host_scope"): "a tenant that the host project's code names",
+    (QUERY, "assistant/testing/tools.py:find_tenant"): "a tenant that the host project's test names",
     (QUERY, "assistant/hosting.py:restore_tenant"): "a tenant that the host project's code names",
     (QUERY, "assistant/hosting.py:sync_all"): ALL_TENANTS,
     (QUERY, "assistant/mcp/server/tenant_sources.py:_documents"): "none()",

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
-from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW
+from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from assistant.providers.openai_wire.http_clients import Client
 
 log = logging.getLogger(__name__)
+# The openai package refuses an empty key, and many servers need none.
+_NO_KEY = "no-key"
 
 # The module that imports the openai package, which takes a large part of a second.
 http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
@@ -99,7 +101,7 @@ class OpenAIModel:
         self.provider = provider
         self.is_small = small
         self._url = (os.environ.get("OPENAI_BASE_URL") if base_url is None else base_url) or OPENAI_URL
-        self._key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key) or "no-key"
+        self._key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key) or _NO_KEY
         self._server_key = (self._url, self._key)
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
@@ -177,6 +179,8 @@ class OpenAIModel:
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request and return the response, whose body has not been read."""
+        if self._key == _NO_KEY and self._url.startswith(OPENAI_URL):
+            raise ModelError(NO_KEY)
         clients = await http_clients.get()
         client = await clients.client_of(self._url, self._key, self._guard, self._http_client)
         async with asyncio.timeout(self._timeout):

@@ -8,6 +8,14 @@ from functools import cache
 from assistant.mcp_client.connecting import sessions
 from assistant.providers.openai import http_clients
 
+_is_skipped = False
+
+
+def skip_warm_up() -> None:
+    """Do without it in this process. Called by `assistant.testing`: tests seldom ask a provider."""
+    global _is_skipped  # noqa: PLW0603 - of the whole process
+    _is_skipped = True
+
 
 @cache
 def warm_up() -> None:
@@ -15,6 +23,8 @@ def warm_up() -> None:
 
     A full collection pauses every stream while it visits what was imported, none of which is ever freed.
     """
+    if _is_skipped:
+        return
     http_clients.load()
     sessions.load()
     gc.collect()

@@ -64,7 +64,8 @@ def test_public_names_can_be_imported(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["assistant.toolkit", "assistant.client", "assistant.operations", "assistant.providers"]
+    "module",
+    ["assistant.toolkit", "assistant.client", "assistant.operations", "assistant.providers", "assistant.testing"],
 )
 def test_all_names_of_a_public_module_are_listed(module: str) -> None:
     face = importlib.import_module(module)

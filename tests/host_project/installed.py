@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from tests.fake_provider import FakeProvider
+from tests.host_project.bare import build, make_bare
 from tests.python_template import forked_python
 
 
@@ -24,18 +25,28 @@ def installed(folder: Path) -> Iterator[tuple[dict[str, str], FakeProvider]]:
         check=True, capture_output=True, timeout=300,
     )  # fmt: skip
     with FakeProvider() as provider:
-        inherited = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
         yield (
-            inherited
-            | {
-                "PATH": f"{forked_python().parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-                "PYTHONPATH": str(folder),
-                "OPENAI_BASE_URL": provider.url,
-                "OPENAI_API_KEY": "sk-test",
-                "OPENAI_MODEL": "test-model",
-            },
+            _environment(provider, forked_python().parent, Path(sys.executable).parent) | {"PYTHONPATH": str(folder)},
             provider,
         )
+
+
+@contextmanager
+def released(folder: Path) -> Iterator[tuple[dict[str, str], FakeProvider]]:
+    """As `installed`, but with the wheel of a release, in an environment that has nothing else."""
+    programs = make_bare(folder / "bare", build(folder / "dist"))
+    with FakeProvider() as provider:
+        yield _environment(provider, programs), provider
+
+
+def _environment(provider: FakeProvider, *programs: Path) -> dict[str, str]:
+    inherited = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    return inherited | {
+        "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
+        "OPENAI_BASE_URL": provider.url,
+        "OPENAI_API_KEY": "sk-test",
+        "OPENAI_MODEL": "test-model",
+    }
 
 
 def run(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""docs/saas.md, word for word, on a blank project."""
+"""docs/saas.md and then docs/testing.md, word for word, on a blank project with a release's wheel."""
 
 from __future__ import annotations
 
@@ -12,12 +12,50 @@ import httpx2
 import pytest
 
 from tests.docs.snippets import ROOT, blocks
-from tests.host_project.installed import installed, run
+from tests.fake_provider import FakeProvider
+from tests.host_project.installed import released, run
 from tests.live import Server, free_port
-from tests.python_template import forked_python
 
 DOCUMENT = ROOT / "docs/saas.md"
+TESTING = ROOT / "docs/testing.md"
 PIP_INSTALL = "pip install ../tenant-assistant\n"
+
+
+def write(text: str, project: Path) -> None:
+    """Append a block to the file that its first line names."""
+    with (project / text.splitlines()[0].removeprefix("# ")).open("a") as file:
+        file.write(text)
+
+
+def check_testing_document(project: Path, environment: dict[str, str], provider: FakeProvider) -> None:
+    """Follow docs/testing.md in a project that docs/saas.md has made."""
+    offline = {name: value for name, value in environment.items() if not name.startswith("OPENAI_")}
+    asked = len(provider.requests)
+    for block in blocks(TESTING, "python", "sh"):
+        if block.language == "python":
+            write(block.text, project)
+        elif "record" in block.words:
+            provider.call("list_invoices", {})
+            provider.reply("One, of 12.50.")
+            run(["bash", "-euo", "pipefail", "-c", block.text], project, environment)
+            assert len(provider.requests) == asked + 2
+            assert environment["OPENAI_API_KEY"] not in (project / "accounts/cassettes/invoices.json").read_text()
+        else:
+            used = with_pytest(offline) if "pytest" in block.words else offline
+            run(["bash", "-euo", "pipefail", "-c", block.text], project, used)
+    assert len(provider.requests) == asked + 2
+
+
+def with_pytest(environment: dict[str, str]) -> dict[str, str]:
+    """The environment with the tests' own pytest, which a release does not ask for, and with no plugin but Django's."""
+    programs = Path(environment["PATH"].partition(":")[0])
+    (site,) = programs.parent.glob("lib/python*/site-packages")
+    return environment | {
+        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+        "PYTHONPATH": str(site),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "true",
+        "PYTEST_PLUGINS": "pytest_django.plugin",
+    }
 
 
 @pytest.mark.once
@@ -25,9 +63,9 @@ PIP_INSTALL = "pip install ../tenant-assistant\n"
 def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
     project, port = tmp_path / "product", free_port()
     project.mkdir()
-    with installed(tmp_path / "site") as (environment, provider):
-        run([str(forked_python()), "-m", "django", "startproject", "mysite", "."], project, environment)
-        run([str(forked_python()), "manage.py", "startapp", "accounts"], project, environment)
+    with released(tmp_path) as (environment, provider):
+        run(["django-admin", "startproject", "mysite", "."], project, environment)
+        run(["python", "manage.py", "startapp", "accounts"], project, environment)
         # What a reader has set in a shell counts in the blocks after it.
         said, process = "", None
         try:
@@ -36,9 +74,7 @@ def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
                     "--port 8000", f"--port {port}"
                 )
                 if block.language == "python":
-                    name = text.splitlines()[0].removeprefix("# ")
-                    with (project / name).open("a") as file:
-                        file.write(text)
+                    write(text, project)
                 elif "serve" in block.words:
                     log = tmp_path / "server.log"
                     process = subprocess.Popen(
@@ -60,3 +96,4 @@ def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
             if process is not None:
                 os.kill(process.pid, signal.SIGTERM)
                 process.wait(30)
+        check_testing_document(project, environment, provider)

@@ -13,7 +13,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from assistant.core.llm.protocol import ModelRequest, TextDelta, ToolCallDelta
+from assistant.core.llm.protocol import ModelError, ModelRequest, TextDelta, ToolCallDelta
 from assistant.core.llm.typed_output import OutputType
 from assistant.core.toolcalls.interceptors import InterceptedModel
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
@@ -266,6 +266,12 @@ def test_event_loops_in_threads_do_not_share_clients(fake_provider: FakeProvider
     for thread in threads:
         thread.join(30)
     assert [isinstance(reply, Reply) for reply in replies] == [True] * 4
+
+
+async def test_without_a_key_openai_is_not_asked_and_the_variable_is_named() -> None:
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        async for _ in OpenAIModel("m", base_url="", api_key="").stream(ModelRequest([Message("user", "hi")])):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ from assistant.services.db.old_database import MESSAGE as OLD_DATABASE
 from assistant.services.db.old_database import is_old_database
 
 HOST = "127.0.0.1"
+# Folders of the checkout whose changes `--reload` follows.
+WATCHED = ("assistant", "config", "templates", "tools")
 
 
 class Command(OperatorCommand):
@@ -43,6 +45,10 @@ class Command(OperatorCommand):
             choices=("embedded", "none"),
             default=os.environ.get("MODEL") or "embedded",
             help="Who answers if no provider is configured: the embedded model (1.1 GB, fetched once) or a stand-in.",
+        )
+
+        parser.add_argument(
+            "--reload", action="store_true", help="Start the server again when code, tools or templates change."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -69,6 +75,9 @@ class Command(OperatorCommand):
                 ws_max_size=MAX_SERVER_FRAME,
                 ws_per_message_deflate=False,
                 log_level="warning",
+                reload=options["reload"],
+                reload_dirs=[str(settings.BASE_DIR / name) for name in WATCHED] if options["reload"] else None,
+                reload_includes=["*.html"] if options["reload"] else None,
             )
 
     def _prepare_database(self) -> None:
@@ -96,6 +105,8 @@ class Command(OperatorCommand):
             self.stderr.write(f"{exc}\nGoing on without a language model.")
             return
         settings.LOCAL_MODEL_URL = running.enter_context(start_server()).base_url
+        # For the processes that `--reload` starts one after the other; the model goes on running.
+        os.environ["LOCAL_MODEL_URL"] = settings.LOCAL_MODEL_URL
 
     def _greet(self, port: int, sign_ins: list[SignIn]) -> None:
         assistant = (

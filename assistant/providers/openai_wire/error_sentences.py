@@ -7,6 +7,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelError
 
+NO_KEY = "OpenAI needs a key: set OPENAI_API_KEY, or the key of the provider in the admin."
 REFUSED_KEY = "The provider refused the key."
 TOO_BUSY = "The provider is receiving too many requests or the account's quota is used up. Try again later."
 TOO_SLOW = "The provider took too long to answer."

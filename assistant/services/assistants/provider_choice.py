@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -121,8 +122,23 @@ def _prices(provider: Provider) -> Prices:
         return NO_PRICES
 
 
+_replacement: Callable[[ProviderChoice], Model] | None = None
+
+
+def replace_models(make: Callable[[ProviderChoice], Model] | None) -> Callable[[ProviderChoice], Model] | None:
+    """Let `make` return the model of every choice from now on, or end that with None. Returns what did so until now.
+
+    Called by `assistant.testing`, so that the tests of a project ask no provider.
+    """
+    global _replacement
+    before, _replacement = _replacement, make
+    return before
+
+
 def model_of(choice: ProviderChoice) -> Model:
     """Return the model of a choice."""
+    if _replacement is not None:
+        return _replacement(choice)
     if choice.source == "stand-in":
         return StandIn()
     if choice.source == "embedded":

@@ -11,7 +11,7 @@ import contextvars
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
+from threading import Barrier, Lock
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
@@ -92,6 +92,21 @@ class FairThreads:
 _threads = FairThreads(_THREADS, name="orm", initializer=_keep_connection)
 
 metrics.watch("assistant_database_backlog", "Calls that wait for a database thread.", _threads.backlog)
+
+
+def close_connections() -> None:
+    """Wait for the calls that have begun, and close the connections of all threads. Called by `assistant.testing`.
+
+    A test database cannot be deleted while a connection to it is open.
+    """
+    everybody = Barrier(_THREADS)
+
+    def close() -> None:
+        everybody.wait()  # so that each thread does this once
+        connections.close_all()
+
+    for future in [_threads.submit("", close) for _ in range(_THREADS)]:
+        future.result()
 
 
 async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -51,10 +51,20 @@ TEMPLATES = [
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": os.environ["HOST_DATABASE"],
+        "NAME": os.environ.get("HOST_DATABASE", "db.sqlite3"),
         "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
     }
 }
+if "HOST_POSTGRES" in os.environ:
+    name, user, password, host, port = os.environ["HOST_POSTGRES"].split(",")
+    DATABASES["default"] = {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": user,
+        "PASSWORD": password,
+        "HOST": host,
+        "PORT": port,
+    }
 
 AUTH_USER_MODEL = "people.Person"
 LOGIN_URL = "/sign-in/"

@@ -1,0 +1,27 @@
+"""For the tests of a Django project with an assistant (docs/testing.md). No part of the product imports it."""
+
+from assistant.core.values.messages import ToolCall
+from assistant.providers import ScriptedModel
+from assistant.testing.asgi_client import NotAdmitted
+from assistant.testing.cases import AssistantTestMixin
+from assistant.testing.cassette_file import CassetteError
+from assistant.testing.cassettes import Cassette
+from assistant.testing.chat import Answer, ChatTester
+from assistant.testing.database import share_connections
+from assistant.testing.models import answer_with
+from assistant.testing.tools import ToolTester, tool_context
+
+__all__ = [
+    "Answer",
+    "AssistantTestMixin",
+    "Cassette",
+    "CassetteError",
+    "ChatTester",
+    "NotAdmitted",
+    "ScriptedModel",
+    "ToolCall",
+    "ToolTester",
+    "answer_with",
+    "share_connections",
+    "tool_context",
+]

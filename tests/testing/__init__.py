@@ -1,0 +1,1 @@
+"""`assistant.testing`, as the tests of a host project use it."""

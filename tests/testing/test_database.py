@@ -1,0 +1,61 @@
+"""All threads use the test's connection, and take turns in transactions."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections, transaction
+
+from assistant.models import Tenant
+from assistant.testing import share_connections
+from tests.factories import make_tenant
+
+pytestmark = pytest.mark.django_db
+
+
+def count() -> int:
+    try:
+        return Tenant.objects.filter(slug="acme").count()
+    finally:
+        connections.close_all()
+
+
+def test_other_threads_see_uncommitted_rows_within_the_block_alone() -> None:
+    make_tenant("acme")
+    with ThreadPoolExecutor(1) as thread:
+        with share_connections(), share_connections():
+            assert thread.submit(count).result() == 1
+            assert thread.submit(lambda: connections["default"]).result() is connections["default"]
+        assert thread.submit(lambda: connections["default"]).result() is not connections["default"]
+    assert Tenant.objects.filter(slug="acme").exists()
+
+
+def test_transactions_of_several_threads_do_not_overlap() -> None:
+    def write(number: int) -> None:
+        for one in range(30):
+            with transaction.atomic():
+                make_tenant(f"t-{number}-{one}")
+
+    with share_connections(), ThreadPoolExecutor(3) as threads:
+        working = [threads.submit(write, number) for number in range(3)]
+        write(3)
+        for one in working:
+            one.result()
+    assert Tenant.objects.filter(slug__startswith="t-").count() == 120
+
+
+def test_a_block_of_the_test_may_wait_for_one_of_a_thread() -> None:
+    def write() -> None:
+        with transaction.atomic():
+            make_tenant("acme")
+
+    with share_connections(), ThreadPoolExecutor(1) as thread, transaction.atomic():
+        thread.submit(write).result()
+    assert Tenant.objects.filter(slug="acme").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_committed_is_not_shared() -> None:
+    with share_connections(), ThreadPoolExecutor(1) as thread:
+        assert thread.submit(lambda: connections["default"]).result() is not connections["default"]
