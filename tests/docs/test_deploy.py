@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
 import sys
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import yaml
 from django.conf import settings
 from django.urls import reverse
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+from assistant.management.deployment.files import TEMPLATES
 from assistant.toolkit.logs import JsonLines
 from tests.docs.snippets import ROOT
 
@@ -102,6 +108,41 @@ def test_the_printed_command_gives_compose_what_it_fills_in() -> None:
     services = yaml.safe_load(COMPOSE)["services"]
     (given,) = re.findall(r"--env-file (\S+)", command)
     assert services["web"]["env_file"] == services["migrate"]["env_file"] == [given]
+
+
+def client_seen(forwarded_allow_ips: str, connects_from: str) -> str:
+    """The client that uvicorn tells of, with a request that a proxy at an address forwards for 203.0.113.9."""
+    scope: Any = {
+        "type": "http",
+        "client": (connects_from, 1),
+        "headers": [(b"x-forwarded-for", b"203.0.113.9")],
+        "scheme": "http",
+    }
+    asyncio.run(ProxyHeadersMiddleware(cast(Any, _answer_nothing), forwarded_allow_ips)(scope, *[cast(Any, None)] * 2))
+    return str(scope["client"][0])
+
+
+async def _answer_nothing(*_: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize("place", [DEPLOY / "compose.yaml", TEMPLATES / "compose.yaml"], ids=["own", "generated"])
+def test_compose_trusts_the_gateway_that_a_proxy_on_the_host_comes_through(place: Path) -> None:
+    described = yaml.safe_load(re.sub(r"@\w+@", "x", place.read_text()))
+    web, (network,) = described["services"]["web"], described["networks"]["default"]["ipam"]["config"]
+    trusted = web["environment"]["FORWARDED_ALLOW_IPS"]
+    assert trusted == network["gateway"] and ip_address(trusted) in ip_network(network["subnet"])
+    assert client_seen(trusted, connects_from=network["gateway"]) == "203.0.113.9"
+    # Neither another container nor, should the port be published further, a client from outside.
+    neighbour = str(ip_network(network["subnet"])[2])
+    assert client_seen(trusted, connects_from=neighbour) == neighbour
+    assert [port.rsplit(":", 2)[0] for port in web["ports"]] == ["127.0.0.1"]
+
+
+def test_the_unit_trusts_a_proxy_on_the_same_host_and_the_environment_file_wins() -> None:
+    # systemd applies EnvironmentFile= after all Environment= lines.
+    assert re.findall(r"^Environment=FORWARDED_ALLOW_IPS=(.*)$", UNIT, re.MULTILINE) == ["127.0.0.1"]
+    assert client_seen("127.0.0.1", connects_from="127.0.0.1") == "203.0.113.9"
 
 
 def test_the_container_s_role_is_no_superuser() -> None:

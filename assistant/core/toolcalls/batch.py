@@ -74,9 +74,9 @@ class Batch:
         if len({call.id for call in self.calls}) < len(self.calls):
             raise ValueError("Calls of one batch must have different ids.")
         self._planned: list[PlannedCall] = []
-        self._queue: asyncio.Queue[Event | ToolOutcome] = asyncio.Queue()
+        self._queue: asyncio.Queue[Event | ToolOutcome | RunTakenOver] = asyncio.Queue()
         self._sent: set[str] = set()
-        self._is_recorded = False
+        self._is_recorded = self._is_taken_over = False
         self._titles: dict[str, dict[str, str]] = {}
 
     @property
@@ -127,11 +127,14 @@ class Batch:
                     yield self._finished(item)
                     for event in self._results_in_order():
                         yield event
+                elif isinstance(item, RunTakenOver):
+                    self._is_taken_over = True
+                    raise item
                 else:
                     yield item
             while not self._queue.empty():
                 late = self._queue.get_nowait()
-                if not isinstance(late, ToolOutcome):
+                if not isinstance(late, ToolOutcome | RunTakenOver):
                     yield late
             self._is_recorded = True
             await self._record()
@@ -209,6 +212,8 @@ class Batch:
                 if outcome.media:
                     files = await self.environment.journal.keep(planned.call, outcome.media)
                     outcome = replace(outcome, files=tuple(files))
+            except RunTakenOver as exc:
+                self._queue.put_nowait(exc)  # before the outcome, so that the batch ends by it
             finally:
                 duration = round((time.perf_counter() - began) * 1000)
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
@@ -265,6 +270,8 @@ class Batch:
         if tasks:
             # A tool that ignores its cancellation is left running.
             await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
+        if self._is_taken_over:
+            return  # the process that has the run now records its calls
         while not self._queue.empty():
             item = self._queue.get_nowait()
             if isinstance(item, ToolOutcome):

@@ -19,7 +19,7 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
-from assistant.core.toolcalls.protocols import Journal, PlannedCall, ToolOutcome, Toolset
+from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, ToolOutcome, Toolset
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message
@@ -78,6 +78,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
 
     Raises:
         CancelledError: the call was cancelled.
+        RunTakenOver: a sub-agent that the call asked found that another process has the run.
     """
     tool = planned.tool
     if tool.untrusted or tool.open_world:
@@ -94,6 +95,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
             result = await invoke(invocation, environment.interceptors)
     except ToolError as exc:
         return replace(initial, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
+    except RunTakenOver:
+        raise  # no failure of the tool, after which the model would be asked again
     except (Exception, SystemExit) as exc:
         if isinstance(exc, TimeoutError) and limit.expired():
             sentence = f"The tool {tool.name!r} took longer than {seconds:.3g} seconds and was stopped."

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.scripted import ScriptedModel
-from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, RunTakenOver, ToolOutcome
 from assistant.core.turn.agents import Agent
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.messages import Message, ToolCall
@@ -176,6 +177,38 @@ async def test_a_cancellation_stops_it() -> None:
         "TOOL_CALL_RESULT",
     ]
     check_history([USER, *transcript.messages])
+
+
+class TakenOver(MemoryJournal):
+    """The journal of a run that another process takes over while a sub-agent is at work."""
+
+    async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
+        if any(planned.agent for planned in batch):
+            raise RunTakenOver("r1")
+        return await super().starting(batch)
+
+
+async def test_no_model_is_asked_again_when_another_process_has_the_run() -> None:
+    stopped = asyncio.Event()
+
+    @tool
+    async def wait() -> None:
+        """Wait."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    inner = agent(ToolCall("c2", "whoami", "{}"), "again", name="inner", tools=(whoami,))
+    outer = agent(ask("inner"), "again", name="outer", tools=(inner.as_tool(),))
+    journal = TakenOver()
+    plan = plan_for([[ask("outer"), ToolCall("c3", "wait", "{}")], "again"], outer.as_tool(), wait, journal=journal)
+    with pytest.raises(RunTakenOver):
+        async for _ in run_turn(plan, Transcript()):
+            pass
+    asked = [len(each.model.requests) for each in (inner, outer)]  # type: ignore[attr-defined]
+    assert (asked, len(plan.model.requests)) == ([0, 1], 1)  # type: ignore[attr-defined]
+    assert stopped.is_set() and journal.outcomes == []
 
 
 async def test_its_transcript_is_stored_with_the_call_that_started_it() -> None:
