@@ -22,14 +22,19 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from assistant.services import metrics
 from assistant.services.connections import shutdown
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
+from assistant.services.db.single_flight import SingleFlight
 from assistant.services.db.write_probe import FAILED, OK, write_probe
 from assistant.services.errors import describe_outage, is_at_connection_limit, redis_problem
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.authentication import bearer_of
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
-NO_CONNECTIONS = "no free connections"
+NO_CONNECTIONS, NO_ANSWER = "no free connections", "no answer"
+READY, NOT_READY = "ready", "not ready"
+# Less than load balancers and the container's health check wait.
+READY_SECONDS = 3.0
 REDIS_SECONDS = 2.0
 REDIS_PROBE_KEY = "assistant:probe"
 REDIS_PROBE_KEEP_SECONDS = 60
@@ -47,8 +52,30 @@ def healthz(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks.
 
+    `answer_probe` has the same within `READY_SECONDS`.
+    """
+    return _as_response(_readiness())
+
+
+@require_safe
+@never_cache
+async def _readyz_in_time(request: HttpRequest) -> JsonResponse:
+    body = await _flights.get().outcome(READY_SECONDS)
+    if body is None:
+        logger.error("Not ready: the database did not answer within %g s", READY_SECONDS)
+        body = {"status": NOT_READY, "checks": {"database": NO_ANSWER}}
+    return _as_response(body)
+
+
+def _as_response(body: dict[str, Any]) -> JsonResponse:
+    return JsonResponse(body, status=200 if body["status"] == READY else 503)
+
+
+def _readiness() -> dict[str, Any]:
+    """Return the body of `readyz`.
+
     In place of "failed", `writes` says "disk full" or "read-only", `redis` "full" or "read-only", and `database`
-    "no free connections" if that is the reason. A host whose clock differs from the database's by more than 2 s is
+    "no free connections" or "no answer" if that is the reason. A host whose clock differs from the database's by more than 2 s is
     ready, and says so.
     """
     database, reading = _clock()
@@ -63,8 +90,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         said["redis"] = _redis()
     if writes is not None:
         said["writes"] = writes
-    is_ready = set(said.values()) == {OK}
-    body: dict[str, Any] = {"status": "ready" if is_ready else "not ready", "checks": said}
+    body: dict[str, Any] = {"status": READY if set(said.values()) == {OK} else NOT_READY, "checks": said}
     if reading is not None:
         # No reason to be taken out of service: leases are the database's time.
         is_apart = abs(reading.difference) > MAX_DIFFERENCE_SECONDS
@@ -72,7 +98,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
             "status": "differs" if is_apart else "ok",
             "seconds_ahead_of_database": round(reading.difference, 1),
         }
-    return JsonResponse(body, status=200 if is_ready else 503)
+    return body
+
+
+# Connects of a database may hang; probes that come meanwhile wait for the same check.
+_flights: PerLoop[SingleFlight[dict[str, Any]]] = PerLoop(lambda: SingleFlight(_readiness))
 
 
 @require_safe
@@ -148,6 +178,13 @@ def probe_of(path: str) -> Callable[[HttpRequest], HttpResponse] | None:
         return None
 
 
+async def answer_probe(probe: Callable[[HttpRequest], HttpResponse], request: HttpRequest) -> HttpResponse:
+    """Return a probe's answer from the event loop, that of `readyz` however long the database takes."""
+    view: Callable[[HttpRequest], Awaitable[HttpResponse]]
+    view = _readyz_in_time if probe is readyz else sync_to_async(probe)
+    return await view(request)
+
+
 @sync_and_async_middleware
 def answer_probes(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Middleware that answers probes before all others, because probes send no valid host name and use plain HTTP."""
@@ -158,7 +195,6 @@ def answer_probes(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpR
 
     async def async_middleware(request: HttpRequest) -> Any:
         probe = probe_of(request.path_info)
-        response: Awaitable[Any] = sync_to_async(probe)(request) if probe else get_response(request)
-        return await response
+        return await (answer_probe(probe, request) if probe else get_response(request))
 
     return async_middleware if iscoroutinefunction(get_response) else middleware

@@ -115,6 +115,8 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
     else:
         # Row-level security is set per statement, but a server-side cursor fetches with separate statements.
         config["DISABLE_SERVER_SIDE_CURSORS"] = ROW_LEVEL_SECURITY
+        # libpq waits without end for a host that does not answer. `?connect_timeout=` of the URL says otherwise.
+        config.setdefault("OPTIONS", {}).setdefault("connect_timeout", 10)
     return config
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from assistant.asgi.refusals import Application, Receive, Send, path_of
 from assistant.asgi.view_slots import with_bounded_views
-from assistant.health import PROBES, healthz, probe_of
+from assistant.health import PROBES, answer_probe, healthz, probe_of
 
 
 class _Probes(ASGIHandler):
@@ -22,7 +21,7 @@ class _Probes(ASGIHandler):
         pass
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        return await sync_to_async(PROBES[request.path_info.rpartition("/")[2]])(request)
+        return await answer_probe(PROBES[request.path_info.rpartition("/")[2]], request)
 
 
 def with_probes(application: Application) -> Application:
