@@ -2,7 +2,7 @@
 
 Django gives each request of a synchronous view a thread, with a database connection, of its own. Without a bound, sixty
 sign-ins at once take all processor time for hashing, and the database's connections. Requests that wait take turns by
-client address. Probes have places of their own; asynchronous views and websockets need none.
+client address, and leave when their client does. Probes have places of their own; asynchronous views and websockets need none.
 """
 
 from __future__ import annotations
@@ -55,10 +55,16 @@ class Places:
         """Return how many wait."""
         return len(self._waiting)
 
-    async def take(self, key: str) -> bool:
-        """Wait for a place; return False if too many wait, or it took too long."""
+    def take_free(self) -> bool:
+        """Take a place if one is free; return whether one was."""
         if self._free:
             self._free -= 1
+            return True
+        return False
+
+    async def take(self, key: str) -> bool:
+        """Wait for a place; return False if too many wait, or it took too long."""
+        if self.take_free():
             return True
         if len(self._waiting) >= MAX_WAITING or len(self._waiting.of(key)) >= MAX_WAITING_OF_CLIENT:
             return False
@@ -115,7 +121,7 @@ def with_bounded_views(application: Application) -> Application:
         try:
             await application(scope, turn.receive, turn.send)
         finally:
-            turn.end()
+            turn.close()
 
     return bounded
 
@@ -140,19 +146,41 @@ class _Turn:
     def __init__(self, places: Places, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         self._places, self._scope, self._receive, self._send = places, scope, receive, send
         self._has_place = self._has_asked = self._is_refused = False
+        # What comes after the body, if it was waited for beside a place.
+        self._following: asyncio.Future[Message] | None = None
 
     async def receive(self) -> Message:
+        if self._following is not None:
+            following, self._following = self._following, None
+            return await following
         message = await self._receive()
         if message["type"] != "http.request" or message.get("more_body", False) or self._has_asked:
             return message
         self._has_asked = True
-        self._has_place = await self._places.take(_client_of(self._scope))
+        self._has_place = self._places.take_free() or await self._wait()
         if self._has_place:
             return message
         self._is_refused = True
+        return {"type": "http.disconnect"}
+
+    async def _wait(self) -> bool:
+        """Wait for a place; return False if the request was refused, or its client has gone meanwhile."""
+        taking = asyncio.ensure_future(self._places.take(_client_of(self._scope)))
+        self._following = following = asyncio.ensure_future(self._receive())
+        has_place = False
+        try:
+            await asyncio.wait([taking, following], return_when=asyncio.FIRST_COMPLETED)
+            if following.done() and not taking.done() and following.result()["type"] == "http.disconnect":
+                return False
+            has_place = await taking
+        finally:
+            if not has_place and not taking.cancel() and not taking.cancelled() and taking.result():
+                self._places.give_back()  # it has come while this request was ended
+        if has_place:
+            return True
         with suppress(OSError):
             await refuse(BUSY, self._scope, self._send)
-        return {"type": "http.disconnect"}
+        return False
 
     async def send(self, message: Message) -> None:
         if self._is_refused:
@@ -160,6 +188,11 @@ class _Turn:
         if message["type"] == "http.response.start":
             asyncio.get_running_loop().call_later(READING_SECONDS, self.end)
         await self._send(message)
+
+    def close(self) -> None:
+        self.end()
+        if self._following is not None:
+            self._following.cancel()
 
     def end(self) -> None:
         if self._has_place:

@@ -96,6 +96,54 @@ async def test_too_many_that_wait_are_refused(site: Site, monkeypatch: pytest.Mo
     assert sorted(await asyncio.gather(*asked)) == [200, 200, 200, 200, 503]
 
 
+async def test_a_request_whose_client_disconnects_gives_up_its_turn(site: Site, settings: Any) -> None:
+    settings.MAX_SYNC_VIEWS = 1
+    application, left, sent = with_bounded_views(site), asyncio.Event(), list[Any]()
+    scope = {"type": "http", "path": "/docs/", "method": "GET", "headers": []}
+    messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> Any:
+        if (message := next(messages, None)) is not None:
+            return message
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    first = asyncio.create_task(ask(application, "/docs/"))
+    await settle()
+    gone = asyncio.create_task(application(scope, receive, send))
+    await settle()
+    assert len(site.running) == 1 and view_slots._places.get().waiting() == 1
+    left.set()
+    await gone
+    assert view_slots._places.get().waiting() == 0 and sent == []
+    third = asyncio.create_task(ask(application, "/docs/"))
+    await settle()
+    site.go_on.set()
+    assert await asyncio.gather(first, third) == [200, 200]
+    assert site.running == ["/docs/"] * 2
+
+
+@pytest.mark.parametrize("settled", [False, True])
+async def test_a_request_that_is_cancelled_while_it_waits_keeps_no_place(
+    settled: bool, site: Site, settings: Any
+) -> None:
+    settings.MAX_SYNC_VIEWS = 1
+    application = with_bounded_views(site)
+    first = asyncio.create_task(ask(application, "/docs/"))
+    await settle()
+    waiting = asyncio.create_task(ask(application, "/docs/"))
+    await settle()
+    site.go_on.set()
+    while settled and not first.done():
+        await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(first, waiting, return_exceptions=True)
+    assert await ask(application, "/docs/") == 200
+
+
 async def test_addresses_take_turns(site: Site) -> None:
     places, order = Places(1), []
 
