@@ -10,8 +10,9 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, reverse
 from django.utils.translation import gettext_lazy as _
 
 
@@ -42,6 +43,15 @@ class PanelSite(AdminSite):
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Sign out; the page after it shows no tenants."""
         return super().logout(request, {**(extra_context or {}), "panel": None})
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:  # type: ignore[override]
+        """Change one's own password; wrong old ones are limited and recorded as sign-ins are."""
+        from assistant.pages.sign_in import OwnPasswordView
+
+        request.current_app = self.name  # type: ignore[attr-defined]  # as in Django's own, for `reverse` in templates
+        context = {**self.each_context(request), **(extra_context or {})}
+        url = reverse("admin:password_change_done", current_app=self.name)
+        return OwnPasswordView.as_view(success_url=url, extra_context=context)(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from assistant.admin.home import home

@@ -14,7 +14,7 @@ from assistant.models.people import CustomRole, Invitation
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
-from assistant.models.signin import SignInCount
+from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.toolblocks import ToolBlock
 from assistant.models.usage import UsageEntry
@@ -47,6 +47,7 @@ __all__ = [
     "Retention",
     "Run",
     "SignInCount",
+    "SignInDevice",
     "Tenant",
     "TenantLimits",
     "ToolBlock",

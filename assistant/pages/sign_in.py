@@ -1,11 +1,12 @@
-"""The sign-in page, and the answer where sign-in was tried too often."""
+"""The sign-in page, the change of one's own password, and the answer where sign-in was tried too often."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from assistant.pages.second_factor import SIGN_IN
-from assistant.services.signin.guard import guard, remember_device
+from assistant.services.signin.guard import check_own_password, guard, remember_device
 from assistant.services.signin.limits import TooManySignIns
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.second_factor import is_on
@@ -42,6 +43,39 @@ class SignInView(LoginView):
         if is_on():
             # This page knows no second factor.
             return redirect(f"{reverse(SIGN_IN)}?{request.GET.urlencode()}")
+        try:
+            response = super().dispatch(request, *args, **kwargs)
+        except TooManySignIns as exc:
+            return too_many(request, exc)
+        if isinstance(response, HttpResponse):
+            remember_device(request, response)
+        return response
+
+
+class OwnPasswordForm(PasswordChangeForm):
+    """Counts and records wrong old passwords as sign-ins, because whoever has a session may guess with it."""
+
+    request: HttpRequest
+    required_css_class = "required"
+
+    def clean_old_password(self) -> str:
+        password = str(self.cleaned_data["old_password"])
+        if not check_own_password(self.request, password):
+            raise ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return password
+
+
+class OwnPasswordView(PasswordChangeView):
+    """Changes the password of the person who is signed in."""
+
+    form_class = OwnPasswordForm
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        form.request = self.request
+        return form
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             response = super().dispatch(request, *args, **kwargs)
         except TooManySignIns as exc:

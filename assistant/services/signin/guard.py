@@ -6,16 +6,15 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_login_failed
-from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
+from assistant.services.signin.devices import give_device, known_device
 from assistant.services.signin.limits import (
     EVERYWHERE,
     SECOND_FACTORS,
@@ -29,9 +28,6 @@ from assistant.services.signin.limits import (
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 
-DEVICE_COOKIE = "assistant_device"
-DEVICE_SECONDS = 180 * 24 * 3600
-_SALT = "assistant.signin.device"
 _ATTEMPT, _SUCCESS, _COUNTED = "_assistant_sign_in", "_assistant_signed_in", "_assistant_sign_in_counted"
 # What people type as a user name may be their password, so an unknown one is not stored.
 UNKNOWN_NAME = "unknown user name"
@@ -83,7 +79,8 @@ def _count(request: HttpRequest, name: str, of_name: Limit) -> None:
     if not settings.SIGN_IN_LIMITS or hasattr(request, _ATTEMPT):
         return
     try:
-        attempt = admit(name=name, address=_address_of(request), device=_device_of(request, name), of_name=of_name)
+        device = known_device(request, plain_name(name))
+        attempt = admit(name=name, address=_address_of(request), device=device, of_name=of_name)
     except TooManySignIns as exc:
         if exc.is_new:
             _record("signin.limited", name, _address_of(request))
@@ -94,18 +91,30 @@ def _count(request: HttpRequest, name: str, of_name: Limit) -> None:
 
 def remember_device(request: HttpRequest, response: HttpResponse) -> None:
     """Give a browser that has signed in a cookie, with which guesses of others never keep it out."""
-    attempt: Attempt | None = getattr(request, _SUCCESS, None)
+    # Taken away, because the page and the middleware both call this.
+    attempt: Attempt | None = request.__dict__.pop(_SUCCESS, None)
     if attempt is None:
         return
-    value = signing.dumps([attempt.name, secrets.token_hex(16)], salt=_SALT)
-    response.set_cookie(
-        DEVICE_COOKIE,
-        value,
-        max_age=DEVICE_SECONDS,
-        httponly=True,
-        samesite="Lax",
-        secure=bool(settings.SESSION_COOKIE_SECURE),
-    )
+    give_device(request, response, request.user, attempt.name)
+
+
+def check_own_password(request: HttpRequest, password: str) -> bool:
+    """Check the password of the person who is signed in, limited and recorded as a sign-in is.
+
+    If it is right, `remember_device` renews the cookie of the device, which ends when the password changes.
+
+    Raises:
+        TooManySignIns: a limit is reached.
+    """
+    user: Any = request.user
+    credentials = {"username": user.get_username(), "password": password}
+    guard(request, credentials)
+    if not user.check_password(password):
+        user_login_failed.send(__name__, credentials={**credentials, "password": "*" * 20}, request=request)
+        return False
+    step_succeeded(request)
+    setattr(request, _SUCCESS, getattr(request, _ATTEMPT, None))
+    return True
 
 
 def connect_signals() -> None:
@@ -114,7 +123,7 @@ def connect_signals() -> None:
     user_login_failed.connect(_failed, dispatch_uid="assistant.signin")
 
 
-def _signed_in(request: HttpRequest | None, user: Any, **_: Any) -> None:
+def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
     attempt: Attempt | None = getattr(request, _ATTEMPT, None)
     if request is None or attempt is None:
         return
@@ -145,12 +154,3 @@ def _name_in(credentials: dict[str, Any]) -> str:
 
 def _address_of(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR") or "")
-
-
-def _device_of(request: HttpRequest, name: str) -> str:
-    """Return the id of a device that has signed in with this name, an empty string for any other."""
-    try:
-        known, device = signing.loads(request.COOKIES.get(DEVICE_COOKIE, ""), salt=_SALT, max_age=DEVICE_SECONDS)
-    except (signing.BadSignature, ValueError, TypeError):
-        return ""
-    return str(device) if known == plain_name(name) else ""

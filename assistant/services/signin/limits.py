@@ -8,36 +8,32 @@ from __future__ import annotations
 
 import random
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address
 
 from django.db import transaction
-from django.utils.crypto import salted_hmac
 from django.utils.translation import ngettext
 
 from assistant.models.signin import SignInCount
 from assistant.services.db.clock import database_time
 from assistant.services.errors import Refused
+from assistant.services.signin.counting import (
+    RESERVE,
+    Full,
+    Keys,
+    Limit,
+    choose,
+    counted,
+    reserve_keys,
+    wider_keys,
+)
 
 KEPT = timedelta(hours=1)
 RECORD_INTERVAL = timedelta(minutes=1)
 # One of this many sign-ins deletes ended counters, and at most how many of them.
 _PRUNE_ONE_IN, _PRUNE_AT_MOST = 20, 500
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A token bucket: `burst` tries at once, then one more every `seconds`."""
-
-    name: str
-    burst: int
-    seconds: int
-
-    def key(self, *values: str) -> str:
-        """Return the counter's key: a digest, because user names and addresses are personal."""
-        return salted_hmac("assistant.signin." + self.name, "\0".join(values), algorithm="sha256").hexdigest()
-
 
 # One name from one address. Slower than `EVERYWHERE` refills, so that one address cannot use up the latter.
 FROM_ADDRESS = Limit("name-and-address", 5, 60)
@@ -85,7 +81,7 @@ class Attempt:
 
     name: str
     address: str
-    keys: tuple[tuple[str, Limit], ...]
+    keys: Keys
 
 
 def plain_name(name: str) -> str:
@@ -117,52 +113,64 @@ def admit(*, name: str, address: str, device: str = "", of_name: Limit = EVERYWH
     Raises:
         TooManySignIns: a limit is reached; nothing was counted.
     """
-    own, network = plain_name(name), network_of(address)
-    if device:
-        keys = [(FROM_DEVICE.key(own, device), FROM_DEVICE)]
-    else:
-        keys = [(of_name.key(own), of_name)]
-        if network:
-            keys += [(FROM_ADDRESS.key(own, network), FROM_ADDRESS), (OF_ADDRESS.key(network), OF_ADDRESS)]
-    attempt = Attempt(own, address, tuple(sorted(keys, key=lambda pair: pair[0])))
-    _count(attempt)
+    own = plain_name(name)
+    attempt = Attempt(own, address, _count(ways_of(own, address, device, of_name)))
     if random.randrange(_PRUNE_ONE_IN) == 0:  # noqa: S311 - no secret  # nosec B311
         _prune()
     return attempt
 
 
-def _count(attempt: Attempt) -> None:
-    """Count in one transaction; a refusal is raised after it, so that what was stored is committed."""
-    refusal = None
+def ways_of(own: str, address: str, device: str = "", of_name: Limit = EVERYWHERE) -> list[Keys]:
+    """Return the counters of a sign-in by a name in one spelling; it needs room in all of one of the groups.
+
+    Second factors have no reserve: whoever tries one knows the password, and a code is short.
+    """
+    if device:
+        return [((FROM_DEVICE.key(own, device), FROM_DEVICE),)]
+    network = network_of(address)
+    everywhere: Keys = ((of_name.key(own), of_name),)
+    if not network:
+        return [everywhere]
+    around: Keys = (
+        (FROM_ADDRESS.key(own, network), FROM_ADDRESS),
+        (OF_ADDRESS.key(network), OF_ADDRESS),
+        *wider_keys(own, address),
+    )
+    usual: Keys = (*everywhere, *around)
+    return [usual, (*reserve_keys(own, address), *around)] if of_name is EVERYWHERE else [usual]
+
+
+def _count(ways: Sequence[Keys]) -> Keys:
+    """Count in the first of the ways that has room, and return it.
+
+    In one transaction; a refusal is raised after it, because what it stores must stay.
+    """
+    limits = {key: limit for keys in ways for key, limit in keys}
     with transaction.atomic():
         now = database_time()
         # All are locked in the same order, so that two sign-ins never wait for each other.
         SignInCount.objects.bulk_create(
-            [SignInCount(key=key, free_at=now) for key, _ in attempt.keys], ignore_conflicts=True
+            [SignInCount(key=key, free_at=now) for key in sorted(limits)], ignore_conflicts=True
         )
-        found = SignInCount.objects.select_for_update().order_by("key")
-        rows = {row.key: row for row in found.filter(key__in=[key for key, _ in attempt.keys])}
-        full = [(rows[key], limit, _wait(rows[key], limit, now)) for key, limit in attempt.keys if key in rows]
-        row, _, wait = max(full, key=lambda each: each[2])
-        if wait > timedelta():
+        found = SignInCount.objects.select_for_update().order_by("key").filter(key__in=list(limits))
+        rows = {row.key: row for row in found}
+        chosen = choose(ways, {key: row.free_at for key, row in rows.items()}, now)
+        if isinstance(chosen, Full):
+            row = rows[chosen.key]
             is_new = row.recorded_at is None or now - row.recorded_at >= RECORD_INTERVAL
             if is_new:
                 row.recorded_at = now
                 row.save(update_fields=["recorded_at"])
-            seconds = max(1, -(-int(wait.total_seconds() * 1000) // 1000))
-            refusal = TooManySignIns(now + wait, seconds, is_new=is_new)
+            refusal = chosen, is_new
         else:
-            for row, limit, _ in full:
-                row.free_at = max(row.free_at, now) + timedelta(seconds=limit.seconds)
-                row.save(update_fields=["free_at"])
-    if refusal is not None:
-        raise refusal
-
-
-def _wait(row: SignInCount, limit: Limit, now: datetime) -> timedelta:
-    """Return how long a limit refuses: never longer than one step, whatever the database's clock has done."""
-    step = timedelta(seconds=limit.seconds)
-    return min(row.free_at - now - step * (limit.burst - 1), step)
+            counting = [rows[key] for key, _ in chosen if key in rows]
+            for row in counting:
+                row.free_at = counted(row.free_at, limits[row.key], now)
+            SignInCount.objects.bulk_update(counting, ["free_at"])
+            return chosen
+    full, is_new = refusal
+    seconds = max(1, -(-int(full.wait.total_seconds() * 1000) // 1000))
+    raise TooManySignIns(now + full.wait, seconds, is_new=is_new)
 
 
 def succeed(attempt: Attempt) -> None:
@@ -178,9 +186,10 @@ def succeed(attempt: Attempt) -> None:
 def free_name(name: str, address: str = "") -> int:
     """Forget what was counted of a user name, and from one address too; return how many counters there were."""
     own = plain_name(name)
-    keys = [EVERYWHERE.key(own), SECOND_FACTORS.key(own)]
+    keys = [EVERYWHERE.key(own), SECOND_FACTORS.key(own), RESERVE.key(own)]
     if address:
         keys += [FROM_ADDRESS.key(own, network_of(address)), OF_ADDRESS.key(network_of(address))]
+        keys += [key for key, _ in (*wider_keys(own, address), *reserve_keys(own, address))]
     return SignInCount.objects.filter(key__in=keys).delete()[0]
 
 

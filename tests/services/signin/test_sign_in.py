@@ -12,7 +12,8 @@ from django.test import Client
 
 from assistant.models import AuditEntry
 from assistant.models.signin import SignInCount
-from assistant.services.signin.guard import DEVICE_COOKIE
+from assistant.services.signin.devices import DEVICE_COOKIE
+from assistant.services.signin.counting import RESERVE
 from assistant.services.signin.limits import EVERYWHERE, FROM_ADDRESS, OF_ADDRESS, TooManySignIns, admit, network_of
 from tests.base import PASSWORD, Cast
 
@@ -57,11 +58,19 @@ def test_the_owners_device_signs_in_while_all_addresses_are_limited(cast: Cast) 
     own = Client()
     assert sign_in(PAGES[0], "alice", PASSWORD, HOME, own).status_code == 302
     assert own.cookies[DEVICE_COOKIE]["httponly"]
-    for number in range(EVERYWHERE.burst):
-        admit(name="alice", address=f"203.0.113.{number}")
+    for number in range(EVERYWHERE.burst + RESERVE.burst):
+        admit(name="alice", address=f"10.0.{number}.1")
     own.post("/accounts/logout/")
     assert sign_in(PAGES[0], "alice", PASSWORD, "192.0.2.1").status_code == 429
     assert sign_in(PAGES[0], "alice", PASSWORD, ATTACKER, own).status_code == 302
+
+
+def test_the_owner_signs_in_from_anywhere_while_many_networks_use_up_the_name(cast: Cast) -> None:
+    for number in range(EVERYWHERE.burst):
+        admit(name="alice", address=f"10.0.{number}.1")
+    with pytest.raises(TooManySignIns):
+        admit(name="alice", address="")
+    assert sign_in(PAGES[0], "alice", PASSWORD, HOME).status_code == 302
 
 
 def test_a_device_is_known_for_its_own_name_alone(cast: Cast) -> None:
