@@ -188,6 +188,7 @@ def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
                     number=last + 1,
                     at=moment,
                     label=label,
+                    sources=list(context.read_sources) if label else [],
                     idempotency_key=context.idempotency_key,
                 )
         except IntegrityError:
@@ -197,6 +198,9 @@ def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
 
 
 def _record(alarm: Alarm, context: ToolContext, now: datetime) -> AlarmRecord:
+    if alarm.sources:
+        # The label may repeat what a document or a mail told the model to write.
+        context.mark_untrusted(*alarm.sources)
     at = alarm.at.astimezone(parse_zone(context.tenant.timezone))
     state: State = "cancelled" if alarm.state == Alarm.State.CANCELLED else "past" if at <= now - GRACE else "set"
     return AlarmRecord(

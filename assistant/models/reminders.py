@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from assistant.models.fields import sources_field
+
 
 class Alarm(models.Model):
     """A member's alarm; numbered from 1 for each member."""
@@ -18,6 +20,9 @@ class Alarm(models.Model):
     number = models.PositiveIntegerField(editable=False)
     at = models.DateTimeField()
     label = models.CharField(max_length=200, blank=True)
+    sources = sources_field(
+        editable=False, help_text="Where the untrusted text came from that the model had read when it wrote the label."
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.SET)
     idempotency_key = models.CharField(
         max_length=200, blank=True, editable=False, help_text="The idempotency key of the tool call that set it."

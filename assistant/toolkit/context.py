@@ -74,6 +74,8 @@ class ToolContext:
         history: the run's messages so far, starting with the user's.
         config: the tool's settings for this tenant.
         extra: values that the calling program adds.
+        read_sources: where the untrusted text came from that the model had read when it made the call. A tool that
+            stores text stores these with it, and gives them to `mark_untrusted` whenever it returns that text.
     """
 
     tenant: TenantInfo = TenantInfo()
@@ -90,6 +92,7 @@ class ToolContext:
     secrets: Mapping[str, str] = field(default_factory=lambda: _EMPTY, repr=False)
     progress: Progress | None = field(default=None, repr=False)
     untrusted: Callable[[tuple[str, ...]], None] | None = field(default=None, repr=False)
+    read_sources: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("extra", "secrets"):

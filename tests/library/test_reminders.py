@@ -117,3 +117,16 @@ def test_calls_side_by_side_set_an_alarm_each_and_repeated_ones_none(at_acme: To
 
     asyncio.run(side_by_side())
     assert list(Alarm.objects.order_by("number").values_list("number", flat=True)) == [1, 2, 3, 4]
+
+
+def test_a_label_that_a_marked_run_wrote_is_marked_whenever_it_is_read(at_acme: ToolContext) -> None:
+    call(set_alarm, replace(at_acme, read_sources=("Returns policy",)), at="2090-01-01T08:00", label="Pay Mallory")
+    call(set_alarm, replace(at_acme, read_sources=("A mail",)), at="2090-01-01T09:00")
+    call(set_alarm, at_acme, at="2090-01-01T10:00", label="Tea")
+    marked: list[tuple[str, ...]] = []
+    reading = replace(at_acme, untrusted=marked.append)
+    call(list_alarms, reading)
+    assert marked == [("Returns policy",)]
+    for number in (1, 2, 3):
+        call(cancel_alarm, reading, alarm_id=number)
+    assert marked == [("Returns policy",)] * 2

@@ -180,4 +180,5 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
         secrets=planned.admission.secrets,
         progress=report,
         untrusted=partial(environment.transcript.mark_result, call_id),
+        read_sources=environment.transcript.read.sources,
     )

@@ -160,6 +160,7 @@ class Agent:
                 secrets={},
                 progress=None,
                 untrusted=None,
+                read_sources=(),
                 history=(),
             ),
             settings=replace(

@@ -1,7 +1,8 @@
 """Marks messages as untrusted again when a caller that keeps its own history sends them back.
 
-Such a caller sends the texts of earlier answers and the calls of its own tools, without the sources of untrusted text
-in them. Marked messages are therefore stored with a digest of the part that a caller can send back.
+Such a caller returns the text of earlier answers and the calls of its own tools, but not where what they repeat came
+from. Marked messages are therefore stored with a digest of what comes back of them: of a text its beginning, which is
+there however early the answer was stopped, and whatever was changed further down.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import islice
 
 from assistant.core.values.messages import Message
 from assistant.core.values.untrusted import bounded_sources
@@ -19,6 +21,11 @@ from assistant.toolkit.context import UserId
 
 # The most rows read for one request, the newest first: the same answer in many runs has many rows.
 MAX_FOUND = 2_000
+# Of the first paragraph of a marked text. What is stopped earlier comes back without a mark.
+START_CHARACTERS = 16
+# Paragraphs that are looked for in one request. A text that has more of them than are left is marked by this name.
+MAX_PARAGRAPHS = 5_000
+TOO_LONG = "an answer too long to look up"
 
 
 def digests_of(messages: Sequence[Message], *, key: RunKey) -> dict[str, str | None]:
@@ -40,8 +47,8 @@ def with_known_marks(*, tenant_id: int, user_id: UserId, messages: Sequence[Mess
     Messages that are not known stay as they are: they are as trusted as the caller.
     """
     digests = list(_returned_digests(messages))
-    wanted = {one for found in digests for one in found}
-    if not wanted:
+    wanted = {one for found in digests for one in found or ()}
+    if not wanted and None not in digests:
         return tuple(messages)
     rows = MessageRow.objects.filter(
         conversation__tenant_id=tenant_id, conversation__user_id=user_id, mark_digest__in=wanted
@@ -51,7 +58,7 @@ def with_known_marks(*, tenant_id: int, user_id: UserId, messages: Sequence[Mess
         sources[digest or ""].extend(names)
     return tuple(
         replace(message, sources=bounded_sources(names))
-        if (names := [name for one in found for name in sources.get(one, ())])
+        if (names := [TOO_LONG] if found is None else [name for one in found for name in sources.get(one, ())])
         else message
         for message, found in zip(messages, digests, strict=True)
     )
@@ -64,27 +71,33 @@ def _stored_digest(message: Message, asked: str, answered: set[str]) -> str:
     own = [call.id for call in message.tool_calls if call.id not in answered]
     if own:
         return _digest("call", own[0])
-    return _text_digest(asked, message.content)
+    return next(_text_digests(asked, message.content), "")
 
 
-def _returned_digests(messages: Sequence[Message]) -> Iterator[list[str]]:
-    asked = ""
+def _returned_digests(messages: Sequence[Message]) -> Iterator[list[str] | None]:
+    """Yield the digests that each message may be stored with; None for a text with too many paragraphs."""
+    asked, left = "", MAX_PARAGRAPHS
     for message in messages:
-        if message.role == "assistant":
-            found = [_digest("call", call.id) for call in message.tool_calls]
-            yield [one for one in (*found, _text_digest(asked, message.content)) if one]
+        if message.role != "assistant":
+            yield [_digest("result", message.tool_call_id)] if message.role == "tool" else []
+            asked = message.content
             continue
-        yield [_digest("result", message.tool_call_id)] if message.role == "tool" else []
-        asked = message.content
+        texts = list(islice(_text_digests(asked, message.content), left + 1))
+        left -= len(texts)
+        yield None if left < 0 else [*(_digest("call", call.id) for call in message.tool_calls), *texts]
+        left = max(left, 0)
 
 
-def _text_digest(asked: str, text: str) -> str:
-    """Return the digest of the end of an answer to a message.
+def _text_digests(asked: str, text: str) -> Iterator[str]:
+    """Yield the digest of the beginning of each paragraph of an answer to a message.
 
-    The end alone, because the texts of one run come back as one; with what was asked, because short answers are alike.
+    Of each, because the texts of one run come back as one, and not all of them need be marked; with what was asked,
+    because answers begin alike.
     """
-    end = text.replace("\r\n", "\n").rstrip().rpartition("\n\n")[2]
-    return _digest("text", " ".join(asked.split()), " ".join(end.split())) if end.strip() else ""
+    asked = " ".join(asked.split())
+    for paragraph in text.replace("\r\n", "\n").split("\n\n"):
+        if start := " ".join(paragraph.split())[:START_CHARACTERS]:
+            yield _digest("text", asked, start)
 
 
 def _digest(*parts: str) -> str:
