@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from assistant.models import AuditEntry, Membership, Tenant
+from assistant.models import AuditEntry, Conversation, Membership, Tenant
+from assistant.services.privacy.erasure import erase_tenant, erase_user
 from tests.admin.conftest import say_something, signed_in
 from tests.base import Cast
 from tools.models import Customer, Order
@@ -51,3 +53,24 @@ def test_an_erasure_needs_the_csrf_token(cast: Cast) -> None:
     client.force_login(cast.root)
     assert client.post(page_of(cast), {"slug": "acme"}).status_code == 403
     assert signed_in(cast.root).get(page_of(cast)).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_erasure_is_no_part_of_the_request_s_transaction(
+    root: Client, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+    assert root.post(page_of(cast), {"slug": "acme"}).status_code == 302
+    assert not Tenant.objects.filter(slug="acme").exists()
+    assert AuditEntry.objects.filter(action="tenant.erase").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_within_a_transaction_nothing_is_erased(cast: Cast) -> None:
+    run = say_something(cast)
+    for erase in (lambda: erase_tenant(tenant=cast.acme, actor=None), lambda: erase_user(user=cast.alice, actor=None)):
+        with pytest.raises(RuntimeError, match="non_atomic_requests"), transaction.atomic():
+            erase()
+    assert Tenant.objects.filter(slug="acme", is_active=True).exists()
+    assert Conversation.objects.filter(pk=run.conversation_id).exists()
+    assert not AuditEntry.objects.filter(action__endswith=".erase").exists()

@@ -22,6 +22,7 @@ from assistant.admin.base.overflow import OverflowSafeChangeList
 from assistant.admin.base.secret_fields import ask_again
 from assistant.admin.base.visible_tenants import is_list, is_operator, permitted_of, picked_tenant_id
 from assistant.models import Assistant, Membership, Provider, Tenant
+from assistant.models.fields import EncryptedTextField
 from assistant.services.tenancy import audit_trail
 from assistant.toolkit.bounded_json import BoundedDecoder
 
@@ -29,7 +30,15 @@ ALL = frozenset({"view", "add", "change", "delete"})
 
 
 def choices_of(request: HttpRequest, model: type[models.Model], permission: str = "") -> QuerySet[Any]:
-    """Return the rows of `model` that a form may offer as choices to a user with the permission that its page needs."""
+    """Return the rows of `model` that a form may offer as choices to a user with the permission that its page needs.
+
+    Their secrets are not read.
+    """
+    encrypted = [field.name for field in model._meta.concrete_fields if isinstance(field, EncryptedTextField)]
+    return _choices_of(request, model, permission).defer(*encrypted)
+
+
+def _choices_of(request: HttpRequest, model: type[models.Model], permission: str) -> QuerySet[Any]:
     if is_operator(request):
         return model._default_manager.all()
     mine = permitted_of(request).tenants(permission)

@@ -24,7 +24,7 @@ from assistant.services.reports.days import Day
 from assistant.services.reports.home import HomeReport, home_report, last_changes
 from assistant.services.reports.needs import Kind, Need, needs
 
-# The sentence about each kind, the page that lists all of it, and the page of an item.
+# The sentence about each kind, the page that lists all of it, and the page of an item; empty if only the list opens.
 _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
     "approval": (
         lambda n: ngettext("%(n)s tool call waits for approval", "%(n)s tool calls wait for approval", n),
@@ -69,6 +69,43 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
         "assistant_toolsetting_changelist",
         "toolsetting_change",
     ),
+    "unreadable-toolsetting": (
+        lambda n: ngettext(
+            "%(n)s tool has secrets that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s tools have secrets that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            n,
+        ),
+        "assistant_toolsetting_changelist",
+        "toolsetting_change",
+    ),
+    "unreadable-provider": (
+        lambda n: ngettext(
+            "%(n)s provider has a key that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s providers have keys that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            n,
+        ),
+        "assistant_provider_changelist",
+        "provider_change",
+    ),
+    "unreadable-mcpserver": (
+        lambda n: ngettext(
+            "%(n)s MCP server has credentials that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s MCP servers have credentials that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            n,
+        ),
+        "assistant_mcpserver_changelist",
+        # The list alone: the page of a server says which credentials it keeps, and for that it reads them.
+        "",
+    ),
+    "unreadable-webhook": (
+        lambda n: ngettext(
+            "%(n)s webhook has a secret that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            "%(n)s webhooks have secrets that FIELD_ENCRYPTION_KEYS cannot decrypt",
+            n,
+        ),
+        "assistant_webhook_changelist",
+        "webhook_change",
+    ),
 }
 
 
@@ -99,11 +136,15 @@ def _zone(request: HttpRequest) -> ZoneInfo:
 def shown_need(need: Need) -> dict[str, Any]:
     """Return what a page shows about things of one kind that wait for a person."""
     sentence, every, page = _KINDS[need.kind]
+    listed = reverse(f"admin:{every}")
     number = f"{need.count}+" if need.has_more else str(need.count)
     return {
         "sentence": sentence(need.count) % {"n": number},
-        "url": reverse(f"admin:{every}"),
-        "items": [(item.name, item.tenant, reverse(f"admin:assistant_{page}", args=[item.key])) for item in need.items],
+        "url": listed,
+        "items": [
+            (item.name, item.tenant, reverse(f"admin:assistant_{page}", args=[item.key]) if page else listed)
+            for item in need.items
+        ],
         "is_cut": need.count > len(need.items),
     }
 

@@ -140,10 +140,14 @@ class ApprovalAdmin(ReadOnlyAdmin):
 
 @admin.register(Incident)
 class IncidentAdmin(TenantScopedAdmin):
-    """Tool results that were withheld because they contained another tenant's row."""
+    """Tool results that were withheld because they contained another tenant's row.
+
+    Only operators resolve them: an incident may be about a tenant's own admin.
+    """
 
     permission = "approvals"
     possible_actions = frozenset({"view", "change"})
+    tenant_admins_may = frozenset({"view"})
     list_display = ("tool", "tenant", "description", "run_link", "is_resolved", "created_at")
     list_filter = (TENANT, "is_resolved", "tool", "created_at")
     search_fields = ("tool", "description", "run_id", "call_id")

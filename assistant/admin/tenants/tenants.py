@@ -7,6 +7,7 @@ from typing import Any, cast
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -102,11 +103,13 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         """Offer no deletion of several tenants at once: each is erased from its own page."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
+    @transaction.non_atomic_requests
     @method_decorator(csrf_protect)
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Show what would be deleted; after confirmation erase the tenant as `manage.py delete_tenant` does.
 
-        Not in Django's transaction: other processes must see that the tenant is inactive, and stop its runs.
+        Not in Django's transaction, nor in one of ATOMIC_REQUESTS: other processes must see that the tenant is inactive,
+        and stop its runs.
         """
         tenant = self.row_or_404(request, object_id, self.has_delete_permission)
         if request.method != "POST":

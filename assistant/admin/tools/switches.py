@@ -177,7 +177,9 @@ class ToolSettingAdmin(TenantScopedAdmin):
             obj.secrets = ""
         elif declared is not None:
             obj.config = form.cleaned_data["config"]
-            obj.secrets = secrets_in(declared, obj, form.cleaned_data)
+            # What was not entered stays as it is stored, even if no key decrypts it at the moment.
+            if (secrets := secrets_in(declared, obj, form.cleaned_data)) is not None:
+                obj.secrets = secrets
         elif form.cleaned_data.get("new_secrets"):
             obj.secrets = form.cleaned_data["new_secrets"]
         super().save_model(request, obj, form, change)

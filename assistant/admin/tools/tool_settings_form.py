@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ImproperlyConfigured
 
 from assistant.admin.base.schema_fields import UNSET, field_of
 from assistant.models import ToolSetting
@@ -52,11 +53,10 @@ def config_in(tool: Tool, cleaned: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "")}
 
 
-def secrets_in(tool: Tool, setting: ToolSetting, cleaned: Mapping[str, Any]) -> str:
-    """Return the stored secrets updated with those of a submitted form, as JSON text."""
-    given = {name: cleaned.get(f"{SECRET}{name}") for name in tool.secrets}
-    secrets = _stored_secrets(setting) | {name: value for name, value in given.items() if value}
-    return json.dumps(secrets) if secrets else ""
+def secrets_in(tool: Tool, setting: ToolSetting, cleaned: Mapping[str, Any]) -> str | None:
+    """Return the stored secrets updated with those of a submitted form, as JSON text; None if none was entered."""
+    entered = {name: value for name in tool.secrets if (value := cleaned.get(f"{SECRET}{name}"))}
+    return json.dumps(_stored_secrets(setting) | entered) if entered else None
 
 
 def _form(tool: Tool) -> list[FormField]:
@@ -66,5 +66,5 @@ def _form(tool: Tool) -> list[FormField]:
 def _stored_secrets(setting: ToolSetting) -> dict[str, str]:
     try:
         return dict(read_secrets([setting.secrets]))
-    except ValueError:
+    except (ValueError, ImproperlyConfigured):  # the latter: no key decrypts them
         return {}

@@ -70,7 +70,11 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
 
     Returns:
         The number of deleted rows by model.
+
+    Raises:
+        RuntimeError: within a transaction.
     """
+    _refuse_transaction()
     pk, row = tenant.pk, host_row(tenant)
     if row is not None:
         # A sync would activate the tenant again, and make it again later.
@@ -103,7 +107,9 @@ def erase_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None) -> dic
 
     Raises:
         LastAdministrator: a tenant would lose its last owner, or its last admin; nothing was deleted.
+        RuntimeError: within a transaction.
     """
+    _refuse_transaction()
     check_users_leaving(users=[user])
     pk, host = user.pk, get_host()
     is_hosts = is_hosts_own(user)
@@ -112,6 +118,22 @@ def erase_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None) -> dic
     if host is not None and is_hosts:
         host.delete_user(user)
     return dict(counts)
+
+
+def _refuse_transaction() -> None:
+    """Raise `RuntimeError` within a transaction.
+
+    Its rollback would bring the rows back after the deletion was reported, without event logs and files, and until its
+    end no other process would stop the runs.
+    """
+    try:
+        with transaction.atomic(durable=True):
+            pass
+    except RuntimeError:
+        raise RuntimeError(
+            "An erasure cannot be part of a transaction. With ATOMIC_REQUESTS, decorate the view with "
+            "django.db.transaction.non_atomic_requests."
+        ) from None
 
 
 def _erase_person(user: Any) -> Counter[str]:

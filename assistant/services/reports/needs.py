@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Literal
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, Model, OuterRef, Q
 
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import (
     Approval,
     Assistant,
     Incident,
+    McpServer,
     McpTool,
     Provider,
     QuotaUse,
@@ -22,7 +25,9 @@ from assistant.models import (
     ToolSetting,
     Webhook,
 )
+from assistant.models.fields import decrypted
 from assistant.services.limits.quota_report import high_use
+from assistant.services.reports.secrets import stored_text, unreadable
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.tool_settings import read_secrets
@@ -33,7 +38,19 @@ MOST = 100
 # Named one by one.
 NAMED = 5
 
-Kind = Literal["approval", "incident", "limit", "mcptool", "webhook", "stand-in", "secret"]
+Kind = Literal[
+    "approval",
+    "incident",
+    "limit",
+    "mcptool",
+    "webhook",
+    "stand-in",
+    "secret",
+    "unreadable-toolsetting",
+    "unreadable-provider",
+    "unreadable-mcpserver",
+    "unreadable-webhook",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +85,10 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
         ("webhook", _failing_webhooks(tenants)),
         ("stand-in", _without_model(tenants)),
         ("secret", _without_secret(tenants)),
+        ("unreadable-toolsetting", _unreadable(ToolSetting, "tool", tenants)),
+        ("unreadable-provider", _unreadable(Provider, "name", tenants)),
+        ("unreadable-mcpserver", _unreadable(McpServer, "name", tenants)),
+        ("unreadable-webhook", _unreadable(Webhook, "name", tenants)),
     )
     lists = [(kind, list(items)) for kind, items in found]
     return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
@@ -124,13 +145,29 @@ def _without_secret(tenants: TenantFilter) -> list[Item]:
     declared = {tool.name: set(tool.secrets) for tool in catalogue.registry() if tool.secrets}
     if not declared:
         return []
-    rows = tenants.rows(ToolSetting.objects.filter(tool__in=declared, tenant__is_active=True))
-    by_tool: dict[tuple[Tenant, str], list[ToolSetting]] = {}
-    for setting in rows.select_related("tenant").order_by("tenant", "tool", "assistant"):
+    rows = tenants.rows(ToolSetting.objects.filter(tool__in=declared, tenant__is_active=True)).defer("secrets")
+    by_tool: dict[tuple[Tenant, str], list[Any]] = {}
+    for setting in (
+        rows.annotate(stored=stored_text("secrets")).select_related("tenant").order_by("tenant", "tool", "assistant")
+    ):
         by_tool.setdefault((setting.tenant, setting.tool), []).append(setting)
     return [
         Item(tool, tenant.name, layers[0].pk)
         for (tenant, tool), layers in by_tool.items()
         if any(layer.policy != ToolSetting.Policy.OFF for layer in layers)
-        and declared[tool] - set(read_secrets(layer.secrets for layer in layers))
+        and declared[tool] - _names_of_secrets([layer.stored for layer in layers], declared[tool])
     ][:MOST]
+
+
+def _names_of_secrets(stored: Sequence[str], declared: set[str]) -> set[str]:
+    """Return which secrets are set; all of them if some cannot be decrypted, which is a need of its own."""
+    try:
+        return set(read_secrets(decrypted(text) for text in stored))
+    except InvalidToken:
+        return declared
+    except ValueError:
+        return set()
+
+
+def _unreadable(model: type[Model], name: str, tenants: TenantFilter) -> list[Item]:
+    return [Item(*row) for row in islice(unreadable(model, name, tenants), MOST)]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import psycopg
 
 from benchmarks.report import Line
+from benchmarks.resilience.asking import is_stored, is_whole, readiness
 from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import run_input
 from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
@@ -72,18 +70,14 @@ def measure(testbed: Testbed) -> Sequence[Line]:
             turns, untold, recovery = asyncio.run(_chat_through(testbed, site, [here, there]))
     refusals = [refusal for turn in turns for refusal in turn.refusals]
     untyped = sum(not refusal.get("code") or "resetsAt" not in refusal.get("metadata", {}) for refusal in refusals)
-    whole = [_is_whole(turn) for turn in turns]
+    whole = [is_whole(turn, WHOLE) for turn in turns]
     return [
         Line(NOT_WHOLE, whole.count(False), "", 0, beside=f"of {len(turns)}"),
-        Line(NOT_STORED, sum(not _is_stored(site, turn) for turn in turns), "", 0),
+        Line(NOT_STORED, sum(not is_stored(site, turn, WHOLE) for turn in turns), "", 0),
         Line(UNTYPED, untyped, "", 0, beside=f"of {len(refusals)}"),
         Line(UNTOLD, len(untold), "", 0, beside=", ".join(untold) or "of 2"),
         Line(RECOVERY, recovery, "s", RECOVERY_SECONDS),
     ]
-
-
-def _is_whole(turn: Turn) -> bool:
-    return turn.end is not None and turn.end["type"] == "RUN_FINISHED" and turn.shown == WHOLE and not turn.missing
 
 
 async def _chat_through(testbed: Testbed, site: Site, servers: Sequence[Server]) -> tuple[list[Turn], list[str], float]:
@@ -104,7 +98,7 @@ async def _chat_through(testbed: Testbed, site: Site, servers: Sequence[Server])
         with ExitStack() as held:
             await asyncio.to_thread(_take_all, testbed, site, held)
             full.set()
-            told = [await asyncio.to_thread(_readiness, server) for server in servers]
+            told = [await asyncio.to_thread(readiness, server, "database") for server in servers]
             await asyncio.sleep(FULL_SECONDS)
         free_at = time.monotonic()
         while not all(turn.seq or task.done() for turn, task in zip(fresh, asking, strict=True)):
@@ -129,21 +123,3 @@ def _take_all(testbed: Testbed, site: Site, held: ExitStack) -> None:
                 held.enter_context(closing(psycopg.connect(url, autocommit=True)))
         except psycopg.OperationalError:
             continue
-
-
-def _is_stored(site: Site, turn: Turn) -> bool:
-    rows = site.database.rows(
-        "SELECT content FROM assistant_message WHERE conversation_id = %s AND role = 'assistant'",
-        turn.given["threadId"],
-    )
-    return rows == [(WHOLE,)]
-
-
-def _readiness(server: Server) -> str:
-    """Return what `/readyz` says of the database."""
-    try:
-        with urlopen(f"{server.url}/readyz", timeout=30) as answer:
-            said = json.load(answer)
-    except HTTPError as exc:
-        said = json.load(exc)
-    return str(said["checks"].get("database"))

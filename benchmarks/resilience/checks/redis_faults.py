@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import redis
 
 from benchmarks.report import Line
+from benchmarks.resilience.asking import is_stored, is_whole, readiness
 from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.restarts import GAVE_UP
 from benchmarks.resilience.client import connected, run_input, text_of
@@ -93,6 +91,7 @@ class Seen:
     logless: int = 0
     idle: int = 0
     deaf: int = 0
+    not_seen: int = 0
     untold: list[str] = field(default_factory=list)
     refusal_seconds: float = 0.0
     silence: float = 0.0
@@ -139,9 +138,11 @@ def measure(testbed: Testbed) -> Sequence[Line]:
     refusals = [refusal for turn in asked for refusal in turn.refusals]
     untyped = sum(not refusal.get("code") or "resetsAt" not in refusal.get("metadata", {}) for refusal in refusals)
     return [
-        Line(NOT_WHOLE, sum(not _is_whole(turn) for turn in asked), "", 0, beside=f"of {len(asked)}"),
+        Line(NOT_WHOLE, sum(not is_whole(turn, WHOLE) for turn in asked), "", 0, beside=f"of {len(asked)}"),
         Line(NOT_STORED, seen.not_stored, "", 0),
-        Line(NOT_SEEN, sum(not _is_whole(turn) for turn in seen.watched), "", 0, beside=f"of {len(seen.watched)}"),
+        Line(
+            NOT_SEEN, sum(not is_whole(turn, WHOLE) for turn in seen.watched), "", 0, beside=f"of {len(seen.watched)}"
+        ),
         Line(LOGLESS, seen.logless, "", 0),
         Line(DEAF, seen.deaf, "", 0, beside=f"of {seen.idle}"),
         Line(UNTYPED, untyped, "", 0, beside=f"of {len(refusals)}"),
@@ -149,10 +150,6 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         Line(UNTOLD, len(seen.untold), "", 0, beside=", ".join(seen.untold) or "of log and `/readyz`"),
         Line(SILENCE, seen.silence, "s", 8),
     ]
-
-
-def _is_whole(turn: Turn) -> bool:
-    return turn.end is not None and turn.end["type"] == "RUN_FINISHED" and turn.shown == WHOLE and not turn.missing
 
 
 async def _chat_through(testbed: Testbed, site: Site, servers: Sequence[Server], case: RedisFault, seen: Seen) -> None:
@@ -175,15 +172,16 @@ async def _chat_through(testbed: Testbed, site: Site, servers: Sequence[Server],
             began = time.monotonic()
             fresh = [going.create_task(_ask_meanwhile(site, ports[n % 2], n, seen)) for n in range(4)]
             await asyncio.sleep(FAULT_SECONDS if case.told else 0)
-            told = await asyncio.to_thread(_readiness, servers[0])
+            told = await asyncio.to_thread(readiness, servers[0], "redis")
             await asyncio.to_thread(case.end, client)
             length = time.monotonic() - began
     seen.turns += turns
     seen.watched += [task.result() for task in watched]
+    seen.not_seen += sum(not is_whole(task.result(), WHOLE) for task in watched)
     seen.fresh += [task.result() for task in fresh]
     seen.idle, seen.deaf = seen.idle + len(deaf), seen.deaf + sum(task.result() for task in deaf)
     seen.silence = max(seen.silence, *(turn.silence - length for turn in turns))
-    seen.not_stored += sum(not _is_stored(site, turn) for turn in (*turns, *(task.result() for task in fresh)))
+    seen.not_stored += sum(not is_stored(site, turn, WHOLE) for turn in (*turns, *(task.result() for task in fresh)))
     seen.logless += sum(server.log().count(GAVE_UP) for server in servers)
     if case.told and told != case.told:
         seen.untold.append(f"/readyz: {told}, not {case.told}")
@@ -222,21 +220,3 @@ async def _ask_meanwhile(site: Site, port: int, number: int, seen: Seen) -> Turn
     if turn.refusals:
         seen.refusal_seconds = max(seen.refusal_seconds, time.monotonic() - began)
     return await finishing
-
-
-def _is_stored(site: Site, turn: Turn) -> bool:
-    rows = site.database.rows(
-        "SELECT content FROM assistant_message WHERE conversation_id = %s AND role = 'assistant'",
-        turn.given["threadId"],
-    )
-    return rows == [(WHOLE,)]
-
-
-def _readiness(server: Server) -> str:
-    """Return what `/readyz` says of Redis."""
-    try:
-        with urlopen(f"{server.url}/readyz", timeout=30) as answer:
-            said = json.load(answer)
-    except HTTPError as exc:
-        said = json.load(exc)
-    return str(said["checks"].get("redis"))

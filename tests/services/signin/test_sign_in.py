@@ -12,8 +12,8 @@ from django.test import Client
 
 from assistant.models import AuditEntry
 from assistant.models.signin import SignInCount
-from assistant.services.signin.devices import DEVICE_COOKIE
 from assistant.services.signin.counting import RESERVE
+from assistant.services.signin.devices import DEVICE_COOKIE
 from assistant.services.signin.limits import EVERYWHERE, FROM_ADDRESS, OF_ADDRESS, TooManySignIns, admit, network_of
 from tests.base import PASSWORD, Cast
 
