@@ -75,8 +75,8 @@ def _readiness() -> dict[str, Any]:
     """Return the body of `readyz`.
 
     In place of "failed", `writes` says "disk full" or "read-only", `redis` "full" or "read-only", and `database`
-    "no free connections" or "no answer" if that is the reason. A host whose clock differs from the database's by more than 2 s is
-    ready, and says so.
+    "no free connections" or "no answer" if that is the reason. A host whose clock differs from the database's by
+    more than 2 s is ready, and says so.
     """
     database, reading = _clock()
     checks = {"migrations": _migrations()}

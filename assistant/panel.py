@@ -44,7 +44,7 @@ class PanelSite(AdminSite):
         """Sign out; the page after it shows no tenants."""
         return super().logout(request, {**(extra_context or {}), "panel": None})
 
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:  # type: ignore[override]
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         """Change one's own password; wrong old ones are limited and recorded as sign-ins are."""
         from assistant.pages.sign_in import OwnPasswordView
 

@@ -2,7 +2,8 @@
 
 Django gives each request of a synchronous view a thread, with a database connection, of its own. Without a bound, sixty
 sign-ins at once take all processor time for hashing, and the database's connections. Requests that wait take turns by
-client address, and leave when their client does. Probes have places of their own; asynchronous views and websockets need none.
+client address, and leave when their client does. Probes have places of their own; asynchronous views and websockets
+need none.
 """
 
 from __future__ import annotations

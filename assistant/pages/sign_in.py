@@ -71,7 +71,7 @@ class OwnPasswordView(PasswordChangeView):
     form_class = OwnPasswordForm
 
     def get_form(self, form_class: Any = None) -> Any:
-        form = super().get_form(form_class)
+        form: Any = super().get_form(form_class)
         form.request = self.request
         return form
 

@@ -108,8 +108,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Show what would be deleted; after confirmation erase the tenant as `manage.py delete_tenant` does.
 
-        Not in Django's transaction, nor in one of ATOMIC_REQUESTS: other processes must see that the tenant is inactive,
-        and stop its runs.
+        Not in Django's transaction, nor in one of ATOMIC_REQUESTS: other processes must see that the tenant is
+        inactive, and stop its runs.
         """
         tenant = self.row_or_404(request, object_id, self.has_delete_permission)
         if request.method != "POST":

@@ -1,8 +1,8 @@
 """Marks messages as untrusted again when a caller that keeps its own history sends them back.
 
-Such a caller returns the text of earlier answers and the calls of its own tools, but not where what they repeat came
-from. Marked messages are therefore stored with a digest of what comes back of them: of a text its beginning, which is
-there however early the answer was stopped, and whatever was changed further down.
+Such a caller sends the texts of earlier answers and the calls of its own tools, without the sources of untrusted text
+in them. Marked messages are therefore stored with a digest of the part that a caller can send back: of a text its
+beginning, which is there however early the answer was stopped, and whatever was changed further down.
 """
 
 from __future__ import annotations

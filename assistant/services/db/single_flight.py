@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from django.db import connection, connections
@@ -52,10 +53,8 @@ class SingleFlight(Generic[T]):
 
 
 def _land(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], value: object) -> None:
-    try:
+    with suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits any more
         loop.call_soon_threadsafe(settle, value)
-    except RuntimeError:
-        pass  # the loop has ended meanwhile, and nobody waits any more
 
 
 def _bound_waiting() -> None:

@@ -1,4 +1,4 @@
-"""Finds stored secrets that none of FIELD_ENCRYPTION_KEYS decrypts. Reading such a field raises, so it is read as text."""
+"""Finds stored secrets that none of FIELD_ENCRYPTION_KEYS decrypts, as the text that is stored: reading them raises."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stored_text(field: str) -> Cast:
 
 
 def unreadable(model: type[Model], name: str, tenants: TenantFilter) -> Iterator[tuple[str, str, Any]]:
-    """Yield the name, the tenant's name and the primary key of rows of a model with a secret that cannot be decrypted."""
+    """Yield name, tenant's name and primary key of a model's rows with a secret that cannot be decrypted."""
     fields = _FIELDS[model]
     rows: QuerySet[Any] = tenants.rows(model._default_manager.exclude(Q(**dict.fromkeys(fields, ""))))
     texts = {f"stored_{field}": stored_text(field) for field in fields}

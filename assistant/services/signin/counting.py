@@ -28,8 +28,8 @@ class Limit:
         return min(free_at - now - step * (self.burst - 1), step)
 
 
-# One name, and all names, from networks that one customer may have. Of one name slower than `EVERYWHERE` refills, so that
-# no such network can use up the latter.
+# One name, and all names, from networks that one customer may have. Of one name slower than `EVERYWHERE` refills, so
+# that no such network can use up the latter.
 WIDER = {
     56: (Limit("name-and-56", 10, 60), Limit("of-56", 100, 5)),
     48: (Limit("name-and-48", 20, 60), Limit("of-48", 200, 2)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -119,7 +120,7 @@ def test_guesses_of_the_old_password_count_as_guesses_at_sign_in(cast: Cast) -> 
 def test_changing_the_password_rightly_counts_nothing(cast: Cast) -> None:
     own, passwords = Client(), [PASSWORD, *(f"another-long-pass-{number}" for number in range(7))]
     own.force_login(cast.root)
-    for old, new in zip(passwords, passwords[1:], strict=False):
+    for old, new in pairwise(passwords):
         assert change(own, old, new).status_code == 302
 
 
