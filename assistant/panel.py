@@ -44,11 +44,13 @@ class PanelSite(AdminSite):
         """Sign out; the page after it shows no tenants."""
         return super().logout(request, {**(extra_context or {}), "panel": None})
 
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+    def password_change(  # type: ignore[override]  # it may redirect, as Django's own does
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
         """Change one's own password; wrong old ones are limited and recorded as sign-ins are."""
         from assistant.pages.sign_in import OwnPasswordView
 
-        request.current_app = self.name  # type: ignore[attr-defined]  # as in Django's own, for `reverse` in templates
+        request.current_app = self.name
         context = {**self.each_context(request), **(extra_context or {})}
         url = reverse("admin:password_change_done", current_app=self.name)
         return OwnPasswordView.as_view(success_url=url, extra_context=context)(request)
