@@ -29,16 +29,8 @@ from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.text import clean_text
 
 __all__ = [
-    "Admission",
-    "Batch",
-    "CallEnvironment",
-    "Decision",
-    "Journal",
-    "PlannedCall",
-    "RunTakenOver",
-    "ToolOutcome",
-    "Toolset",
-]
+    "Admission", "Batch", "CallEnvironment", "Decision", "Journal", "PlannedCall", "RunTakenOver", "ToolOutcome", "Toolset",
+]  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
@@ -121,15 +113,12 @@ class Batch:
             for event in self._results_in_order():
                 yield event
             while len(self.outcomes) + len(self.client_calls) < len(self.calls):
-                item = await self._queue.get()
+                item = await self._next()
                 if isinstance(item, ToolOutcome):
                     self._settle(item)
                     yield self._finished(item)
                     for event in self._results_in_order():
                         yield event
-                elif isinstance(item, RunTakenOver):
-                    self._is_taken_over = True
-                    raise item
                 else:
                     yield item
             while not self._queue.empty():
@@ -140,6 +129,14 @@ class Batch:
             await self._record()
         finally:
             await self._stop(tasks)
+
+    async def _next(self) -> Event | ToolOutcome:
+        """Return what a running call does next. Raises `RunTakenOver`."""
+        item = await self._queue.get()
+        if isinstance(item, RunTakenOver):
+            self._is_taken_over = True
+            raise item
+        return item
 
     async def _begin_record(self) -> None:
         """Record the calls that are about to run, and settle those that must not."""

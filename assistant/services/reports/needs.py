@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
-from cryptography.fernet import InvalidToken
+from django.core.exceptions import ImproperlyConfigured
 from django.conf import settings
 from django.db.models import Exists, F, Model, OuterRef, Q
 
@@ -162,8 +162,8 @@ def _without_secret(tenants: TenantFilter) -> list[Item]:
 def _names_of_secrets(stored: Sequence[str], declared: set[str]) -> set[str]:
     """Return which secrets are set; all of them if some cannot be decrypted, which is a need of its own."""
     try:
-        return set(read_secrets(decrypted(text) for text in stored))
-    except InvalidToken:
+        return set(read_secrets(decrypted(text, "ToolSetting.secrets") for text in stored if text))
+    except ImproperlyConfigured:
         return declared
     except ValueError:
         return set()
