@@ -29,7 +29,8 @@ from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.text import clean_text
 
 __all__ = [
-    "Admission", "Batch", "CallEnvironment", "Decision", "Journal", "PlannedCall", "RunTakenOver", "ToolOutcome", "Toolset",
+    "Admission", "Batch", "CallEnvironment", "Decision", "Journal", "PlannedCall", "RunTakenOver", "ToolOutcome",
+    "Toolset",
 ]  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -185,9 +186,7 @@ class Batch:
                 barrier = [task]
         return tasks
 
-    async def _run_call(
-        self, planned: PlannedCall, limit: asyncio.Semaphore, after: Sequence[asyncio.Task[None]]
-    ) -> None:
+    async def _run_call(self, planned: PlannedCall, limit: asyncio.Semaphore, after: list[asyncio.Task[None]]) -> None:
         if after:
             await asyncio.wait(after)
         async with limit:

@@ -8,8 +8,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
-from django.core.exceptions import ImproperlyConfigured
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Exists, F, Model, OuterRef, Q
 
 from assistant.core.values.quota_kinds import Windows
