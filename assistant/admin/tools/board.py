@@ -12,8 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from assistant.admin.base.picker import picked_tenant
-from assistant.admin.base.visible_tenants import is_operator, tenants_of
+from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import PERMISSION, STATES, Filters, read_filters, read_targets, require_board
 from assistant.admin.tools.cells import Texts, cells_html

@@ -12,8 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
-from assistant.admin.base.picker import picked_tenant
-from assistant.admin.base.visible_tenants import tenants_of
+from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.admin.tools.board_request import number_in, require_board
 from assistant.admin.tools.wording import state_word
 from assistant.core.llm.usage_estimate import schema_tokens

@@ -17,8 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.picker import picked_tenant
-from assistant.admin.base.visible_tenants import is_operator, tenants_of
+from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import PERMISSION, read_targets, require_board
 from assistant.admin.tools.tool_facts import facts_of

@@ -14,12 +14,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.http import HttpRequest, HttpResponse
 
+from assistant.services.signin.counting import Limit
 from assistant.services.signin.devices import give_device, known_device
 from assistant.services.signin.limits import (
     EVERYWHERE,
     SECOND_FACTORS,
     Attempt,
-    Limit,
     TooManySignIns,
     admit,
     plain_name,
