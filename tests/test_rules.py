@@ -21,7 +21,7 @@ USERS = "of users, who belong to no tenant"
 BY_KEY = "by API key, in whose door no cookie counts"
 ALLOWED = {
     (QUERY, "assistant/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
-    (QUERY, "assistant/admin/base/tenant_scope.py:choices_of"): OPERATOR,
+    (QUERY, "assistant/admin/base/tenant_scope.py:_choices_of"): OPERATOR,
     (QUERY, "assistant/admin/base/visible_tenants.py:tenants_of"): OPERATOR,
     (QUERY, "assistant/admin/base/visible_tenants.py:reachable_tenants"): OPERATOR,
     (QUERY, "assistant/admin/tenants/wizard.py:suggestions"): "the operator's choice of tenants to copy",
@@ -81,6 +81,7 @@ ALLOWED = {
     (QUERY, "assistant/services/tenancy/memberships.py:add_member"): USERS,
     (QUERY, "assistant/services/tenancy/memberships.py:find_user"): USERS,
     (QUERY, "assistant/services/signin/guard.py:_record"): USERS,
+    (QUERY, "assistant/services/signin/devices.py:known_device"): USERS,
     (QUERY, "assistant/services/tenancy/second_factor.py:authenticators_of"): USERS,
     (QUERY, "assistant/services/tenancy/second_factor.py:is_required_of"): USERS,
     (
