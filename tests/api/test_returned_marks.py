@@ -78,7 +78,7 @@ async def test_an_answer_that_the_caller_stopped_keeps_the_mark(
     read, expected = "", "Let me look.\n\n" + "".join(ANSWER[:words])
     key = await in_db(key_of)(cast.acme, cast.alice)
     async with AsyncOpenAI(base_url=f"{uvicorn_server.url}/v1", api_key=key, max_retries=0, timeout=30) as client:
-        stream = await client.chat.completions.create(model="support", messages=cast(Any, [HI]), stream=True)
+        stream = await client.chat.completions.create(model="support", messages=[HI], stream=True)
         async for chunk in stream:
             read += chunk.choices[0].delta.content or "" if chunk.choices else ""
             if len(read) >= len(expected):

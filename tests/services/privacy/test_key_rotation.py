@@ -110,7 +110,8 @@ def test_after_a_rotation_all_secrets_are_readable_and_the_old_key_reads_none(ca
     with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
         planted = plant_secrets(cast)
     with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
-        assert {field.label: field.renewed for field in rotate()} == {
+        # The second factors have a test of their own.
+        assert {field.label: field.renewed for field in rotate() if not field.label.startswith("mfa.")} == {
             f"{model._meta.label}.{name}": 1 for model, name in planted
         }
     with override_settings(FIELD_ENCRYPTION_KEYS=[NEW]):
@@ -128,7 +129,7 @@ def test_an_interrupted_rotation_continues(cast: Cast) -> None:
         for _ in range(2):
             next(half)
         half.close()
-        counts = [(field.renewed, field.current) for field in rotate()]
+        counts = [(field.renewed, field.current) for field in rotate() if not field.label.startswith("mfa.")]
     assert counts == [(0, 1), (0, 1), *[(1, 0)] * (len(planted) - 2)]
 
 
