@@ -12,7 +12,7 @@ from django.test import Client
 from assistant.asgi import view_slots
 from assistant.models import AuditEntry
 from assistant.models.signin import SignInCount
-from assistant.services.signin.guard import DEVICE_COOKIE
+from assistant.services.signin.devices import DEVICE_COOKIE
 from assistant.services.signin.limits import FROM_ADDRESS, FROM_DEVICE, SECOND_FACTORS, admit
 from tests.base import Cast
 from tests.pages.accounts.steps import (
