@@ -235,7 +235,9 @@ def planted(cast: Cast) -> dict[type, Any]:
 
 def talk_of(rows: Mapping[type, Any]) -> Frame:
     """Return the ids that a client needs to name a planted conversation over a websocket."""
-    return {"threadId": str(rows[Conversation].pk), "runId": rows[Run].run_id, "messages": []}
+    # The id of a planted message has the canary, and is repeated to whoever sends it.
+    said = {"id": "x", "role": "assistant", "content": "taken"}
+    return {"threadId": str(rows[Conversation].pk), "runId": rows[Run].run_id, "messages": [said]}
 
 
 async def frames_of(server: Server, key: str, rows: Mapping[type, Any]) -> list[Frame]:
