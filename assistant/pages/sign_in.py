@@ -12,6 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
+from django.views import View
 
 from assistant.pages.second_factor import SIGN_IN
 from assistant.services.signin.guard import check_own_password, guard, remember_device
@@ -30,7 +31,20 @@ class SignInForm(AuthenticationForm):
         return super().clean()
 
 
-class SignInView(LoginView):
+class LimitedView(View):
+    """A page that checks a password: answers 429 above a limit, and remembers the device that succeeded."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            response = super().dispatch(request, *args, **kwargs)
+        except TooManySignIns as exc:
+            return too_many(request, exc)
+        if isinstance(response, HttpResponse):
+            remember_device(request, response)
+        return response
+
+
+class SignInView(LimitedView, LoginView):
     """The sign-in page of the chat."""
 
     template_name = "assistant/chat/login.html"
@@ -43,13 +57,7 @@ class SignInView(LoginView):
         if is_on():
             # This page knows no second factor.
             return redirect(f"{reverse(SIGN_IN)}?{request.GET.urlencode()}")
-        try:
-            response = super().dispatch(request, *args, **kwargs)
-        except TooManySignIns as exc:
-            return too_many(request, exc)
-        if isinstance(response, HttpResponse):
-            remember_device(request, response)
-        return response
+        return super().dispatch(request, *args, **kwargs)
 
 
 class OwnPasswordForm(PasswordChangeForm):
@@ -65,7 +73,7 @@ class OwnPasswordForm(PasswordChangeForm):
         return password
 
 
-class OwnPasswordView(PasswordChangeView):
+class OwnPasswordView(LimitedView, PasswordChangeView):
     """Changes the password of the person who is signed in."""
 
     form_class = OwnPasswordForm
@@ -74,15 +82,6 @@ class OwnPasswordView(PasswordChangeView):
         form: Any = super().get_form(form_class)
         form.request = self.request
         return form
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        try:
-            response = super().dispatch(request, *args, **kwargs)
-        except TooManySignIns as exc:
-            return too_many(request, exc)
-        if isinstance(response, HttpResponse):
-            remember_device(request, response)
-        return response
 
 
 class SignInLimits(MiddlewareMixin):

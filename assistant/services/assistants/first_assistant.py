@@ -18,6 +18,18 @@ PROMPT = (
 )
 
 
+def add_first_assistant(
+    *, tenant: Tenant, slug: str, name: str, prompt: str, actor: audit_trail.Actor = None
+) -> Assistant:
+    """Give a new tenant an assistant with a published prompt. Raises `ValidationError` if a value is not valid."""
+    row = Assistant(tenant=tenant, slug=slug, name=name)
+    row.full_clean()
+    row.save()
+    audit_trail.record(actor=actor, action="assistant.add", target=row.slug, tenant=tenant)
+    publish_prompt(version=draft_prompt(assistant=row, text=prompt, actor=actor), actor=actor)
+    return row
+
+
 @transaction.atomic
 def create_tenant_with_assistant(
     *,
@@ -41,11 +53,8 @@ def create_tenant_with_assistant(
         ValidationError: the slug is taken, or a value is not valid.
     """
     tenant = create_tenant(slug=slug, name=name, owner=owner, timezone=timezone)
-    row = Assistant(tenant=tenant, slug=assistant, name=assistant.replace("-", " ").title())
-    row.full_clean()
-    row.save()
-    audit_trail.record(actor=None, action="assistant.add", target=row.slug, tenant=tenant)
-    publish_prompt(version=draft_prompt(assistant=row, text=prompt or PROMPT.format(name=name)))
+    title = assistant.replace("-", " ").title()
+    add_first_assistant(tenant=tenant, slug=assistant, name=title, prompt=prompt or PROMPT.format(name=name))
     for tool in tools:
         set_switch(actor=None, tenant=tenant, assistant=None, tool=tool, policy=ToolSetting.Policy.ON)
     return tenant

@@ -12,6 +12,7 @@ from django.db import models, transaction
 from django.utils.text import slugify
 
 from assistant.models import Assistant, Membership, PromptVersion, Retention, Tenant, TenantLimits, ToolSetting
+from assistant.services.assistants.first_assistant import add_first_assistant
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.memberships import add_member
@@ -53,11 +54,8 @@ def set_up_tenant(
         ValueError: there is no such user or tool.
     """
     tenant = _add_tenant(Tenant(slug=slug, name=name, timezone=timezone), owner, actor)
-    row = Assistant(tenant=tenant, name=assistant.name, slug=slugify(assistant.name)[:63] or "assistant")
-    row.full_clean()
-    row.save()
-    audit_trail.record(actor=actor, action="assistant.add", target=row.slug, tenant=tenant)
-    publish_prompt(version=draft_prompt(assistant=row, text=assistant.prompt, actor=actor), actor=actor)
+    assistant_slug = slugify(assistant.name)[:63] or "assistant"
+    add_first_assistant(tenant=tenant, slug=assistant_slug, name=assistant.name, prompt=assistant.prompt, actor=actor)
     for tool in catalogue.registry():
         if tool.name in assistant.tools or tool.enabled_by_default:
             policy = ToolSetting.Policy.ON if tool.name in assistant.tools else ToolSetting.Policy.OFF

@@ -46,7 +46,7 @@ class _Pipeline(BasePipelineElement):
     name = MODEL
 
     def query(self, query: str, runtime: Any, env: Any = None, messages: Any = (), extra_args: Any = None) -> Any:
-        raise NotImplementedError
+        raise AssertionError("Attacks read its name alone.")
 
 
 class _Opened:
