@@ -2,7 +2,7 @@
 
 Tests, and shell scripts that they run, use the program `forked_python()` like the real one. It gives its arguments,
 environment, folder and open files to the template, passes signals on, and ends as the fork does. Of the options and
-variables of Python `-c`, `-m` and `PYTHONPATH` count. A project's own modules are imported by the forks themselves.
+variables of Python `-c`, `-m`, `-` and `PYTHONPATH` count. A project's own modules are imported by the forks themselves.
 """
 
 from __future__ import annotations
@@ -139,9 +139,10 @@ def _become(order: Any, files: list[int]) -> None:
     sys.path[0:1] = ["", *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     for name in [name for name in sys.modules if name == "tests" or name.startswith("tests.")]:
         del sys.modules[name]
-    if arguments[0] == "-c":
-        sys.argv = ["-c", *arguments[2:]]
-        exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__"})
+    if arguments[0] in ("-c", "-"):
+        code, rest = (arguments[1], arguments[2:]) if arguments[0] == "-c" else (sys.stdin.read(), arguments[1:])
+        sys.argv = [arguments[0], *rest]
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
     elif arguments[0] == "-m":
         sys.argv = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)

@@ -13,8 +13,9 @@ from pygments.token import STANDARD_TYPES
 
 # Some lexers take time with the square of the text's length, in one step.
 MAX_PIECE_CHARACTERS = 4_000
-# Processor time, so that code keeps its colours on a busy machine.
-PIECE_SECONDS = 0.05
+# Processor time, so that code keeps its colours on a busy machine. The densest code takes 0.04 s a piece.
+PIECE_SECONDS = 0.15
+BLOCK_SECONDS = 1.5
 CODE_CLASS_PREFIX = "hl-"
 
 # Languages whose lexers are fast on most input; others are shown without colours.
@@ -34,7 +35,8 @@ def highlight(code: str, language: str) -> str:
     if language not in LANGUAGES:
         return html.escape(code)
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    return "".join(_colour(piece, lexer) for piece in _pieces(code))
+    end = time.thread_time() + BLOCK_SECONDS
+    return "".join(_colour(piece, lexer, end) for piece in _pieces(code))
 
 
 def _pieces(code: str) -> Iterator[str]:
@@ -49,11 +51,12 @@ def _pieces(code: str) -> Iterator[str]:
     yield code[start:]
 
 
-def _colour(code: str, lexer: Lexer) -> str:
+def _colour(code: str, lexer: Lexer, end: float) -> str:
+    """`end`: when the whole code must be done, by `time.thread_time`."""
     if _NO_CODE.search(code):
         return html.escape(code)
     parts: list[str] = []
-    deadline = time.thread_time() + PIECE_SECONDS
+    deadline = min(time.thread_time() + PIECE_SECONDS, end)
     for kind, value in lexer.get_tokens(code):
         if time.thread_time() > deadline:  # hostile text
             return html.escape(code)

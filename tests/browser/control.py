@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import suppress
 
@@ -11,6 +12,7 @@ from playwright.async_api import Browser, Error, Route
 from tests.browser.watching import PROVOKE, Watch
 from tests.vectors import CORPUS, OUTSIDE_HOST, Vector
 
+CLOSE_SECONDS = 60.0
 ORIGIN = "http://127.0.0.1:1"
 _UNSAFE = MarkdownIt("commonmark", {"html": True}).enable("table")
 _UNSAFE.validateLink = lambda url: True  # type: ignore[method-assign]
@@ -51,7 +53,7 @@ async def without_sanitiser(browser: Browser) -> tuple[set[int], set[int]]:
             await page.goto(f"{ORIGIN}/{vector.number}", timeout=5000)
         await page.wait_for_timeout(30)
         for opened in context.pages:
-            await opened.close()
+            await asyncio.wait_for(opened.close(), CLOSE_SECONDS)
     await context.close()
     asked = re.findall(rf"{re.escape(OUTSIDE_HOST)}/(\d+)", " ".join(watch.asked))
     return watch.ran, {int(number) for number in asked}

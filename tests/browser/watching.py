@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Error, Page, Request, Route, async_playwright
+from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page, Request, Route, async_playwright
 
 from tests.browser.conftest import ARGUMENTS, chromium
 
@@ -65,7 +65,7 @@ class Watch:
         if is_answered:
             await context.route(self._is_outside, self._answer)
         context.on("request", self._on_request)
-        context.on("dialog", lambda dialog: self.dialogs.append(dialog.message))
+        context.on("dialog", self._on_dialog)
         return self
 
     def _is_outside(self, url: str) -> bool:
@@ -75,6 +75,11 @@ class Watch:
         if self._is_outside(request.url):
             self.asked.append(request.url)
             self.referrers.append(request.headers.get("referer", ""))
+
+    async def _on_dialog(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        with suppress(Error):  # its page may be closed already
+            await dialog.dismiss()  # a page that waits for an answer may never close
 
     async def _answer(self, route: Route) -> None:
         with suppress(Error):

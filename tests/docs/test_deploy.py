@@ -45,7 +45,7 @@ def test_every_command_bounds_the_frames_that_the_server_takes() -> None:
     places = [ROOT / "docs/production.md", ROOT / "docs/saas.md", ROOT / "README.md", *DEPLOY.iterdir()]
     texts = [re.sub(r'", ?"', " ", path.read_text()) for path in places]
     commands = [line for text in texts for line in re.findall(r"uvicorn \w+\.asgi:application.*", text)]
-    assert len(commands) == 4
+    assert len(commands) == 5
     assert all(re.search(rf"--ws-max-size {MAX_SERVER_FRAME}\b", command) for command in commands)
 
 

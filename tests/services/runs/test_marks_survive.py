@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from assistant.models import Assistant, Conversation, Message, Provider, Run, Tenant, ToolCall
 from tests.agui import text_of
 from tests.base import Cast
+from tests.fake_answers import Recorded, reply
 from tests.fake_provider import FakeProvider
 from tests.live import serve
 from tests.services.runs.test_delegation import summarising
@@ -101,6 +104,12 @@ async def test_a_client_side_result_is_fenced_and_marks_nothing(
     assert (await ToolCall.objects.aget(name="set_alarm")).status == ToolCall.Status.OK
 
 
+def alarmed(request: Recorded) -> Any:
+    """The model calls the tool when it is asked to, and not in a summary that is made meanwhile."""
+    is_asked = request.messages[-1]["content"] == "Set an alarm"
+    return reply(calls=[("set_alarm", ALARM)])(request) if is_asked else summarising(request)
+
+
 async def test_the_stored_summary_of_a_marked_conversation_marks_the_turns_after_it(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
@@ -118,6 +127,6 @@ async def test_the_stored_summary_of_a_marked_conversation_marks_the_turns_after
             assert conversation.summary_sources == ["Returns policy"]
             # The mark of the summary alone decides, without those of the answers since.
             await Message.objects.all().aupdate(sources=[])
-            fake_provider.call("set_alarm", ALARM)
+            fake_provider.rule(alarmed)
             frames = await socket.ask("Set an alarm", thread=thread)
     assert "has read “Returns policy”" in frames[-1]["outcome"]["interrupts"][0]["message"]
