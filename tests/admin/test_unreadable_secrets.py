@@ -87,9 +87,42 @@ def test_a_secret_is_entered_again_and_nothing_else_overwrites_it(
 
 
 def stored(setting: ToolSetting) -> str:
+    return column("SELECT secrets FROM assistant_toolsetting WHERE id = %s", setting.pk)
+
+
+def column(query: str, key: int) -> str:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT secrets FROM assistant_toolsetting WHERE id = %s", [setting.pk])
+        cursor.execute(query, [key])
         return str(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("headers", ["", '{"A": "new"}'])
+def test_the_page_of_a_server_opens_and_takes_new_headers(headers: str, root: Client, lost_key: ToolSetting) -> None:
+    McpServer.objects.update(oauth_client_secret="never decrypted")
+    server = McpServer.objects.defer("headers", "oauth_client_secret").get()
+    query = "SELECT headers FROM assistant_mcpserver WHERE id = %s"
+    before = column(query, server.pk)
+    page = f"/admin/assistant/mcpserver/{server.pk}/change/"
+    opened = root.get(page)
+    assert "Headers and client secret" in opened.content.decode()
+    form = opened.context["adminform"].form
+    values = {name: form[name].value() for name in form.fields if form[name].value() is not None}
+    tools = {"tools-TOTAL_FORMS": "0", "tools-INITIAL_FORMS": "0"}
+    answer = root.post(page, {**values, **tools, "name": "Folders", "new_headers": headers})
+    assert answer.status_code == 302, answer.context["errors"]
+    assert (column(query, server.pk) == before) == (headers == "")
+    assert McpServer.objects.filter(name="Folders").exists()
+
+
+def test_the_page_of_a_server_deletes_what_is_stored(root: Client, lost_key: ToolSetting) -> None:
+    server = McpServer.objects.defer("headers", "oauth_client_secret").get()
+    values = {"tenant": server.tenant_id, "name": "Files", "prefix": server.prefix, "url": server.url}
+    tools = {"tools-TOTAL_FORMS": "0", "tools-INITIAL_FORMS": "0", "credentials_of": "tenant", "timeout_seconds": "30"}
+    page = f"/admin/assistant/mcpserver/{server.pk}/change/"
+    assert root.post(page, {**values, **tools, "clear_secrets": "on"}).status_code == 302
+    server.refresh_from_db(fields=["headers", "oauth_client_secret"])
+    assert (server.headers, server.oauth_client_secret) == ("", "")
+    assert "Nothing." in root.get(page).content.decode()
 
 
 def test_what_can_be_decrypted_is_not_named(root: Client, cast: Cast) -> None:

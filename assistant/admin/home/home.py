@@ -94,8 +94,7 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_mcpserver_changelist",
-        # The list alone: the page of a server says which credentials it keeps, and for that it reads them.
-        "",
+        "mcpserver_change",
     ),
     "unreadable-webhook": (
         lambda n: ngettext(

@@ -57,8 +57,10 @@ class SecretsForm(TenantForm):
         """Copy the entered secrets to a row and reset its circuit breaker."""
         if self.cleaned_data["clear_secrets"]:
             row.headers = row.oauth_client_secret = ""  # nosec B105
-        row.headers = self.cleaned_data["new_headers"] or row.headers
-        row.oauth_client_secret = self.cleaned_data["new_oauth_client_secret"] or row.oauth_client_secret
+        if self.cleaned_data["new_headers"]:
+            row.headers = self.cleaned_data["new_headers"]
+        if self.cleaned_data["new_oauth_client_secret"]:
+            row.oauth_client_secret = self.cleaned_data["new_oauth_client_secret"]
         for name, value in INITIAL_COLUMNS.items():
             setattr(row, name, value)
 
@@ -66,8 +68,8 @@ class SecretsForm(TenantForm):
         """Whether stored secrets remain in use after this change."""
         row = self.instance
         given = self.cleaned_data
-        keeps_headers = row.headers and not given.get("new_headers")
-        keeps_secret = row.oauth_client_secret and not given.get("new_oauth_client_secret")
+        keeps_headers = getattr(row, "headers_are_stored", True) and not given.get("new_headers")
+        keeps_secret = getattr(row, "secret_is_stored", True) and not given.get("new_oauth_client_secret")
         return bool(keeps_headers or keeps_secret) and not given.get("clear_secrets")
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import BooleanField, Case, F, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
@@ -26,6 +26,7 @@ from assistant.services.mcp_servers.tool_listings import change_of, decide_tool,
 from assistant.services.tenancy import change_notices
 
 SECRETS = ("headers", "oauth_client_secret")
+_STORED = {"headers_are_stored": "headers", "secret_is_stored": "client secret"}
 _KINDS = {"+++": "place", "---": "place", "@@ ": "place", "+  ": "added", "-  ": "removed"}
 _LONG = re.compile(r"(?<=.{200}).+", re.DOTALL)
 
@@ -72,9 +73,20 @@ class ToolInline(TenantScopedInline):
         return "Let in as it is." if row.is_let_in else "Not let in."
 
 
+def _without_secrets(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Leave out the secrets, which no key of FIELD_ENCRYPTION_KEYS may decrypt, and add whether they are stored."""
+    stored = {name: ~Q(**{field: ""}) for name, field in zip(_STORED, SECRETS, strict=True)}
+    cases = {
+        name: Case(When(kept, then=Value(True)), default=Value(False), output_field=BooleanField())
+        for name, kept in stored.items()
+    }
+    found: QuerySet[Any] = rows.defer(*SECRETS).annotate(**cases)
+    return found
+
+
 def _stored(row: McpServer | McpCredential) -> str:
     """Return which secrets are stored, without their values."""
-    kept = [name for name, value in (("headers", row.headers), ("client secret", row.oauth_client_secret)) if value]
+    kept = [label for name, label in _STORED.items() if getattr(row, name, False)]
     return " and ".join(kept).capitalize() or "Nothing."
 
 
@@ -112,9 +124,7 @@ class McpServerAdmin(TenantScopedAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
-        rows: QuerySet[McpServer] = super().get_queryset(request).prefetch_related("tools")
-        is_list = request.resolver_match is not None and str(request.resolver_match.url_name).endswith("_changelist")
-        return rows.defer(*SECRETS) if is_list else rows
+        return _without_secrets(super().get_queryset(request).prefetch_related("tools"))
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj is not None else ()
@@ -206,9 +216,7 @@ class McpCredentialAdmin(TenantScopedAdmin):
     readonly_fields = ("stored",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpCredential]:
-        rows: QuerySet[McpCredential] = super().get_queryset(request)
-        is_list = request.resolver_match is not None and str(request.resolver_match.url_name).endswith("_changelist")
-        return rows.defer(*SECRETS, *(f"server__{name}" for name in SECRETS)) if is_list else rows
+        return _without_secrets(super().get_queryset(request)).defer(*(f"server__{name}" for name in SECRETS))
 
     @admin.display(description="tenant")
     def tenant(self, row: McpCredential) -> str:
