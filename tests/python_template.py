@@ -2,7 +2,8 @@
 
 Tests, and shell scripts that they run, use the program `forked_python()` like the real one. It gives its arguments,
 environment, folder and open files to the template, passes signals on, and ends as the fork does. Of the options and
-variables of Python `-c`, `-m`, `-` and `PYTHONPATH` count. A project's own modules are imported by the forks themselves.
+variables of Python `-c`, `-m`, `-` and `PYTHONPATH` count. A project's own modules are imported by the forks
+themselves.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class _Turns:
     """Keeps blocks of `transaction.atomic` in two threads from overlapping, as they would on one connection.
 
     A thread other than the test's has the lock for the whole block. The test's own thread only waits for it, since it
-    may wait within a block for a tool that begins one; statements of its own that run at the same time are not kept apart.
+    may wait within a block for a tool that begins one. Its own statements at the same time are not kept apart.
     """
 
     def __init__(self) -> None:
