@@ -26,7 +26,7 @@ from assistant.services.mcp_servers.tool_listings import change_of, decide_tool,
 from assistant.services.tenancy import change_notices
 
 SECRETS = ("headers", "oauth_client_secret")
-_STORED = {"headers_are_stored": "headers", "secret_is_stored": "client secret"}
+_STORED = {"headers_are_stored": "headers", "secret_is_stored": "client secret"}  # nosec B105
 _KINDS = {"+++": "place", "---": "place", "@@ ": "place", "+  ": "added", "-  ": "removed"}
 _LONG = re.compile(r"(?<=.{200}).+", re.DOTALL)
 
