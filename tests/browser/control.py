@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Error, Page, Route
 from tests.browser.watching import PROVOKE, Watch
 from tests.vectors import CORPUS, OUTSIDE_HOST, Vector
 
-# The headless shell never tells that some windows, which vectors opened, are closed.
+# Some windows that vectors open never report to the driver that they are closed.
 CLOSE_SECONDS = 3.0
 ORIGIN = "http://127.0.0.1:1"
 _UNSAFE = MarkdownIt("commonmark", {"html": True}).enable("table")

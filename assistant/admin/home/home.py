@@ -135,15 +135,11 @@ def _zone(request: HttpRequest) -> ZoneInfo:
 def shown_need(need: Need) -> dict[str, Any]:
     """Return what a page shows about things of one kind that wait for a person."""
     sentence, every, page = _KINDS[need.kind]
-    listed = reverse(f"admin:{every}")
     number = f"{need.count}+" if need.has_more else str(need.count)
     return {
         "sentence": sentence(need.count) % {"n": number},
-        "url": listed,
-        "items": [
-            (item.name, item.tenant, reverse(f"admin:assistant_{page}", args=[item.key]) if page else listed)
-            for item in need.items
-        ],
+        "url": reverse(f"admin:{every}"),
+        "items": [(item.name, item.tenant, reverse(f"admin:assistant_{page}", args=[item.key])) for item in need.items],
         "is_cut": need.count > len(need.items),
     }
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
-from django.db.models import BooleanField, Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import username
+from assistant.admin.base.secret_fields import is_stored
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.settings.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
 from assistant.models import McpCredential, McpServer, McpTool
@@ -74,13 +75,9 @@ class ToolInline(TenantScopedInline):
 
 
 def _without_secrets(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Leave out the secrets, which no key of FIELD_ENCRYPTION_KEYS may decrypt, and add whether they are stored."""
-    stored = {name: ~Q(**{field: ""}) for name, field in zip(_STORED, SECRETS, strict=True)}
-    cases = {
-        name: Case(When(kept, then=Value(True)), default=Value(False), output_field=BooleanField())
-        for name, kept in stored.items()
-    }
-    found: QuerySet[Any] = rows.defer(*SECRETS).annotate(**cases)
+    """Add whether the secrets are stored, and do not read them: their key may be lost."""
+    flags = {name: is_stored(field) for name, field in zip(_STORED, SECRETS, strict=True)}
+    found: QuerySet[Any] = rows.defer(*SECRETS).annotate(**flags)
     return found
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label, link
+from assistant.admin.base.secret_fields import is_stored
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
 from assistant.services.assistants.provider_choice import check_prices
@@ -89,9 +90,8 @@ class ProviderAdmin(TenantScopedAdmin):
     readonly_fields = ("has_api_key",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
-        has_key = Case(When(~Q(api_key=""), then=Value(True)), default=Value(False), output_field=BooleanField())
-        rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key").annotate(key_is_stored=has_key)
-        return rows
+        rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key")
+        return rows.annotate(key_is_stored=is_stored("api_key"))
 
     @admin.display(description="API key stored", boolean=True)
     def has_api_key(self, provider: Provider) -> bool:

@@ -8,13 +8,13 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path
 
 from assistant.admin.base.filters import TENANT, ToolFilter
-from assistant.admin.base.secret_fields import SecretTextarea
+from assistant.admin.base.secret_fields import SecretTextarea, is_stored
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.admin.tools.board import board_view
 from assistant.admin.tools.simulate import simulate_view
@@ -152,9 +152,8 @@ class ToolSettingAdmin(TenantScopedAdmin):
         return TemplateResponse(request, "admin/assistant/toolsetting/choose.html", context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolSetting]:
-        stored = Case(When(~Q(secrets=""), then=Value(True)), default=Value(False), output_field=BooleanField())
-        rows: QuerySet[ToolSetting] = super().get_queryset(request).defer("secrets").annotate(secrets_are_stored=stored)
-        return rows
+        rows: QuerySet[ToolSetting] = super().get_queryset(request).defer("secrets")
+        return rows.annotate(secrets_are_stored=is_stored("secrets"))
 
     @admin.display(description="secrets stored", boolean=True)
     def has_secrets(self, setting: ToolSetting) -> bool:
