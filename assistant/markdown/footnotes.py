@@ -21,7 +21,7 @@ _REFERENCE = re.compile(_LABEL)
 _DEFINITION = re.compile(rf" {{0,3}}{_LABEL}:[ \t]+\S")
 
 
-def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the parser's interface
+def _inline(state: StateInline, silent: bool) -> bool:
     found = _REFERENCE.match(state.src, state.pos, state.posMax)
     if not found:
         return False
@@ -33,7 +33,7 @@ def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the par
     return True
 
 
-def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - the parser's interface
+def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     first = state.getLines(start, start + 1, state.blkIndent, keepLastLF=False)
     if state.is_code_block(start) or not _DEFINITION.match(first):
         return False

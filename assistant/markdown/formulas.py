@@ -1,6 +1,6 @@
 r"""Formulas in TeX: `$…$` and `\(…\)` within a line, `$$…$$` and `\[…\]` as lines of their own.
 
-The renderer marks them and keeps their source as it is; the page turns it into MathML (`static/assistant/js/formula.js`).
+The renderer marks them and keeps their source as it is. `static/assistant/js/formula.js` turns it into MathML.
 When a dollar sign is one of currency: https://pandoc.org/MANUAL.html#math.
 """
 
@@ -30,7 +30,7 @@ def formula_closer(line: str) -> str:
     return closer if found and closer not in line[found.end() :] else ""
 
 
-def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the parser's interface
+def _inline(state: StateInline, silent: bool) -> bool:
     start = state.pos
     opener = state.src[start : start + 2]
     if opener in _CLOSERS:
@@ -50,7 +50,7 @@ def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the par
     return True
 
 
-def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - the parser's interface
+def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Make lines up to the end of a formula one paragraph. After a blank line it is no formula, as in TeX."""
     closer = formula_closer(state.getLines(start, start + 1, state.blkIndent, keepLastLF=False))
     indent = min(state.blkIndent, state.sCount[start])  # less than the block's own: the line may end a list

@@ -62,7 +62,10 @@ _CLEANER = nh3.Cleaner(
     allowed_classes={
         "div": {"code", "code-head", "table"},
         "p": {"footnote", "plain"},
-        "span": {"code-lang", "display", "formula", "host", *(CODE_CLASS_PREFIX + name for name in STANDARD_TYPES.values() if name)},
+        "span": {
+            *("code-lang", "display", "formula", "host"),
+            *(CODE_CLASS_PREFIX + name for name in STANDARD_TYPES.values() if name),
+        },
         "td": {"center", "right"},
         "th": {"center", "right"},
     },

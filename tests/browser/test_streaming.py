@@ -84,8 +84,9 @@ DRAW = """async (texts) => {
   const { blocks } = await import(new URL("draw/blocks.js", base));
   const { show } = await import(new URL("draw/nodes.js", base));
   const place = document.getElementById("transcript");
-  const names = "A BLOCKQUOTE BR CODE DIV EM H3 H4 H5 H6 HR LI OL P PRE S SPAN STRONG SUP TABLE TBODY TD TH THEAD TR UL";
-  const allowed = new Set(names.split(" "));
+  const inline = "A BR CODE EM S SPAN STRONG SUP";
+  const block = "BLOCKQUOTE DIV H3 H4 H5 H6 HR LI OL P PRE TABLE TBODY TD TH THEAD TR UL";
+  const allowed = new Set(`${inline} ${block}`.split(" "));
   const attributes = new Set("class href title target rel start data-code tabindex".split(" "));
   const found = [];
   for (const text of texts) {
@@ -95,6 +96,10 @@ DRAW = """async (texts) => {
     }
     show(place, blocks(text, false).kids, () => {});
     for (const one of place.querySelectorAll("*")) {
+      if (one.namespaceURI.endsWith("MathML")) {
+        if ([...one.attributes].some(({ name }) => /^on|href|src/.test(name))) found.push(one.outerHTML);
+        continue;
+      }
       const isLink = one.localName === "a" && one.href;
       const isOdd = [...one.attributes].some(({ name }) => !attributes.has(name));
       const isUnsafe = isLink && !/^(https?:|mailto:)/.test(one.href);
