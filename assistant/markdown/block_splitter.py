@@ -12,6 +12,8 @@ from enum import Enum, auto
 
 from markdown_it import MarkdownIt
 
+from assistant.markdown.footnotes import add_footnotes
+from assistant.markdown.formulas import MAX_FORMULA_CHARACTERS, add_formulas, formula_closer
 from assistant.markdown.line_patterns import (
     CODE_INDENT,
     DELIMITER,
@@ -35,6 +37,8 @@ _FREE_PARSES = 8
 _LOOK_AHEAD_CHARACTERS = 64
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("inline")
+add_formulas(_PARSER)
+add_footnotes(_PARSER)
 
 
 class _Open(Enum):
@@ -46,6 +50,7 @@ class _Open(Enum):
     LIST = auto()
     INDENTED = auto()
     FENCE = auto()
+    FORMULA = auto()  # of several lines; text after all if a blank line comes before its end
     REST = auto()  # everything to the end is one block
 
 
@@ -114,7 +119,7 @@ class BlockSplitter:
     def _start(self, lines: list[str]) -> None:
         self._lines = lines
         self._open = _Open.NOTHING
-        self._fence = ""
+        self._closer = ""  # of the fence or the formula
         self._content_indent = 0
         self._is_after_blank = False
         self._is_table = False
@@ -145,10 +150,20 @@ class BlockSplitter:
     def _in_fence(self, line: str, text: str) -> None:
         self._lines.append(line)
         mark = text.strip(" \t")
-        if mark.startswith(self._fence) and not mark.strip(self._fence[0]) and indentation(text) < CODE_INDENT:
+        if mark.startswith(self._closer) and not mark.strip(self._closer[0]) and indentation(text) < CODE_INDENT:
+            self._close()
+
+    def _in_formula(self, line: str, text: str) -> None:
+        self._lines.append(line)
+        is_long = sum(map(len, self._lines)) > MAX_FORMULA_CHARACTERS
+        if is_long:
+            self._parse_open_block()
+        elif self._closer in text:
             self._close()
 
     def _add_blank(self, line: str) -> None:
+        if self._open is _Open.FORMULA:
+            self._parse_open_block()
         self._lines.append(line)
         self._is_after_blank = True
         self._is_text = False
@@ -158,12 +173,20 @@ class BlockSplitter:
             self._close()
 
     def _add_nonblank(self, line: str, text: str) -> None:
-        if self._open is _Open.PARAGRAPH:
+        closer = formula_closer(text) if self._open in {_Open.PARAGRAPH, _Open.QUOTE, _Open.LIST} else ""
+        is_in_list = self._open is _Open.LIST and (self._is_after_blank or indentation(text) >= self._content_indent)
+        if closer and not is_in_list:
+            # Together with what is before it: it is a formula only if its end comes.
+            self._lines.append(line)
+            self._open, self._closer = _Open.FORMULA, closer
+        elif self._open is _Open.PARAGRAPH:
             self._in_paragraph(line, text)
         elif self._open is _Open.QUOTE:
             self._in_quote(line, text)
         elif self._open is _Open.LIST:
             self._in_list(line, text)
+        elif self._open is _Open.FORMULA:
+            self._in_formula(line, text)
         elif self._open is _Open.INDENTED and indentation(text) >= CODE_INDENT:
             self._lines.append(line)
         else:
@@ -176,13 +199,15 @@ class BlockSplitter:
         if indentation(text) >= CODE_INDENT:
             self._open = _Open.INDENTED
         elif fence := FENCE.match(text):
-            self._open, self._fence = _Open.FENCE, fence[1]
+            self._open, self._closer = _Open.FENCE, fence[1]
         elif HEADING.match(text) or RULE.match(text):
             self._close()
         elif QUOTE.match(text):
             self._open = _Open.QUOTE
         elif item := ITEM.match(text):
             self._item(item, text)
+        elif closer := formula_closer(text):
+            self._open, self._closer = _Open.FORMULA, closer
         else:
             self._open = _Open.PARAGRAPH
 

@@ -14,6 +14,8 @@ from pygments.token import STANDARD_TYPES
 
 from assistant.markdown.block_splitter import split_blocks
 from assistant.markdown.emphasis import CjkParserInline
+from assistant.markdown.footnotes import add_footnotes
+from assistant.markdown.formulas import add_formulas
 from assistant.markdown.highlight import CODE_CLASS_PREFIX, highlight
 from assistant.markdown.links import link_host, link_tokens, render_definitions, safe_href
 
@@ -49,7 +51,7 @@ _CLEANER = nh3.Cleaner(
             "pre",
             "s",
         ),
-        *("span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+        *("span", "strong", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
     },
     attributes={
         "a": {"href", "title", "target"},
@@ -59,8 +61,11 @@ _CLEANER = nh3.Cleaner(
     },
     allowed_classes={
         "div": {"code", "code-head", "table"},
-        "p": {"plain"},
-        "span": {"code-lang", "host", *(CODE_CLASS_PREFIX + name for name in STANDARD_TYPES.values() if name)},
+        "p": {"footnote", "plain"},
+        "span": {
+            *("code-lang", "display", "formula", "host"),
+            *(CODE_CLASS_PREFIX + name for name in STANDARD_TYPES.values() if name),
+        },
         "td": {"center", "right"},
         "th": {"center", "right"},
     },
@@ -182,6 +187,8 @@ def _make_parser() -> MarkdownIt:
     parser = MarkdownIt()
     parser.inline = CjkParserInline()
     parser.configure("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    add_formulas(parser)
+    add_footnotes(parser)
     parser.core.ruler.push("refine", _adapt_tokens)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _indented)

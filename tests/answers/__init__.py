@@ -16,7 +16,8 @@ _TOKEN = re.compile(r"\s?\w{1,5}|\s*[^\w\s]{1,3}|\s+")
 
 
 def visible(rendered: str) -> str:
-    """The text of some HTML, without spaces."""
+    """The text of some HTML, without spaces and without formulas, which the page draws."""
+    rendered = re.sub(r'<span class="formula[^>]*>[^<]*</span>', "", rendered)
     return re.sub(r"\s", "", html.unescape(re.sub(r"<[^>]+>", "", rendered)))
 
 

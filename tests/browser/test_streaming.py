@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from assistant.markdown.render import render_blocks
-from tests.answers import ANSWERS, certain, recorded, visible
+from tests.answers import ANSWERS, certain, recorded
 from tests.browser.acts import answered, ask, last_answer
 from tests.fake_provider import FakeProvider
 from tests.vectors import CORPUS
@@ -19,15 +19,24 @@ LINE_PIXELS = 30
 
 # Plays recorded answers, and looks at the page after each token: before the server's blocks, and after them.
 PLAY = """async ([records, heldMost, line]) => {
-  const { Answer } = await import(new URL("answer.js", document.querySelector("script[type=module]").src));
+  const base = document.querySelector("script[type=module]").src;
+  const { Answer } = await import(new URL("answer.js", base));
+  const { drawFormulas } = await import(new URL("formula.js", base));
   const place = document.getElementById("transcript");
-  const visible = (element) => {
+  const visible = (element, without = "button") => {
     const copy = element.cloneNode(true);
-    for (const button of copy.querySelectorAll("button")) button.remove();
+    for (const one of copy.querySelectorAll(without)) one.remove();
     return copy.textContent.replace(/\\s/g, "");
   };
   const found = [];
-  const play = ({ steps, certain, final }, number) => {
+  const finalOf = (html) => {
+    const holder = document.createElement("div");
+    holder.innerHTML = html;
+    drawFormulas(holder);
+    return visible(holder);
+  };
+  const play = ({ steps, certain, html }, number) => {
+    const final = finalOf(html);
     const answer = new Answer(`a${number}`);
     answer.isStreaming = true;
     place.replaceChildren(answer.element);
@@ -42,7 +51,8 @@ PLAY = """async ([records, heldMost, line]) => {
         while (final[same] === shown[same]) same += 1;
         found.push({ ...about, shows: shown.slice(same - 20), instead: final.slice(same - 20, same + 20) });
       }
-      if (shown.length < certain[at] - heldMost) found.push({ ...about, held: certain[at] - shown.length });
+      const text = visible(answer.element, "button, .formula");
+      if (text.length < certain[at] - heldMost) found.push({ ...about, held: certain[at] - text.length });
       if (now < height - line) found.push({ ...about, shrinks: height - now });
       height = now;
     };
@@ -59,6 +69,10 @@ PLAY = """async ([records, heldMost, line]) => {
     whole.flush();
     if (whole.element.outerHTML !== answer.element.outerHTML) found.push({ number, reload: answer.element.outerHTML });
   };
+  const first = document.createElement("div");
+  first.innerHTML = '<i class="formula">x</i>';
+  drawFormulas(first);
+  while (!first.querySelector("math")) await new Promise((done) => setTimeout(done, 10));
   records.forEach(play);
   return found;
 }"""
@@ -70,8 +84,9 @@ DRAW = """async (texts) => {
   const { blocks } = await import(new URL("draw/blocks.js", base));
   const { show } = await import(new URL("draw/nodes.js", base));
   const place = document.getElementById("transcript");
-  const names = "A BLOCKQUOTE BR CODE DIV EM H3 H4 H5 H6 HR LI OL P PRE S SPAN STRONG TABLE TBODY TD TH THEAD TR UL";
-  const allowed = new Set(names.split(" "));
+  const inline = "A BR CODE EM S SPAN STRONG SUP";
+  const block = "BLOCKQUOTE DIV H3 H4 H5 H6 HR LI OL P PRE TABLE TBODY TD TH THEAD TR UL";
+  const allowed = new Set(`${inline} ${block}`.split(" "));
   const attributes = new Set("class href title target rel start data-code tabindex".split(" "));
   const found = [];
   for (const text of texts) {
@@ -81,6 +96,10 @@ DRAW = """async (texts) => {
     }
     show(place, blocks(text, false).kids, () => {});
     for (const one of place.querySelectorAll("*")) {
+      if (one.namespaceURI.endsWith("MathML")) {
+        if ([...one.attributes].some(({ name }) => /^on|href|src/.test(name))) found.push(one.outerHTML);
+        continue;
+      }
       const isLink = one.localName === "a" && one.href;
       const isOdd = [...one.attributes].some(({ name }) => !attributes.has(name));
       const isUnsafe = isLink && !/^(https?:|mailto:)/.test(one.href);
@@ -92,7 +111,7 @@ DRAW = """async (texts) => {
 
 
 async def record(text: str) -> dict[str, Any]:
-    return {"steps": await recorded(text), "certain": certain(text), "final": visible("".join(render_blocks(text)))}
+    return {"steps": await recorded(text), "certain": certain(text), "html": "".join(render_blocks(text))}
 
 
 async def play(page: Page, texts: list[str]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ PIECES = [
     *("a", "b c", "foo ", "- ", "* ", "1. ", "5. ", "2) ", "\n", "\n\n", "    ", "  ", " ", "```", "```\n", "~~~\n"),
     *("~~~~\n", "````py\n", "# ", "## x\n", "> ", "> a\n", "| a | b |\n", "|---|---|\n", "a|b\n", "---\n", "===\n"),
     *("***\n", "- a\n", "1. x\n", "  - n\n", "   text\n", "-\n", "\t", "\\", "<div>\n", "\r\n", "\r", "`", "[a](b) "),
+    *("$$\n", "$$", "$x$ ", "\\[\n", "\\]", "[^1]: ", "[^1]"),
 ]
 # A heading or a fence whose own line reads as a table's head once the next line has come.
 UNFORESEEN = re.compile(r"^ {0,3}(#|~~~).*\|.*\r?\n? *[-|:]", re.MULTILINE)
@@ -125,7 +126,7 @@ HOSTILE = [
     "| a |\n|--|\n| <img src=x onerror=alert(1)> |",
 ]
 ALLOWED_TAG = re.compile(
-    r"</?(a|blockquote|br|code|del|div|em|h[3-6]|hr|li|ol|p|pre|s|span|strong|table|tbody|td|th|thead|tr|ul)"
+    r"</?(a|blockquote|br|code|del|div|em|h[3-6]|hr|li|ol|p|pre|s|span|strong|sup|table|tbody|td|th|thead|tr|ul)"
     r'( (href="(https?:|mailto:)[^"]*"|title="[^"]*"|target="_blank"|rel="noopener noreferrer nofollow"|start="\d+"'
     r'|class="[\w -]*"|data-code=""|tabindex="0"))*>'
 )

@@ -86,6 +86,15 @@ FAMILIES = {
         "<img src=x onerror=@RUN>\n\n```html\n<script>@RUN</script>",
         "<svg onload=@RUN>\n\n````\n```\n</code></pre><img src=x onerror=@RUN>",
     ),
+    "markup in formulas": (
+        "$\\text{<img src=x onerror=@RUN>}$ <img src=x onerror=@RUN>",
+        "$$\\includegraphics{@OUT/formula.png}$$ ![x](@OUT/formula.png)",
+        "\\(\\style{background:url(@OUT/style)}{x} \\class{a}{b} \\url{javascript:@RUN}\\) [click](javascript:@RUN)",
+        "\\[\\label{a}\\ref{a}\\mbox{</math><img src=x onerror=@RUN>}\\] </math><img src=x onerror=@RUN>",
+        "$\\def\\a{\\text{<svg onload=@RUN>}}\\a$ <svg onload=@RUN>",
+        "$$\n\\begin{matrix}" + "&" * 900 + "\\\\" * 400 + "\\end{matrix}\n$$\n\n<svg onload=@RUN>",
+        "$\\rule{9999em}{9999em}\\hspace{9999em}x$ <img src=x onerror=@RUN>",
+    ),
     "markup in Markdown": (
         "| a | b |\n|---|---|\n| <img src=x onerror=@RUN> | `<b>` |",
         "- <svg onload=@RUN>\n  <details open ontoggle=@RUN>",

@@ -73,7 +73,8 @@ def _measure(testbed: Testbed, kind: str) -> Sequence[Line]:
 
 
 async def _all(testbed: Testbed, kind: str, site: Site, server: Server) -> Sequence[Line]:
-    limits = httpx2.Limits(max_connections=SIGN_INS + GUESSES)
+    # The server closes a connection that was idle for 5 s, perhaps in the moment in which it is used again.
+    limits = httpx2.Limits(max_connections=SIGN_INS + GUESSES, keepalive_expiry=1)
     async with httpx2.AsyncClient(base_url=server.url, timeout=120, limits=limits) as client:
         token = await _token(client)
         await _watched(client, site, server, asyncio.create_task(asyncio.sleep(0.5)))

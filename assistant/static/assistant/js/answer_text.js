@@ -2,6 +2,7 @@
 
 import { blocks, plain } from "./draw/blocks.js";
 import { show } from "./draw/nodes.js";
+import { drawFormulas } from "./formula.js";
 import { touch } from "./shared.js";
 
 // Milliseconds after which doubtful characters at the end are shown, though the next one may change what they mean.
@@ -77,6 +78,7 @@ export class AnswerText {
     this.#blockCount += 1;
     this.#closedLength = Math.min(this.#length, this.#closedLength + length);
     for (const head of nodes.querySelectorAll("[data-code] > .code-head")) this.#decorate(head);
+    drawFormulas(nodes);
     this.#newBlocks.push(nodes);
     this.#change();
   }

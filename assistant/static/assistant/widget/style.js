@@ -127,6 +127,14 @@ legend{padding:0;margin-bottom:5px}
 :is(.closed,.open) .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}
 .media img{max-width:100%;border:1px solid var(--line);border-radius:8px}
+.formula.display{display:block;overflow-x:auto;overflow-y:clip;text-align:center}
+.formula:not(:has(math)){font:.92em var(--mono);white-space:pre-wrap}
+math{direction:ltr;line-height:normal}
+math.tml-display{display:block math}
+math :is(.tml-right,.tml-left){text-align:-webkit-left}
+math .tml-right{text-align:-webkit-right}
+.footnote{color:var(--soft);font-size:.9em}
+sup{font-size:.75em;line-height:0}
 .plain{white-space:pre-wrap}
 .part{display:block}
 a{color:var(--accent)}

@@ -1,5 +1,6 @@
 /* Markdown's blocks, drawn while they are being written. See inline.js for what is returned. */
 
+import { formulaEnd, isNote } from "./formulas.js";
 import { MOST_HELD, inline } from "./inline.js";
 
 // The server shows longer blocks that are not code as plain text.
@@ -16,6 +17,7 @@ const DELIMITER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]
 const DEFINITION = /^ {0,3}\[[^\]\n]{1,200}\]:/;
 // Beginnings of lines that only their rest explains.
 const MARKS = /^[\s\-+*_=#>|~`:]*$|^\s*(?:[-+*]|\d{1,9}[.)])\s+(?:\[[ xX]?\]?\s*)?$/;
+const UNFINISHED_NOTE = /^ {0,3}\[\^[A-Za-z0-9]*\]?:?[ \t]*$/;
 const NUMBER = /^\s*\d{1,9}[.)]?\s*$/;
 const TASK = /^\[([ xX])\] /;
 
@@ -51,7 +53,7 @@ class Reader {
     this.state = state;
     this.depth = depth;
     const last = lines.at(-1) ?? "";
-    const isUnknown = MARKS.test(last) || (state.isPatient && NUMBER.test(last));
+    const isUnknown = MARKS.test(last) || UNFINISHED_NOTE.test(last) || (state.isPatient && NUMBER.test(last));
     this.end = state.isOpen && state.isPartial && isUnknown ? lines.length - 1 : lines.length;
     // Something that shows nothing yet is no less the end.
     this.held = this.end < lines.length && NUMBER.test(last) ? last.length : 0;
@@ -102,7 +104,16 @@ class Reader {
     }
     if (QUOTE.test(line)) return this.quote(at);
     if (ITEM.test(line)) return this.list(at);
+    const to = this.formulaEnd(at);
+    if (to) {
+      this.found.push({ tag: "p", kids: this.inline(this.lines.slice(at, to).join("\n"), to) });
+      return to;
+    }
     return this.table(at) || this.paragraph(at);
+  }
+
+  formulaEnd(at) {
+    return formulaEnd(this.lines, at, this.end, this.state.isOpen);
   }
 
   indented(at) {
@@ -231,7 +242,7 @@ class Reader {
     for (; to < this.end && !isBlank(this.lines[to]); to += 1) {
       const underline = UNDERLINE.exec(this.lines[to]);
       if (underline) level = underline[1][0] === "=" ? 3 : 4;
-      if (underline || interrupts(this.lines[to])) break;
+      if (underline || interrupts(this.lines[to]) || isNote(this.lines[to]) || this.formulaEnd(to)) break;
     }
     const text = this.lines.slice(at, to).join("\n");
     const isLast = this.state.isOpen && to >= this.end;
@@ -241,7 +252,8 @@ class Reader {
       if (pipe) this.found.push({ tag: "p", kids: this.inline(text.slice(0, pipe).trim(), -1) });
       return to;
     }
-    if (DEFINITION.test(text)) this.found.push({ tag: "p", kids: [text] });
+    if (isNote(text)) this.found.push({ tag: "p", cls: "footnote", kids: this.inline(text, to) });
+    else if (DEFINITION.test(text)) this.found.push({ tag: "p", kids: [text] });
     else this.found.push({ tag: level ? `h${level}` : "p", kids: this.inline(text, to) });
     return level ? to + 1 : to;
   }

@@ -4,6 +4,7 @@
    objects { tag, cls, href, kids }. */
 
 import { closeOpen, flanking, isWithinWord, literal, merged, pair } from "./emphasis.js";
+import { footnote, formula, unfinishedFormula } from "./formulas.js";
 
 /** Characters that can wait at the end until it is known what they are. */
 export const MOST_HELD = 40;
@@ -79,7 +80,7 @@ class Line {
 
   read() {
     const { text } = this;
-    const next = /[\\`*_~![\]<&\n]/g;
+    const next = /[\\`*_~![\]<&\n$]/g;
     let at = 0;
     while (at < text.length) {
       next.lastIndex = at;
@@ -93,6 +94,7 @@ class Line {
 
   special(at) {
     const mark = this.text[at];
+    if (mark === "$" || (mark === "\\" && /[([]/.test(this.text[at + 1]))) return this.formula(at);
     if (mark === "\\") return this.escape(at);
     if (mark === "`") return this.code(at);
     if (mark === "*" || mark === "_" || mark === "~") return this.marks(at, mark);
@@ -113,6 +115,17 @@ class Line {
     const isEscape = next !== undefined && ASCII_PUNCTUATION.test(next);
     this.items.push(isEscape ? next : "\\");
     return at + (isEscape ? 2 : 1);
+  }
+
+  formula(at) {
+    const found = formula(this.text, at);
+    const unfinished = !found && this.isOpen ? unfinishedFormula(this.text, at) : null;
+    if (found) this.items.push(found.node);
+    else if (unfinished?.isSure) this.items.push(unfinished.node);
+    else if (unfinished && this.canHold(at)) return this.hold(at);
+    else if (this.text[at] === "\\") return this.escape(at);
+    else this.items.push("$");
+    return found ? found.end : unfinished?.isSure ? this.text.length : at + 1;
   }
 
   code(at) {
@@ -155,6 +168,11 @@ class Line {
   }
 
   bracket(at) {
+    const note = footnote(this.text, at);
+    if (note) {
+      this.items.push(note.node);
+      return note.end;
+    }
     const isImage = this.text[at] === "!";
     const start = at + (isImage ? 2 : 1);
     if (isImage && this.text[at + 1] !== "[") {

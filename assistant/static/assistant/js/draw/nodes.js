@@ -1,5 +1,7 @@
 /* Brings an element's children in line with what blocks.js returned, with the DOM's own functions and no HTML. */
 
+import { drawFormula } from "../formula.js";
+
 const PART_CHARACTERS = 2000;
 
 /** Return the text cut at line ends, so that the browser lays out only the last part again. */
@@ -57,6 +59,10 @@ export function show(parent, kids, decorate) {
     }
     if (typeof wanted === "string") {
       setText(node, wanted);
+      return;
+    }
+    if (wanted.tex !== undefined) {
+      drawFormula(node, wanted.tex, wanted.isUnfinished);
       return;
     }
     if (wanted.tag === "a" && wanted.href && node.getAttribute("href") !== wanted.href) {
