@@ -107,9 +107,8 @@ class BlockSplitter:
             return
         self._is_decided = True
         is_list = self._open is _Open.LIST
-        if indentation(start) < (self._content_indent if is_list else CODE_INDENT) and not (
-            is_list and ITEM.match(start)
-        ):
+        indent = self._content_indent if is_list else CODE_INDENT
+        if indentation(start) < indent and not (is_list and ITEM.match(start)):
             self._close()
 
     def _take_closed(self) -> list[str]:
@@ -155,8 +154,7 @@ class BlockSplitter:
 
     def _in_formula(self, line: str, text: str) -> None:
         self._lines.append(line)
-        is_long = sum(map(len, self._lines)) > MAX_FORMULA_CHARACTERS
-        if is_long:
+        if sum(map(len, self._lines)) > MAX_FORMULA_CHARACTERS:
             self._parse_open_block()
         elif self._closer in text:
             self._close()
@@ -173,9 +171,9 @@ class BlockSplitter:
             self._close()
 
     def _add_nonblank(self, line: str, text: str) -> None:
-        closer = formula_closer(text) if self._open in {_Open.PARAGRAPH, _Open.QUOTE, _Open.LIST} else ""
-        is_in_list = self._open is _Open.LIST and (self._is_after_blank or indentation(text) >= self._content_indent)
-        if closer and not is_in_list:
+        is_list = self._open is _Open.LIST and not self._is_after_blank and indentation(text) < self._content_indent
+        closer = formula_closer(text) if is_list or self._open in {_Open.PARAGRAPH, _Open.QUOTE} else ""
+        if closer:
             # Together with what is before it: it is a formula only if its end comes.
             self._lines.append(line)
             self._open, self._closer = _Open.FORMULA, closer
@@ -213,8 +211,7 @@ class BlockSplitter:
 
     def _item(self, item: re.Match[str], text: str) -> None:
         self._open = _Open.LIST
-        rest = text[item.end() :]
-        marker = item.end(2)
+        rest, marker = text[item.end() :], item.end(2)
         gap = indentation(" " * marker + item[3]) - marker if rest else 1
         self._content_indent = marker + (gap if gap <= CODE_INDENT else 1)
         self._is_text = gap <= CODE_INDENT and bool(PARAGRAPH_START.match(rest))
@@ -265,9 +262,9 @@ class BlockSplitter:
         if self._parses >= _FREE_PARSES and size < 2 * self._parsed_size:
             self._open = _Open.REST
             return
-        self._parses += 1
-        self._parsed_size = sum(map(len, self._lines))
-        self._restore_state("".join(self._lines))
+        self._parses, source = self._parses + 1, "".join(self._lines)
+        self._parsed_size = len(source)
+        self._restore_state(source)
 
     def _restore_state(self, source: str) -> None:
         tokens = _PARSER.parse(source)
@@ -282,9 +279,7 @@ class BlockSplitter:
         self._parsed_size, self._parses = parsed_size, parses
         kind = {"paragraph_open": _Open.PARAGRAPH, "table_open": _Open.PARAGRAPH, "blockquote_open": _Open.QUOTE}
         if last.type in {"bullet_list_open", "ordered_list_open"}:
-            items = [
-                token.map[0] for token in tokens if token.type == "list_item_open" and token.level == 1 and token.map
-            ]
+            items = [one.map[0] for one in tokens if one.type == "list_item_open" and one.level == 1 and one.map]
             text = lines[items[-1]].rstrip("\n")
             if found := ITEM.match(text):
                 self._item(found, text)

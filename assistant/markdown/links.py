@@ -40,7 +40,7 @@ def render_definitions(source: str) -> str:
         shown = html.escape(address)
         link = f'<a href="{href}" title="{href}" target="_blank">{shown}</a>' if href else shown
         found.append(f"[{html.escape(label)}]: {link}")
-    return f"<p>{'<br>'.join(found)}</p>"
+    return f'<p dir="auto">{"<br>".join(found)}</p>'
 
 
 def link_tokens(children: list[Token]) -> list[Token]:

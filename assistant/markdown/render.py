@@ -59,6 +59,11 @@ _CLEANER = nh3.Cleaner(
         "div": {"data-code", "tabindex"},
         "pre": {"tabindex"},
     },
+    tag_attribute_values={
+        **{tag: {"dir": {"auto"}} for tag in ("blockquote", "h3", "h4", "h5", "h6", "ol", "p", "ul")},
+        "code": {"dir": {"ltr"}},
+        "div": {"dir": {"auto", "ltr"}},
+    },
     allowed_classes={
         "div": {"code", "code-head", "table"},
         "p": {"footnote", "plain"},
@@ -88,7 +93,7 @@ def render_block(source: str) -> str:
     """
     source = replace_unprintable(source)
     if _is_too_expensive(source):
-        return _CLEANER.clean(f'<p class="plain">{html.escape(source)}</p>')
+        return _CLEANER.clean(f'<p class="plain" dir="auto">{html.escape(source)}</p>')
     env: dict[str, Any] = {}
     rendered = str(_MARKDOWN.render(source, env))
     if not rendered.strip() and env.get("references"):
@@ -117,6 +122,8 @@ def _adapt_tokens(state: StateCore) -> None:
     """Adapt the parser's tokens to our pages: headings, alignment, task lists, links and line breaks."""
     is_item_start = False
     for token in state.tokens:
+        if token.level == 0 and token.nesting == 1:
+            token.attrSet("dir", "auto")  # each block has the direction of its first letter outside of code
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"  # h1 and h2 are the page's own
         elif token.type in {"th_open", "td_open"}:
@@ -157,7 +164,7 @@ def _with_breaks(children: list[Token]) -> list[Token]:
 def _code(content: str, language: str) -> str:
     label = html.escape(language[:MAX_LANGUAGE_CHARACTERS] or "text")
     return (
-        f'<div class="code" data-code><div class="code-head"><span class="code-lang">{label}</span></div>'
+        f'<div class="code" data-code dir="ltr"><div class="code-head"><span class="code-lang">{label}</span></div>'
         f'<pre tabindex="0"><code>{highlight(content, language.lower())}</code></pre></div>\n'
     )
 
@@ -169,6 +176,15 @@ def _fence(_self: object, tokens: list[Token], index: int, _options: object, _en
 
 def _indented(_self: object, tokens: list[Token], index: int, _options: object, _env: object) -> str:
     return _code(tokens[index].content, "")
+
+
+def _code_inline(_self: object, tokens: list[Token], index: int, _options: object, _env: object) -> str:
+    return f'<code dir="ltr">{html.escape(tokens[index].content)}</code>'
+
+
+def _table(_self: object, tokens: list[Token], index: int, _options: object, _env: object) -> str:
+    direction = ' dir="auto"' if tokens[index].level == 0 else ""
+    return f'<div class="table" tabindex="0"{direction}><table>'
 
 
 def _image(_self: object, tokens: list[Token], index: int, _options: object, _env: object) -> str:
@@ -193,7 +209,8 @@ def _make_parser() -> MarkdownIt:
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _indented)
     parser.add_render_rule("image", _image)
-    parser.add_render_rule("table_open", lambda *_: '<div class="table" tabindex="0"><table>')
+    parser.add_render_rule("code_inline", _code_inline)
+    parser.add_render_rule("table_open", _table)
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return parser
 

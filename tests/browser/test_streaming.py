@@ -13,7 +13,9 @@ from tests.browser.acts import answered, ask, last_answer
 from tests.fake_provider import FakeProvider
 from tests.vectors import CORPUS
 
-pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [
+    pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600),
+]  # fmt: skip
 MOST_HELD = 40
 LINE_PIXELS = 30
 
@@ -87,7 +89,7 @@ DRAW = """async (texts) => {
   const inline = "A BR CODE EM S SPAN STRONG SUP";
   const block = "BLOCKQUOTE DIV H3 H4 H5 H6 HR LI OL P PRE TABLE TBODY TD TH THEAD TR UL";
   const allowed = new Set(`${inline} ${block}`.split(" "));
-  const attributes = new Set("class href title target rel start data-code tabindex".split(" "));
+  const attributes = new Set("class dir href title target rel start data-code tabindex".split(" "));
   const found = [];
   for (const text of texts) {
     place.replaceChildren();

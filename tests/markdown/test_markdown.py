@@ -128,7 +128,7 @@ HOSTILE = [
 ALLOWED_TAG = re.compile(
     r"</?(a|blockquote|br|code|del|div|em|h[3-6]|hr|li|ol|p|pre|s|span|strong|sup|table|tbody|td|th|thead|tr|ul)"
     r'( (href="(https?:|mailto:)[^"]*"|title="[^"]*"|target="_blank"|rel="noopener noreferrer nofollow"|start="\d+"'
-    r'|class="[\w -]*"|data-code=""|tabindex="0"))*>'
+    r'|class="[\w -]*"|data-code=""|dir="(auto|ltr)"|tabindex="0"))*>'
 )
 
 
@@ -204,8 +204,8 @@ def test_line_breaks_within_cells_are_kept() -> None:
 
 
 def test_text_that_is_too_costly_is_shown_as_plain_text() -> None:
-    assert render_block("[" * 50_000).startswith('<p class="plain">[')
-    assert render_block("x" * 200_000).startswith('<p class="plain">x')
+    assert render_block("[" * 50_000).startswith('<p class="plain" dir="auto">[')
+    assert render_block("x" * 200_000).startswith('<p class="plain" dir="auto">x')
 
 
 # Text for which a lexer took most of a second in one step, during which no other thread runs.
@@ -251,4 +251,36 @@ def test_a_block_that_is_too_long_is_shown_as_it_is(text: str) -> None:
     source = text * (20_000 // len(text))
     with at_most(10.0):
         rendered = render_block(source)
-    assert rendered.startswith('<p class="plain">')
+    assert rendered.startswith('<p class="plain" dir="auto">')
+
+
+@pytest.mark.parametrize(
+    ("source", "formulas"),
+    [
+        (r"With $a_1*b*$ and \(x_2*y*\).", ["a_1*b*", "x_2*y*"]),
+        ("It is:\n$$\na\n+ b\n- c\n= d\n$$\nand *more*", ["a\n+ b\n- c\n= d"]),
+        ("- so:\n  \\[\n  x\n  + 1\n  \\]\n- then", ["x\n+ 1"]),
+        ("设$x$为，$y$。", ["x", "y"]),
+        ("| a |\n|---|\n| $x$ |", ["x"]),
+        (r"It costs $5 and $6, US$7, $HOME/a:$PATH or \$8\$.", []),
+        ("`$x$`\n\n```\n$$y$$\n```", []),
+        ("$$\nnever ends\n\n- a", []),
+        ("$$" + "x" * 2_001 + "$$", []),
+    ],
+)
+def test_formulas_are_kept_as_they_are_and_prices_are_none(source: str, formulas: list[str]) -> None:
+    shown = "".join(render_blocks(source))
+    assert [html.unescape(one) for one in re.findall(r'<span class="formula[^>]*>([^<]*)<', shown)] == formulas
+
+
+def test_a_footnote_is_shown_where_it_is_written() -> None:
+    first, second = render_blocks("A[^1] b[^a-z]\n[^1]: *One*\n[^note]: https://example.com\n\n[^2]: Two")
+    assert '<p dir="auto">A<sup>1</sup> b[^a-z]</p>' in first
+    assert '<p class="footnote" dir="auto"><sup>1</sup> <em>One</em></p>' in first
+    assert "<sup>note</sup> <a " in first and second.startswith('<p class="footnote" dir="auto"><sup>2</sup> Two')
+
+
+def test_a_block_has_its_own_direction_and_code_has_none() -> None:
+    assert render_block("`x = 1` هو *مثال*") == '<p dir="auto"><code dir="ltr">x = 1</code> هو <em>مثال</em></p>\n'
+    assert render_block("- `a` ب\n\n  ج").startswith('<ul dir="auto">\n<li>\n<p><code dir="ltr">')
+    assert '<div class="code" data-code="" dir="ltr">' in render_block("```\nx\n```")

@@ -614,7 +614,7 @@ async def test_blocks_requested_later_are_sent_from_then_on(
         plain = await socket.ask("Hi")
         rendered = await socket.ask("Again", thread=run_thread(socket), forwardedProps={"render": "html"})
     blocks = [[one["value"]["html"] for one in run if custom_name(one) == "message.block"] for run in (plain, rendered)]
-    assert blocks == [[], ["<p>Two <em>words</em>.</p>\n"]]
+    assert blocks == [[], ['<p dir="auto">Two <em>words</em>.</p>\n']]
 
 
 async def test_a_failing_provider_is_a_clear_sentence(

@@ -22,7 +22,7 @@ export class Reasoning {
   #label = make("summary", {}, "Thinking");
 
   constructor() {
-    this.element = make("details.reasoning", {}, this.#label, make("div.thoughts", {}, this.#text));
+    this.element = make("details.reasoning", {}, this.#label, make("div.thoughts", { dir: "auto" }, this.#text));
   }
 
   append(delta) {

@@ -18,12 +18,12 @@ const NO_ACCESS = new Set(["refused", "signed-out"]);
 const NEAR = 60;
 
 export class Panel {
-  #title = make("h2", {}, "Assistant");
+  #title = make("h2", { dir: "auto" }, "Assistant");
   #trouble = make("p.trouble", { hidden: true });
   #welcome = make("div.welcome", { hidden: true });
   #thinking = make("p.thinking", { hidden: true }, "Working on the answer…");
   #status = make("p.spoken", { role: "status" });
-  #box = make("textarea", { rows: 1, placeholder: "Write a message" });
+  #box = make("textarea", { rows: 1, dir: "auto", placeholder: "Write a message" });
   #waiting = make("div");
   #tooLong = make("p.too-long", { role: "alert", hidden: true });
   #send = make("button.icon", { type: "submit", title: "Send", "aria-label": "Send" }, icon("send"));

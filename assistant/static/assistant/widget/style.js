@@ -127,6 +127,8 @@ legend{padding:0;margin-bottom:5px}
 :is(.closed,.open) .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}
 .media img{max-width:100%;border:1px solid var(--line);border-radius:8px}
+:is(.closed,.open) :is(li,li>p,blockquote>p,th,td){unicode-bidi:plaintext}
+code{unicode-bidi:isolate}
 .formula.display{display:block;overflow-x:auto;overflow-y:clip;text-align:center}
 .formula:not(:has(math)){font:.92em var(--mono);white-space:pre-wrap}
 math{direction:ltr;line-height:normal}

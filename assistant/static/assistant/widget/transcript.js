@@ -30,7 +30,7 @@ export class Transcript {
 
   addUser({ id, content }) {
     if (this.#user(id)) return;
-    this.#root.append(make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", {}, content), make("p.note")));
+    this.#root.append(make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", { dir: "auto" }, content), make("p.note")));
   }
 
   #user(id) {

@@ -36,10 +36,10 @@ function cells(line) {
 }
 
 /** Return a text as it is. */
-export const plain = (text) => ({ tag: "p", cls: "plain", text });
+export const plain = (text) => ({ tag: "p", cls: "plain", dir: "auto", text });
 
 function code(language, text) {
-  return { tag: "div", cls: "code", language: language.slice(0, 30) || "text", text };
+  return { tag: "div", cls: "code", dir: "ltr", language: language.slice(0, 30) || "text", text };
 }
 
 class Reader {
@@ -267,5 +267,5 @@ export function blocks(text, isPatient = true) {
   const isPartial = lines.at(-1) !== "";
   if (!isPartial) lines.pop();
   const { found, held } = new Reader(lines, { isOpen: true, isPartial, isPatient }).read();
-  return { kids: found, held };
+  return { kids: found.map((node) => ({ dir: "auto", ...node })), held };
 }

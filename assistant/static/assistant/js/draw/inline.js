@@ -150,7 +150,7 @@ class Line {
     const content = source.replaceAll("\n", " ");
     const isPadded = /^ .*[^ ].* $/.test(content) || (content.length > 2 && content[0] === " " && content.at(-1) === " " && content.trim());
     const kids = [isPadded ? content.slice(1, -1) : end < 0 ? content.replace(/^ /, "") : content];
-    this.items.push({ tag: "code", kids });
+    this.items.push({ tag: "code", dir: "ltr", kids });
     return end < 0 ? text.length : end + marks.length;
   }
 

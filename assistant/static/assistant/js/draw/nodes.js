@@ -35,6 +35,7 @@ function make(wanted) {
   if (typeof wanted === "string") return document.createTextNode("");
   const made = document.createElement(wanted.tag);
   if (wanted.cls) made.className = wanted.cls;
+  if (wanted.dir) made.dir = wanted.dir;
   if (wanted.start) made.start = wanted.start;
   if (wanted.cls === "code") made.dataset.code = "";
   if (wanted.cls === "table" || wanted.tag === "pre") made.tabIndex = 0;
