@@ -16,13 +16,11 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
-from assistant.services.assistants.configuration import read_schema
+from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import knows_tool
 from assistant.services.toolpolicy.switchboard import set_switch
-
-MAX_STARTERS = 4
 
 
 def tool_choices() -> list[tuple[str, str]]:

@@ -13,9 +13,9 @@ from django.utils.translation import gettext
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label, link
-from assistant.admin.base.secret_fields import is_stored
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
+from assistant.models.fields import is_stored
 from assistant.services.assistants.provider_choice import check_prices
 from assistant.services.assistants.provider_use import assistants_of
 from assistant.services.tenancy.url_guard import tenant_guard
