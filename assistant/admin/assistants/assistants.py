@@ -7,17 +7,21 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
 
+from assistant.admin.base.bundle_file import bundle_file
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.bundles.export import bundle_of_assistant
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import knows_tool
 from assistant.services.toolpolicy.switchboard import set_switch
@@ -218,10 +222,23 @@ class AssistantAdmin(TenantScopedAdmin):
         if not assistant.pk:
             return "—"
         return format_html(
-            '<a href="{}">Switchboard</a> · {}',
+            '<a href="{}">Switchboard</a> · {} · <a href="{}" download>{}</a> · <a href="{}">{}</a>',
             reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug]),
             link_to_list(Conversation, "Conversations", assistant__id__exact=assistant.pk),
+            reverse("admin:assistant_assistant_bundle", args=[assistant.pk]),
+            gettext("Export as a bundle"),
+            reverse("admin:assistant_tenant_bundle", args=[assistant.tenant_id]),
+            gettext("Import a bundle"),
         )
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_safe(self.bundle_view))
+        return [path("<path:object_id>/bundle/", view, name="assistant_assistant_bundle"), *super().get_urls()]
+
+    def bundle_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        assistant = self.row_or_404(request, object_id, self.has_change_permission)
+        name = f"{assistant.tenant.slug}.{assistant.slug}"
+        return bundle_file(name, bundle_of_assistant(assistant=assistant))
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Save switches through `set_switch`, which audits them."""

@@ -44,10 +44,11 @@ SPEND = Tab("spend", _("Spend and limits"), "spend")
 KEYS = Tab("keys", _("Keys"), "keys")
 CONVERSATIONS = Tab("conversations", _("Conversations"), "read_chats")
 AUDIT = Tab("audit", _("Audit"))
+BUNDLE = Tab("bundle", _("Bundle"))
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
 DANGER = Tab("danger", _("Danger"), is_operators=True)
-TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, SETTINGS, DANGER)
+TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, SETTINGS, DANGER)
 
 
 def tenant_of_tab(request: HttpRequest, object_id: str, tab: Tab) -> Tenant:
