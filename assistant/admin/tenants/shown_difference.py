@@ -89,7 +89,8 @@ def _text(value: object) -> str:
     if isinstance(value, dict):
         return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(str, value))
+        joined = ", ".join(map(str, value))
+        return joined if len(joined) <= MAX_INLINE else "\n".join(map(str, value))
     return str(value)
 
 
