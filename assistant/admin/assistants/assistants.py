@@ -14,10 +14,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from assistant.admin.assistants.model_pages import ModelPages
 from assistant.admin.base.bundle_file import bundle_file
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
@@ -143,10 +144,11 @@ class SwitchInline(TenantScopedInline):
 
 
 @admin.register(Assistant)
-class AssistantAdmin(TenantScopedAdmin):
+class AssistantAdmin(ModelPages):
     """A tenant's assistants."""
 
     form = AssistantForm
+    change_form_template = "admin/assistant/assistant/change_form.html"
     list_display = ("name", "slug", "tenant", "answers_with", "is_active", "updated_at")
     list_filter = (TENANT, "is_active")
     search_fields = ("name", "slug", "description")
