@@ -7,9 +7,10 @@ from typing import Any
 
 from django.apps import apps
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext
 
-from assistant.models import AuditEntry, Provider
+from assistant.models import AuditEntry, Provider, Tenant
 
 # Numbers, switches, choices and dates: never a secret, and never what a person wrote.
 _SHOWN = (models.BooleanField, models.IntegerField, models.FloatField, models.DecimalField, models.DateField)
@@ -31,11 +32,18 @@ def changed_values(forms: Iterable[Any]) -> Values:
             if field is not None:
                 before = form.initial.get(name)
                 if isinstance(field, models.ForeignKey):
-                    before = Provider.objects.only("name").filter(pk=before or 0).first()
+                    before = _provider(form.instance, before)
                 pair = [_shown(value) for value in (before, getattr(form.instance, name))]
                 if pair[0] != pair[1]:
                     found[name] = pair
     return found
+
+
+def _provider(row: Any, pk: int | None) -> Provider | None:
+    """Return the provider that a row had, of its tenant or of the deployment."""
+    tenant_id = row.pk if isinstance(row, Tenant) else row.tenant_id
+    rows = Provider.objects.only("name").filter(Q(tenant=tenant_id) | Q(tenant=None))
+    return rows.filter(pk=pk or 0).first()
 
 
 def sentence_of(values: Mapping[str, Any]) -> str:

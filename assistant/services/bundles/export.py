@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from assistant.models import Assistant, McpServer, Provider, Tenant, TenantLimits, ToolSetting
 from assistant.services.assistants.configuration import with_prompt
@@ -95,7 +95,8 @@ def bare_url(url: str) -> str:
 
 def _settings(tenant: Tenant) -> SettingsPart:
     values = {name: getattr(tenant, name) for name in SettingsPart.model_fields if name != "default_provider"}
-    provider = Provider.objects.defer("api_key").filter(pk=tenant.default_provider_id or 0).first()
+    rows = Provider.objects.defer("api_key").filter(Q(tenant=tenant) | Q(tenant=None))
+    provider = rows.filter(pk=tenant.default_provider_id or 0).first()
     return SettingsPart(default_provider=provider_name(provider), **values)
 
 
