@@ -20,9 +20,6 @@ from assistant.services.assistants.provider_choice import choose_provider
 class ModelPages(TenantScopedAdmin):
     """The addresses of the test and of the list of models."""
 
-    class Media:
-        js = ("assistant/admin/models.js",)
-
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view
         return [
