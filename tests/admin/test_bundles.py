@@ -12,6 +12,7 @@ from django.test import Client
 from assistant.models import Assistant, AuditEntry, Tenant
 from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
 from assistant.services.bundles.format import MAX_BYTES
+from assistant.services.bundles.imports import ImportRefused, import_bundle
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.factories import make_member, switch_tool
@@ -116,6 +117,19 @@ def test_a_file_of_a_stranger_writes_no_markup_into_the_page(amys: Client, cast:
     assert "&lt;script&gt;x" in page
     assert "<script>x" not in page
     assert "<script>y" not in page
+
+
+def test_an_operator_can_keep_bundles_to_operators(root: Client, amys: Client, cast: Cast, settings: Any) -> None:
+    bundle = bundle_of_tenant(tenant=cast.globex)
+    settings.TENANT_BUNDLES = False
+    assert amys.get(tab(cast.acme)).status_code == 404
+    assert amys.get(tab(cast.acme, "export/")).status_code == 404
+    assert amys.get(f"/admin/assistant/assistant/{cast.support.pk}/bundle/").status_code == 404
+    for path in (f"tenant/{cast.acme.pk}/overview/", f"assistant/{cast.support.pk}/change/"):
+        assert "bundle/" not in amys.get(f"/admin/assistant/{path}").content.decode()
+    assert root.get(tab(cast.acme)).status_code == 200
+    with pytest.raises(ImportRefused):
+        import_bundle(bundle=bundle, tenant=cast.acme, actor=cast.amy)
 
 
 def test_an_import_needs_a_token_and_a_post(cast: Cast) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
@@ -19,6 +20,7 @@ from assistant.admin.base.bundle_file import bundle_file
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
+from assistant.admin.tenants.tabs import BUNDLE
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
@@ -223,15 +225,18 @@ class AssistantAdmin(ModelPages):
     def pages(self, assistant: Assistant) -> SafeString | str:
         if not assistant.pk:
             return "—"
-        return format_html(
-            '<a href="{}">Switchboard</a> · {} · <a href="{}" download>{}</a> · <a href="{}">{}</a>',
-            reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug]),
+        links = [
+            format_html(
+                '<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug])
+            ),
             link_to_list(Conversation, "Conversations", assistant__id__exact=assistant.pk),
-            reverse("admin:assistant_assistant_bundle", args=[assistant.pk]),
-            gettext("Export as a bundle"),
-            reverse("admin:assistant_tenant_bundle", args=[assistant.tenant_id]),
-            gettext("Import a bundle"),
-        )
+        ]
+        if settings.TENANT_BUNDLES:
+            export = reverse("admin:assistant_assistant_bundle", args=[assistant.pk])
+            imports = reverse("admin:assistant_tenant_bundle", args=[assistant.tenant_id])
+            links.append(format_html('<a href="{}" download>{}</a>', export, gettext("Export as a bundle")))
+            links.append(format_html('<a href="{}">{}</a>', imports, gettext("Import a bundle")))
+        return format_html_join(" · ", "{}", ((one,) for one in links))
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(require_safe(self.bundle_view))
@@ -239,6 +244,8 @@ class AssistantAdmin(ModelPages):
 
     def bundle_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         assistant = self.row_or_404(request, object_id, self.has_change_permission)
+        if not BUNDLE.is_open(request, assistant.tenant_id):
+            raise Http404("There is no such page.")
         name = f"{assistant.tenant.slug}.{assistant.slug}"
         return bundle_file(name, bundle_of_assistant(assistant=assistant))
 

@@ -63,7 +63,7 @@ def sentence_of_entry(entry: AuditEntry) -> str:
     values = details.get("values")
     values = values if isinstance(values, dict) else {}
     labels = _labels(entry.action.partition(".")[0])
-    shown = {_plain(text) for name in values for text in (name, labels.get(name, name))}
+    shown = {_plain(text) for name in map(str, values) for text in (name, labels.get(name, name))}
     others = dict.fromkeys(name for name in _changed_names(details.get("changes")) if _plain(name) not in shown)
     sentences = [sentence_of(values)] if values else []
     if others:

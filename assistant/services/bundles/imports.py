@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -54,7 +55,7 @@ def import_bundle(*, bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor, e
         expected: the digest of the difference that was shown; "" imports whatever the difference is.
 
     Raises:
-        ImportRefused: the actor does not administer the tenant.
+        ImportRefused: the actor does not administer the tenant, or the deployment leaves imports to operators.
         ChangedMeanwhile: the difference is not the expected one.
     """
     difference = _import(bundle, tenant, actor)
@@ -69,6 +70,8 @@ def _import(bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor) -> Differe
     is_operator = actor is None or bool(actor.is_active and getattr(actor, "is_superuser", False))
     if not is_operator and (actor is None or tenant.pk not in permitted_tenants(actor).administered):
         raise ImportRefused(_("You do not administer this tenant."))
+    if not is_operator and not settings.TENANT_BUNDLES:
+        raise ImportRefused(_("Only operators import configurations here."))
     # Two imports at once must each be compared with what is there.
     row = Tenant.objects.select_for_update().get(pk=tenant.pk)
     target = Target(row, actor, is_operator)
