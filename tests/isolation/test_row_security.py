@@ -185,6 +185,7 @@ COMMANDS = (
     ("tools", "--tenant", "acme", "--user", "alice"),
     ("allow_origin", "acme", "support", "https://shop.example.com"),
     ("apply_retention",),
+    ("assistant_bundle", "export", "acme"),
     ("rotate_encryption",),
     ("deliver_webhooks",),
     ("chat", "acme", "support"),

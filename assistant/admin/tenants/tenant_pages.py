@@ -47,6 +47,7 @@ def _overview(request: HttpRequest, tenant: Tenant) -> Context:
         "needs": [shown_need(need) for need in needs(tenants=only, now=now)],
         "chart": chart_of(report),
         "changes": last_changes(tenants=only),
+        "may_export": tabs.BUNDLE.is_open(request, tenant.pk),
     }
 
 

@@ -20,6 +20,7 @@ from django.views.decorators.csrf import csrf_protect
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.admin.tenants import tabs
+from assistant.admin.tenants.bundles import bundle_urls
 from assistant.admin.tenants.invitations import invitation_urls
 from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.admin.tenants.tenant_pages import PAGES, tab_view
@@ -142,7 +143,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
             path(f"<path:object_id>/{tab.slug}/", wrap(tab_view(self, tab)), name=f"assistant_tenant_{tab.slug}")
             for tab in PAGES
         ]
-        return [*pages, *invitation_urls(self), *super().get_urls()]
+        return [*pages, *bundle_urls(self), *invitation_urls(self), *super().get_urls()]
 
     @method_decorator(csrf_protect)
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:

@@ -14,6 +14,8 @@ from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
+# Starter prompts that the chat shows.
+MAX_STARTERS = 4
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
 
