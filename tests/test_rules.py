@@ -93,7 +93,7 @@ ALLOWED = {
         QUERY,
         "assistant/services/db/fast_paths/prepared_writes.py:PreparedInsert.insert_all",
     ): "rows that the caller made",
-    (QUERY, "assistant/services/assistants/prompts.py:_lock"): OF_A_ROW,
+    (QUERY, "assistant/services/assistants/prompts.py:lock_assistant"): OF_A_ROW,
     (QUERY, "assistant/services/assistants/provider_use.py:assistants_of"): OF_A_ROW,
     (QUERY, "assistant/services/conversations/message_search.py:with_words"): "within the caller's conversations",
     (QUERY, "assistant/services/limits/quota_report.py:use_of_members"): USERS,
