@@ -78,7 +78,7 @@ def set_up_tenant(
 
 @transaction.atomic
 def copy_tenant(*, actor: audit_trail.Actor, source: Tenant, slug: str, name: str, timezone: str, owner: str) -> Tenant:
-    """Create a tenant with the assistants, published prompts, variables, tool settings, limits and retention of another.
+    """Create a tenant with the assistants, published prompts, variables, tools, limits and retention of another one.
 
     Never copied: people, secrets, and what holds them (own providers, MCP servers, webhooks, keys), documents, and
     everything that was said. Assistants with a provider of the other tenant's own use the new tenant's.
