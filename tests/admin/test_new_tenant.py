@@ -94,6 +94,11 @@ def test_a_wrong_value_is_a_form_error_and_makes_nothing(root: Client, cast: Cas
     assert set(errors(root, **{field: value})) == {"slug" if value == "日本" else field}
 
 
+def test_a_first_prompt_names_only_variables_that_every_tenant_has(root: Client, cast: Cast) -> None:
+    assert "{{ hours }}" in str(errors(root, prompt="Open {{ hours }}."))
+    assert Tenant.objects.count() == 2
+
+
 def test_nobody_is_invited_where_invitations_are_off(root: Client, cast: Cast, settings: Settings) -> None:
     settings.INVITATION_DAYS = 0
     assert set(errors(root, owner="olga@example.com")) == {"owner"}

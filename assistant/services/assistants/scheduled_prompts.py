@@ -8,14 +8,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.models import Job, PromptVersion
-from assistant.services.assistants.prompt_values import UnknownVariables, check_variables
+from assistant.services.assistants.prompt_values import PUBLISH_JOB, UnknownVariables, check_variables
 from assistant.services.assistants.prompts import publish_prompt
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import tenant_scope
 
-PUBLISH = "prompt.publish"
 # The latest moment that a publication can be scheduled for.
 MAX_AHEAD = timedelta(days=366)
 # Publications of an assistant that wait; more are refused.
@@ -42,7 +41,7 @@ def schedule_publication(*, version: PromptVersion, at: datetime, actor: audit_t
     if len(waiting) >= MAX_WAITING:
         raise ValueError("Too many publications wait. Cancel one first.")
     actor_id = actor.pk if actor is not None else None
-    job = jobs.schedule(tenant_id=tenant.pk, name=PUBLISH, key=str(version.pk), due_at=at, created_by=actor_id)
+    job = jobs.schedule(tenant_id=tenant.pk, name=PUBLISH_JOB, key=str(version.pk), due_at=at, created_by=actor_id)
     _record(version, "prompt.schedule", None if before is None else before.due_at, at, actor)
     return job
 
@@ -50,9 +49,9 @@ def schedule_publication(*, version: PromptVersion, at: datetime, actor: audit_t
 @transaction.atomic
 def cancel_publication(*, version: PromptVersion, actor: audit_trail.Actor = None) -> bool:
     """Cancel the publication that waits for a version; return whether one did."""
-    waiting = jobs.waiting_jobs(tenant_id=version.assistant.tenant_id, name=PUBLISH)
+    waiting = jobs.waiting_jobs(tenant_id=version.assistant.tenant_id, name=PUBLISH_JOB)
     job = waiting.filter(key=str(version.pk)).first()
-    if job is None or not jobs.cancel(tenant_id=job.tenant_id, name=PUBLISH, key=job.key):
+    if job is None or not jobs.cancel(tenant_id=job.tenant_id, name=PUBLISH_JOB, key=job.key):
         return False
     _record(version, "prompt.unschedule", job.due_at, None, actor)
     return True
@@ -60,14 +59,14 @@ def cancel_publication(*, version: PromptVersion, actor: audit_trail.Actor = Non
 
 def publications_of(*, tenant_id: int, assistant_id: int) -> list[Job]:
     """Return the publications that wait for versions of an assistant, the next one first."""
-    waiting = list(jobs.waiting_jobs(tenant_id=tenant_id, name=PUBLISH))
+    waiting = list(jobs.waiting_jobs(tenant_id=tenant_id, name=PUBLISH_JOB))
     return _of_assistant(waiting, tenant_id=tenant_id, assistant_id=assistant_id)
 
 
 def failed_publications_of(*, tenant_id: int, assistant_id: int) -> list[Job]:
     """Return the publications of an assistant's versions that failed in the last `FAILURE_DAYS`, the newest first."""
     since = timezone.now() - timedelta(days=FAILURE_DAYS)
-    failed = Job.objects.filter(tenant_id=tenant_id, name=PUBLISH, state=Job.State.FAILED, ended_at__gt=since)
+    failed = Job.objects.filter(tenant_id=tenant_id, name=PUBLISH_JOB, state=Job.State.FAILED, ended_at__gt=since)
     newest = list(failed.order_by("-ended_at")[:MAX_FAILURES])
     return _of_assistant(newest, tenant_id=tenant_id, assistant_id=assistant_id)
 
@@ -78,7 +77,7 @@ def _of_assistant(found: list[Job], *, tenant_id: int, assistant_id: int) -> lis
     return [job for job in found if job.key in own]
 
 
-@jobs.handles(PUBLISH)
+@jobs.handles(PUBLISH_JOB)
 def _publish(job: Job) -> None:
     with tenant_scope(job.tenant_id):
         rows = PromptVersion.objects.select_related("assistant__tenant")

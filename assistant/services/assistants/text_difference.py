@@ -31,7 +31,7 @@ class Row:
     """A line of the older text beside one of the newer; a side without one has no number.
 
     Attributes:
-        kind: "gap" stands for `skipped` lines that both texts have.
+        kind: "gap" stands for `skipped` lines that both texts have. Only rows that are "changed" have changed pieces.
     """
 
     kind: Kind
@@ -96,9 +96,9 @@ def _changes(old: Sequence[str], new: Sequence[str], start: int) -> Iterator[Row
             left -= cost
             yield Row("changed", start + i + 1, start + j + 1, before, after)
         for i in range(i1 + paired, i2):
-            yield Row("removed", old=start + i + 1, before=(Piece(old[i], is_changed=True),))
+            yield Row("removed", old=start + i + 1, before=(Piece(old[i]),))
         for j in range(j1 + paired, j2):
-            yield Row("added", new=start + j + 1, after=(Piece(new[j], is_changed=True),))
+            yield Row("added", new=start + j + 1, after=(Piece(new[j]),))
 
 
 def _same(lines: Sequence[str], count: int, old: int, new: int) -> Iterator[Row]:
