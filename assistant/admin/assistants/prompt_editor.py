@@ -44,7 +44,7 @@ def find_assistant(request: HttpRequest, pk: int) -> Assistant:
     return assistant
 
 
-def editor_url(assistant: Assistant, **query: object) -> str:
+def editor_url(assistant: Assistant, **query: int) -> str:
     """Return the address of the editor; `version` in the query is what it begins with."""
     url = reverse("admin:prompt_editor", args=[assistant.pk])
     return f"{url}?{urlencode(query)}" if query else url
@@ -64,7 +64,7 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
         if version is None:
             return _page(request, found, form)
         is_draft = version.status == PromptVersion.Status.DRAFT
-        return HttpResponseRedirect(editor_url(found, **({"version": version.number} if is_draft else {})))
+        return HttpResponseRedirect(editor_url(found, version=version.number) if is_draft else editor_url(found))
     if not act_on_version(request, found, verb, argument):
         raise Http404("There is no such action.")
     if _is_unsaved(found, form):
