@@ -7,10 +7,12 @@ from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
+from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation
+from assistant.models.prompt_variables import PromptVariable
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
@@ -35,12 +37,14 @@ __all__ = [
     "IdempotentAnswer",
     "Incident",
     "Invitation",
+    "Job",
     "McpCredential",
     "McpServer",
     "McpTool",
     "Membership",
     "Message",
     "Passage",
+    "PromptVariable",
     "PromptVersion",
     "Provider",
     "QuotaUse",

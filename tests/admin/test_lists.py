@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from assistant.models import Assistant
+from assistant.models import Assistant, PromptVariable
 from assistant.models.reminders import Alarm
 from assistant.services.knowledge.documents import add_document
 from tests.admin.conftest import fill
@@ -39,6 +39,7 @@ def fill_all(cast: Cast, number: int) -> None:
         Order.objects.create(tenant=cast.acme, number=count, customer=customer, total=1, placed_at=timezone.now())
         Alarm.objects.create(tenant=cast.acme, user=cast.alice, number=count, at=timezone.now())
         add_document(tenant=cast.acme, title=f"Document {count}", text="Refunds take a week.")
+        PromptVariable.objects.create(tenant=cast.acme, name=f"hours_{count}", value="From nine to five.")
         make_member(cast.acme)
         make_assistant(cast.acme, prompt="Be kind.")
         make_assistant(make_tenant(), prompt="Be kind.")

@@ -14,12 +14,16 @@ from assistant.models import (
     Invitation,
     McpServer,
     Membership,
+    PromptVariable,
     PromptVersion,
     Retention,
     Tenant,
     TenantLimits,
     ToolSetting,
 )
+from assistant.services.assistants.configuration import prompt_of, with_prompt
+from assistant.services.assistants.prompt_values import PromptValues
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.toolpolicy import catalogue
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider, switch_tool
@@ -90,6 +94,11 @@ def test_a_wrong_value_is_a_form_error_and_makes_nothing(root: Client, cast: Cas
     assert set(errors(root, **{field: value})) == {"slug" if value == "日本" else field}
 
 
+def test_a_first_prompt_names_only_variables_that_every_tenant_has(root: Client, cast: Cast) -> None:
+    assert "{{ hours }}" in str(errors(root, prompt="Open {{ hours }}."))
+    assert Tenant.objects.count() == 2
+
+
 def test_nobody_is_invited_where_invitations_are_off(root: Client, cast: Cast, settings: Settings) -> None:
     settings.INVITATION_DAYS = 0
     assert set(errors(root, owner="olga@example.com")) == {"owner"}
@@ -138,6 +147,19 @@ def test_a_copy_has_the_configuration_of_another_tenant(root: Client, cast: Cast
     ]  # fmt: skip
     assert (copy.after_untrusted, copy.limits.tenant_messages_per_day, copy.retention.audit) == ("off", 7, 30)
     assert AuditEntry.objects.get(action="tenant.copy").details["from"] == "acme"
+
+
+def test_a_copy_has_the_variables_and_says_the_same(root: Client, cast: Cast) -> None:
+    PromptVariable.objects.create(tenant=cast.acme, name="hours", value="nine to five")
+    PromptVersion.objects.filter(assistant=cast.support).update(text="{{ hours }} is no variable here.")
+    expert = make_assistant(cast.acme, "expert")
+    publish_prompt(version=draft_prompt(assistant=expert, text="Open {{ hours }}.", label="before sale"))
+    copy = make(root, copy_of="acme")
+    assert list(copy.prompt_variables.values_list("name", "value")) == [("hours", "nine to five")]
+    (owner,) = Membership.objects.filter(tenant=copy)
+    values = PromptValues(tenant=copy, user_id=owner.user_id)
+    prompts = {one.slug: prompt_of(one, values) for one in with_prompt(Assistant.objects.filter(tenant=copy))}
+    assert prompts == {"support": "{{ hours }} is no variable here.", "expert": "Open nine to five."}
 
 
 def test_a_copy_has_no_secrets_no_people_and_no_providers_of_the_other(root: Client, cast: Cast) -> None:

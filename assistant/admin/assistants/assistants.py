@@ -87,7 +87,7 @@ class PromptVersionInline(TenantScopedInline):
 
     model = PromptVersion
     possible_actions = frozenset({"view"})
-    fields = ("number", "status", "note", "author", "created_at", "published_at")
+    fields = ("number", "label", "status", "note", "author", "created_at", "published_at")
     readonly_fields = fields
     author = user_column("created_by")
     show_change_link = True
@@ -210,15 +210,15 @@ class AssistantAdmin(ModelPages):
         if not assistant.pk:
             return "Save the assistant, then write its first prompt."
         version = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
-        new = f"{reverse('admin:assistant_promptversion_add')}?assistant={assistant.pk}"
+        editor = reverse("admin:prompt_editor", args=[assistant.pk])
         if version is None:
-            return format_html('None yet. <a href="{}">Write a draft</a>', new)
+            return format_html('None yet. <a href="{}">Write it in the editor</a>', editor)
         return format_html(
-            '<pre class="prompt">{}</pre><a href="{}">Version {}</a> · <a href="{}">Write a new draft</a>',
+            '<pre class="prompt">{}</pre><a href="{}">Version {}</a> · <a href="{}">Open the editor</a>',
             version.text,
             reverse("admin:assistant_promptversion_change", args=[version.pk]),
             version.number,
-            new,
+            editor,
         )
 
     @admin.display(description="see also")

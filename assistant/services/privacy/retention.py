@@ -17,6 +17,7 @@ from assistant.models import (
     IdempotentAnswer,
     Incident,
     Invitation,
+    Job,
     Retention,
     Run,
     Tenant,
@@ -87,6 +88,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         ended = Q(accepted_at__lt=until) | Q(revoked_at__lt=until) | Q(expires_at__lt=until)
         due.append(("invitations", Invitation.objects.filter(ended, tenant=tenant), _delete))
         due.append(("audit entries", AuditEntry.objects.filter(tenant=tenant, created_at__lt=until), _delete))
+        due.append(("jobs", Job.objects.filter(tenant=tenant, ended_at__lt=until), _delete))
         due.append(("incidents", Incident.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     return due
 

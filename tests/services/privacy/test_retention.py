@@ -15,6 +15,7 @@ from assistant.models import (
     AuditEntry,
     Conversation,
     Incident,
+    Job,
     Retention,
     Run,
     Tenant,
@@ -102,6 +103,17 @@ def test_old_calls_are_emptied_and_kept_in_the_audit(aged: Cast) -> None:
     assert (old.name, old.status) == ("clock", "ok")
     assert new.result == "canary"
     assert ToolCall.objects.filter(tenant=aged.globex, result="canary").count() == 2
+
+
+def test_jobs_that_have_ended_are_deleted_with_the_audit(cast: Cast) -> None:
+    now = timezone.now()
+    for key, state, ended in (("old", "done", 40), ("new", "done", 0), ("waiting", "waiting", None)):
+        at = None if ended is None else now - timedelta(days=ended)
+        due = now - timedelta(days=40)
+        Job.objects.create(tenant=cast.acme, name="x", key=key, due_at=due, state=state, ended_at=at)
+    Retention.objects.create(tenant=cast.acme, audit=30)
+    assert run() == "acme: 1 jobs\n"
+    assert sorted(Job.objects.values_list("key", flat=True)) == ["new", "waiting"]
 
 
 def test_a_dry_run_counts_and_changes_nothing(aged: Cast) -> None:

@@ -16,6 +16,7 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
+from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
@@ -45,13 +46,18 @@ def tool_name_of(slug: str) -> str:
     return f"ask_{slug.replace('-', '_')}"[:64]
 
 
-def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
-    """Return the active assistants of the tenant that this one may call, with one query."""
-    rows = with_prompt(
-        Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True).order_by("slug")
-    )
+def delegates_of(*, tenant_id: int, assistant_id: int, user_id: UserId) -> list[Delegate]:
+    """Return the active assistants of the tenant that this one may call, with one query.
+
+    What the variables of their prompts stand for is read with one query a kind, if there are any.
+    """
+    assistants = Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True)
+    rows = list(with_prompt(assistants.order_by("slug")))
+    if not rows:
+        return []
     # Slugs that differ only in dashes and underscores have the same tool name; the first one is used.
     named = {tool_name_of(row.slug): row for row in reversed(rows)}
+    values = PromptValues(tenant=rows[0].tenant, user_id=user_id)
     return [
         Delegate(
             assistant_id=row.pk,
@@ -59,7 +65,7 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
             slug=row.slug,
             name=row.name,
             description=row.description or row.name,
-            prompt=prompt_of(row),
+            prompt=prompt_of(row, values),
             provider=(provider := choose_provider(row)),
             settings=settings_of(row, provider),
             tenant_slug=row.tenant.slug,
@@ -118,7 +124,9 @@ class DelegatingToolset:
         ]
 
     async def _delegates(self) -> list[Delegate]:
-        found = await in_database_with_retry(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
+        found = await in_database_with_retry(
+            delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id, user_id=self._user_id
+        )
         return [row for row in found if self._narrowing is None or row.tool_name in self._narrowing]
 
     def _admission(self, row: Delegate, admission: Admission) -> Admission:

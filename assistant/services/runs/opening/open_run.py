@@ -13,8 +13,7 @@ from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
-from assistant.services.assistants.configuration import prompt_of
-from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
+from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.conversations.stored_messages import recent_messages, store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
@@ -189,10 +188,11 @@ def begin_run(
     is_queued = (
         exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
     )
+    setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools)
     expected = Estimate(messages, 0, 0)
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
-        expected = _estimate(assistant, choice, history, messages)
+        expected = _estimate(assistant, setup, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
     run = _RUNS.insert(
         Run(
@@ -216,7 +216,7 @@ def begin_run(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
     return run, replace(
-        setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools),
+        setup,
         history=history,
         summary=conversation.summary,
         summary_sources=conversation.summary_sources,
@@ -226,12 +226,13 @@ def begin_run(
     )
 
 
-def _estimate(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Estimate:
+def _estimate(assistant: Assistant, setup: RunSetup, history: Sequence[Message], messages: int) -> Estimate:
     """Estimate what a run will use: the conversation that the model is sent, and one answer."""
     input_tokens = sum(map(estimate, history))
     if assistant.history_tokens:
         input_tokens = min(input_tokens, assistant.history_tokens)
-    usage = Usage(input_tokens + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT_TOKENS)
+    usage = Usage(input_tokens + estimate_tokens(setup.system_prompt), EXPECTED_OUTPUT_TOKENS)
+    choice = setup.provider
     return Estimate(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
 
 
