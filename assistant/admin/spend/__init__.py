@@ -1,4 +1,4 @@
-"""The page of token usage and costs."""
+"""The pages of spend: what it was for, and the tokens behind it."""
 
 from assistant.admin.spend import usage
 
