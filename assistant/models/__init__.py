@@ -11,6 +11,7 @@ from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation
+from assistant.models.prices import ModelPrice
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
@@ -40,6 +41,7 @@ __all__ = [
     "McpTool",
     "Membership",
     "Message",
+    "ModelPrice",
     "Passage",
     "PromptVersion",
     "Provider",

@@ -14,6 +14,7 @@ from assistant.core.values.pricing import NO_PRICES, Prices, read_prices
 from assistant.models import Assistant, Provider
 from assistant.providers import OpenAIModel
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
+from assistant.services.assistants.price_list import prices_of
 from assistant.services.tenancy.url_guard import tenant_guard
 
 logger = logging.getLogger(__name__)
@@ -60,10 +61,10 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
     A provider of another tenant is never used, even if a row refers to it.
     """
     if (own := _if_not_foreign(assistant.provider, assistant)) is not None:
-        return _from_row("assistant", own, assistant.model)
+        return _from_row("assistant", own, assistant)
     tenants = _if_not_foreign(assistant.tenant.default_provider, assistant) or _oldest_own(assistant)
     if tenants is not None:
-        return _from_row("tenant", tenants, assistant.model)
+        return _from_row("tenant", tenants, assistant)
     if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
         return ProviderChoice(
             source="deployment",
@@ -71,7 +72,7 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
             model=assistant.model or settings.OPENAI_MODEL or "gpt-4.1-mini",
             base_url=settings.OPENAI_BASE_URL,
             api_key=settings.OPENAI_API_KEY,
-            prices=read_prices(settings.MODEL_PRICES),
+            prices=prices_of(settings.MODEL_PRICES, assistant),
         )
     if settings.LOCAL_MODEL_URL:
         return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
@@ -93,18 +94,18 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
     return min(assistant.tenant.providers.all(), key=lambda row: row.pk, default=None)
 
 
-def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
+def _from_row(source: Source, provider: Provider, assistant: Assistant) -> ProviderChoice:
     return ProviderChoice(
         source=source,
         name=provider.name,
-        model=model or provider.default_model,
+        model=assistant.model or provider.default_model,
         base_url=provider.base_url,
         api_key=provider.api_key,
         is_small=provider.is_small,
         is_strict=provider.is_strict,
         sees_images=provider.sees_images,
         is_guarded=provider.tenant_id is not None,
-        prices=_prices(provider),
+        prices=_prices(provider, assistant),
     )
 
 
@@ -113,13 +114,14 @@ def check_prices(prices: object) -> None:
     read_prices(prices)
 
 
-def _prices(provider: Provider) -> Prices:
+def _prices(provider: Provider, assistant: Assistant) -> Prices:
+    is_tenants = provider.tenant_id is not None
     try:
-        return read_prices(provider.prices) if provider.prices else NO_PRICES
+        return prices_of(provider.prices or {}, assistant, provider_id=provider.pk, is_tenants=is_tenants)
     except ValueError:
         # The admin refuses such prices, but a row that was written elsewhere must not make runs fail.
         logger.warning("The prices of provider %s cannot be read", provider.pk)
-        return NO_PRICES
+        return prices_of({}, assistant, provider_id=provider.pk, is_tenants=is_tenants)
 
 
 _replacement: Callable[[ProviderChoice], Model] | None = None
