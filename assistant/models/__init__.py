@@ -8,7 +8,7 @@ from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.knowledge import Document, Passage
-from assistant.models.limits import QuotaUse, TenantLimits
+from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation
 from assistant.models.prices import ModelPrice
@@ -50,6 +50,7 @@ __all__ = [
     "Run",
     "SignInCount",
     "SignInDevice",
+    "SpendNotice",
     "Tenant",
     "TenantLimits",
     "ToolBlock",

@@ -19,7 +19,7 @@ from assistant.services.tenancy.url_guard import tenant_guard
 
 logger = logging.getLogger(__name__)
 
-Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
+Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in", "soft threshold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,11 @@ class ProviderChoice:
     prices: Prices = NO_PRICES
 
     @property
+    def label(self) -> str:
+        """The names of the provider and the model."""
+        return f"{self.name}, {self.model}" if self.model else self.name
+
+    @property
     def sentence(self) -> str:
         """The choice as text for pages: the provider, the model and the layer that decided."""
         by = {
@@ -49,10 +54,9 @@ class ProviderChoice:
             "deployment": "the deployment's default",
             "embedded": "the embedded model, on this machine",
             "stand-in": "no language model is configured",
+            "soft threshold": "the tenant's soft threshold of cost is reached",
         }[self.source]
-        if self.source == "stand-in" or not self.model:
-            return f"{self.name} ({by})"
-        return f"{self.name}, {self.model} ({by})"
+        return f"{self.name if self.source == 'stand-in' else self.label} ({by})"
 
 
 def choose_provider(assistant: Assistant) -> ProviderChoice:
@@ -61,10 +65,10 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
     A provider of another tenant is never used, even if a row refers to it.
     """
     if (own := _if_not_foreign(assistant.provider, assistant)) is not None:
-        return _from_row("assistant", own, assistant)
+        return choice_of("assistant", own, assistant, model=assistant.model)
     tenants = _if_not_foreign(assistant.tenant.default_provider, assistant) or _oldest_own(assistant)
     if tenants is not None:
-        return _from_row("tenant", tenants, assistant)
+        return choice_of("tenant", tenants, assistant, model=assistant.model)
     if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
         return ProviderChoice(
             source="deployment",
@@ -94,11 +98,12 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
     return min(assistant.tenant.providers.all(), key=lambda row: row.pk, default=None)
 
 
-def _from_row(source: Source, provider: Provider, assistant: Assistant) -> ProviderChoice:
+def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:
+    """Return the choice of a provider for an assistant that `with_prompt` has read; "" is its default model."""
     return ProviderChoice(
         source=source,
         name=provider.name,
-        model=assistant.model or provider.default_model,
+        model=model or provider.default_model,
         base_url=provider.base_url,
         api_key=provider.api_key,
         is_small=provider.is_small,

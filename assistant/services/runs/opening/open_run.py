@@ -15,6 +15,7 @@ from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import prompt_of
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
+from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import recent_messages, store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
@@ -194,6 +195,8 @@ def begin_run(
     if quotas.counted:
         expected = _estimate(assistant, choice, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
+    soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost)
+    own, choice = choice, choice if soft is None else soft.instead_of(choice, assistant)
     run = _RUNS.insert(
         Run(
             tenant_id=member.tenant_id,
@@ -207,6 +210,7 @@ def begin_run(
             prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
             provider_name=choice.name,
             model=choice.model,
+            replaced_model="" if choice.label == own.label else own.label,
             reserved_tokens=expected.tokens,
             reserved_cost=expected.cost,
             lease_owner=owner,
@@ -217,6 +221,8 @@ def begin_run(
     )
     return run, replace(
         setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools),
+        soft=soft,
+        replaced_model=run.replaced_model,
         history=history,
         summary=conversation.summary,
         summary_sources=conversation.summary_sources,
