@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -19,9 +20,11 @@ from django.utils.translation import gettext_lazy
 from assistant.admin.base.charts import Bar, bar_chart
 from assistant.admin.base.csv_file import csv_response
 from assistant.admin.base.rooms import Link
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.spend.request import SpendRequest, names_of, read_request
+from assistant.admin.tenants.limits_form import LimitsForm, save_limits
 from assistant.core.values.pricing import MILLIONTHS
-from assistant.models import Tenant
+from assistant.models import SpendNotice, Tenant
 from assistant.services.reports.months import Month
 from assistant.services.reports.spend import (
     FORECAST_DAYS,
@@ -50,9 +53,19 @@ TITLES: Mapping[By, str | Promise] = {
 
 
 def spend_page(request: HttpRequest) -> HttpResponse:
-    """Show the spend of a month, of the tenants that the user may see it of, or of the picked one."""
+    """Show the spend of a month, of the tenants that the user may see it of, or of the picked one.
+
+    Where that is one tenant, its admins and operators change its limits here.
+    """
     now = timezone.now()
     asked = read_request(request, now=now)
+    form = _limits_form(request, asked.tenant)
+    if request.method == "POST":
+        if form is None or asked.tenant is None:
+            raise PermissionDenied
+        if form.is_valid():
+            messages.success(request, save_limits(request, asked.tenant, form))
+            return HttpResponseRedirect(request.get_full_path())
     month = asked.scope.month
     total = spend_total(asked.scope)
     days = spend_days(asked.scope)
@@ -79,6 +92,8 @@ def spend_page(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "days": days,
         "chart": _chart(days),
+        "told": _told(asked.tenant, month),
+        "form": form,
         "csv": asked.query(),
         "days_csv": asked.query("day", by="day"),
     }
@@ -111,6 +126,20 @@ def spend_csv(request: HttpRequest) -> HttpResponse:
         for line in table.lines
     ]
     return csv_response(f"spend-{asked.scope.month}-by-{asked.by}", [str(name) for name in head], rows)
+
+
+def _limits_form(request: HttpRequest, tenant: Tenant | None) -> LimitsForm | None:
+    """Return the form of a tenant's limits; None without one tenant, and for those who may only see the spend."""
+    if tenant is None or not (is_operator(request) or tenant.pk in permitted_of(request).administered):
+        return None
+    sent = request.POST if request.method == "POST" else None
+    return LimitsForm(sent, tenant=tenant, is_operator=is_operator(request))
+
+
+def _told(tenant: Tenant | None, month: Month) -> Sequence[SpendNotice]:
+    if tenant is None:
+        return []
+    return list(SpendNotice.objects.filter(tenant=tenant, month=month.first).order_by("percent"))
 
 
 def _chosen(asked: SpendRequest, days: Sequence[Line]) -> list[Line]:
