@@ -28,7 +28,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'price',
-                'verbose_name_plural': 'price list',
                 'ordering': ['model', 'provider', '-valid_from'],
             },
         ),

@@ -47,7 +47,6 @@ class ModelPrice(models.Model):
     class Meta:
         ordering = ["model", "provider", "-valid_from"]
         verbose_name = "price"
-        verbose_name_plural = "price list"
         constraints = [
             models.UniqueConstraint(fields=["provider", "model", "valid_from"], name="one_price_a_day"),
             # SQLite has no NULLS NOT DISTINCT.

@@ -95,6 +95,15 @@ def test_the_total_and_the_lines_not_listed_add_up(month: Month) -> None:
     assert spend_table(scope, "model", total=total, listed=2).others is None
 
 
+def test_tokens_without_a_price_are_counted(root: Client, cast: Cast) -> None:
+    run = make_run(make_conversation(cast.alice, cast.support))
+    use(run, at=MONTH.begin, cost=0, tokens=4_000)
+    use(run, at=MONTH.begin, cost=5, tokens=100)
+    page: Any = root.get("/admin/spend/?month=2026-03")
+    assert page.context["total"].unpriced_tokens == 4_001
+    assert "4,001 tokens cost nothing" in page.content.decode()
+
+
 @pytest.mark.parametrize("by", KEYS)
 def test_a_line_leads_to_a_page_with_its_sum(by: str, root: Client, month: Month) -> None:
     page: Any = root.get("/admin/spend/", {"month": "2026-03", "by": by})

@@ -36,7 +36,6 @@ from assistant.services.reports.spend import (
     spend_days,
     spend_table,
     spend_total,
-    unpriced_tokens,
 )
 from assistant.services.tenancy.quotas import quotas_of
 
@@ -49,6 +48,14 @@ TITLES: Mapping[By, str | Promise] = {
     "tool": gettext_lazy("Tool"),
     "model": gettext_lazy("Model"),
     "day": gettext_lazy("Day"),
+}
+TABLE_TITLES: Mapping[By, str | Promise] = {
+    "tenant": gettext_lazy("By tenant"),
+    "person": gettext_lazy("By person"),
+    "assistant": gettext_lazy("By assistant"),
+    "tool": gettext_lazy("By tool"),
+    "model": gettext_lazy("By model"),
+    "day": gettext_lazy("By day"),
 }
 
 
@@ -79,7 +86,6 @@ def spend_page(request: HttpRequest) -> HttpResponse:
         "title": _("Spend"),
         "asked": asked,
         "total": total,
-        "unpriced": unpriced_tokens(asked.scope),
         "forecast": forecast(asked.scope, spent=total.cost, now=now) if asked.scope.day is None else None,
         "forecast_days": FORECAST_DAYS,
         "cap": None if asked.tenant is None else _cap(asked.tenant),
@@ -89,6 +95,7 @@ def spend_page(request: HttpRequest) -> HttpResponse:
         "narrowings": _narrowings(asked),
         "tabs": [Link(str(TITLES[by]), f"?{asked.query(by=by)}", by == asked.by) for by in KINDS],
         "heading": TITLES[asked.by],
+        "table_title": TABLE_TITLES[asked.by],
         "rows": rows,
         "days": days,
         "chart": _chart(days),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
@@ -20,7 +21,7 @@ class ModelPriceAdmin(TenantScopedAdmin):
 
     tenant_path = "provider__tenant"
     tenant_admins_may = frozenset()
-    list_display = ("model_or_all", "provider_or_any", "input", "output", "cached_input", "valid_from")
+    list_display = ("model_or_all", "provider_or_any", "input_price", "output_price", "cached_price", "valid_from")
     list_display_links = ("model_or_all",)
     list_filter = ("provider", "valid_from")
     search_fields = ("model", "provider__name")
@@ -40,6 +41,18 @@ class ModelPriceAdmin(TenantScopedAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"valid_from": timezone.now().date(), **super().get_changeform_initial_data(request)}
 
+    @admin.display(description="input", ordering="input")
+    def input_price(self, price: ModelPrice) -> str:
+        return _shown(price.input)
+
+    @admin.display(description="output", ordering="output")
+    def output_price(self, price: ModelPrice) -> str:
+        return _shown(price.output)
+
+    @admin.display(description="cached input", ordering="cached_input")
+    def cached_price(self, price: ModelPrice) -> str:
+        return "—" if price.cached_input is None else _shown(price.cached_input)
+
     @admin.display(description="model", ordering="model")
     def model_or_all(self, price: ModelPrice) -> str:
         return price.model or "every model"
@@ -50,3 +63,8 @@ class ModelPriceAdmin(TenantScopedAdmin):
             return "any"
         tenant = price.provider.tenant
         return price.provider.name if tenant is None else f"{price.provider.name} ({tenant.slug})"
+
+
+def _shown(price: Decimal) -> str:
+    """Return a price without zeros at its end."""
+    return f"{price.normalize():f}"

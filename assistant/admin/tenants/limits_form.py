@@ -35,13 +35,13 @@ class LimitsForm(forms.ModelForm[TenantLimits]):
     """
 
     warned_at = forms.CharField(
-        label=_("warn at (%)"),
+        label=_("Warn at (%)"),
         max_length=100,
         required=False,
         help_text=_("Parts of the limit of cost a month, such as 50, 80, 100; each is told once a month. Empty: none."),
     )
     warned = forms.CharField(
-        label=_("by e-mail to"),
+        label=_("By e-mail to"),
         max_length=1_000,
         required=False,
         help_text=_("Addresses. Empty: the owners. Webhooks get the event spend.threshold."),

@@ -30,6 +30,7 @@ _SUMS: Mapping[str, Any] = {
     "cached_sum": Sum("cached_input_tokens", default=0),
     "cost_sum": Sum("cost", default=0),
 }
+_UNPRICED = Sum(F("input_tokens") + F("output_tokens"), filter=Q(cost=0), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Line:
     """One line of a table: what it is about, the runs, their tokens, and their cost in millionths.
 
     `key` identifies it: a primary key, the name of a tool, a date, or the names of a provider and a model. `belongs_to`
-    is the tenant of an assistant or the provider of a model.
+    is the tenant of an assistant or the provider of a model. `unpriced_tokens`, of a total only, cost nothing, since no
+    price was known when they were used.
     """
 
     key: Any
@@ -89,6 +91,7 @@ class Line:
     output_tokens: int
     cached_input_tokens: int
     millionths: int
+    unpriced_tokens: int = 0
 
     @property
     def cost(self) -> float:
@@ -105,13 +108,7 @@ class Table:
 
 def spend_total(scope: SpendScope) -> Line:
     """Return the sums of all rows, in one query."""
-    return _line(None, "", "", scope.entries().aggregate(**_SUMS))
-
-
-def unpriced_tokens(scope: SpendScope) -> int:
-    """Return the tokens that cost nothing, since no price was known when they were used."""
-    sums = scope.entries().filter(cost=0).aggregate(tokens=Sum(F("input_tokens") + F("output_tokens"), default=0))
-    return int(sums["tokens"])
+    return _line(None, "", "", scope.entries().aggregate(**_SUMS, unpriced=_UNPRICED))
 
 
 def spend_days(scope: SpendScope) -> list[Line]:
@@ -180,7 +177,7 @@ def _named(by: By, row: Mapping[str, Any]) -> Line:
 
 def _line(key: Any, name: str, belongs_to: str, sums: Mapping[str, Any]) -> Line:
     numbers = [int(sums.get(column) or 0) for column in _SUMS]
-    return Line(key, name, belongs_to, *numbers)
+    return Line(key, name, belongs_to, *numbers, unpriced_tokens=int(sums.get("unpriced") or 0))
 
 
 def _rest(total: Line, lines: Sequence[Line]) -> Line:
