@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from assistant.models.assistants import Provider
+from assistant.models.tenants import Tenant, validate_same_tenant
 
 MAX_PRICE = 1_000_000
 
@@ -23,6 +24,14 @@ def _price(name: str, **options: Any) -> models.DecimalField[Any, Any]:
 class ModelPrice(models.Model):
     """What a million tokens of a model cost from a day on, until a later row of the same provider and model."""
 
+    tenant = models.ForeignKey(
+        Tenant,
+        null=True,
+        editable=False,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="The provider's. Empty: for all tenants.",
+    )
     provider = models.ForeignKey(
         Provider,
         null=True,
@@ -60,5 +69,6 @@ class ModelPrice(models.Model):
 
     def clean(self) -> None:
         super().clean()
+        validate_same_tenant(self, self.tenant_id, "provider")
         if self.provider_id is None and not self.model:
             raise ValidationError({"model": "Name a model, a provider, or both."})

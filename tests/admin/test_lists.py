@@ -43,7 +43,7 @@ def fill_all(cast: Cast, number: int) -> None:
         make_assistant(cast.acme, prompt="Be kind.")
         make_assistant(make_tenant(), prompt="Be kind.")
         provider = make_provider(cast.acme, base_url="https://llm.example.com/v1")
-        ModelPrice.objects.create(provider=provider, input=1, output=1, valid_from=timezone.now())
+        ModelPrice.objects.create(tenant=cast.acme, provider=provider, input=1, output=1, valid_from=timezone.now())
 
 
 def queries_of(client: Client, url: str) -> int:

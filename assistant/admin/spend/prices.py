@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -12,14 +13,24 @@ from django.utils import timezone
 
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_list, is_operator, picked_tenant_id
-from assistant.models import ModelPrice, Tenant
+from assistant.models import ModelPrice
+
+
+class PriceForm(forms.ModelForm[ModelPrice]):
+    """A price, which belongs to the tenant of its provider."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        provider = cleaned.get("provider")
+        self.instance.tenant = None if provider is None else provider.tenant
+        return cleaned
 
 
 @admin.register(ModelPrice)
 class ModelPriceAdmin(TenantScopedAdmin):
     """Prices by provider and model, with the day from which they hold. What was used keeps its cost."""
 
-    tenant_path = "provider__tenant"
+    form = PriceForm
     tenant_admins_may = frozenset()
     list_display = ("model_or_all", "provider_or_any", "input_price", "output_price", "cached_price", "valid_from")
     list_display_links = ("model_or_all",)
@@ -33,10 +44,7 @@ class ModelPriceAdmin(TenantScopedAdmin):
         picked = picked_tenant_id(request) if is_list(request) else None
         if picked is None or not is_operator(request):
             return super().get_queryset(request)
-        return ModelPrice.objects.filter(Q(provider__tenant=None) | Q(provider__tenant=picked))
-
-    def tenant_of(self, row: ModelPrice) -> Tenant | None:
-        return None if row.provider is None else row.provider.tenant
+        return ModelPrice.objects.filter(Q(tenant=None) | Q(tenant=picked))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"valid_from": timezone.now().date(), **super().get_changeform_initial_data(request)}

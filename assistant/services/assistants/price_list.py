@@ -16,7 +16,7 @@ from assistant.services.db.json_rows import JsonArrayOf
 
 def price_column() -> Subquery:
     """Return the annotation `listed_prices`: the rows for any provider, the deployment's, and the tenant's own."""
-    of_tenant = Q(provider__tenant=None) | Q(provider__tenant=OuterRef("tenant"))
+    of_tenant = Q(tenant=None) | Q(tenant=OuterRef("tenant"))
     row = JSONArray("provider_id", "model", "input", "output", "cached_input", "valid_from")
     rows = ModelPrice.objects.filter(of_tenant).order_by().annotate(rows=JsonArrayOf(row))
     return Subquery(rows.values("rows"))

@@ -26,7 +26,10 @@ URL = "https://llm.example.com/v1"
 
 
 def price(model: str, each: float, *, since: date = TODAY, provider: Provider | None = None) -> ModelPrice:
-    return ModelPrice.objects.create(provider=provider, model=model, input=each, output=0, valid_from=since)
+    tenant = None if provider is None else provider.tenant
+    return ModelPrice.objects.create(
+        tenant=tenant, provider=provider, model=model, input=each, output=0, valid_from=since
+    )
 
 
 def use_provider(cast: Cast, *, own: bool = False, **fields: object) -> Provider:
@@ -137,6 +140,14 @@ def test_operators_edit_the_list_and_each_change_is_audited(cast: Cast) -> None:
     entries = list(AuditEntry.objects.order_by("pk").values_list("action", "details"))
     assert [action for action, _ in entries] == ["modelprice.add", "modelprice.change", "modelprice.delete"]
     assert entries[1][1]["values"]["input"] == ["2.000000", "3"]
+
+
+def test_a_price_belongs_to_the_tenant_of_its_provider(cast: Cast) -> None:
+    root = signed_in(cast.root)
+    for tenant in (cast.acme, None):
+        provider = make_provider(tenant, base_url=URL)
+        assert root.post("/admin/assistant/modelprice/add/", form(provider=provider.pk)).status_code == 302
+        assert ModelPrice.objects.get(provider=provider).tenant == tenant
 
 
 def test_a_picked_tenant_hides_the_prices_of_other_tenants_providers_only(cast: Cast) -> None:
