@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, Subquery, TextField
 from django.db.models.functions import JSONArray
 
 from assistant.core.values.pricing import NO_PRICES, ListedPrice, Price, Prices, read_prices
@@ -19,7 +20,8 @@ def price_column() -> Subquery:
     of_tenant = Q(tenant=None) | Q(tenant=OuterRef("tenant"))
     row = JSONArray("provider_id", "model", "input", "output", "cached_input", "valid_from")
     rows = ModelPrice.objects.filter(of_tenant).order_by().annotate(rows=JsonArrayOf(row))
-    return Subquery(rows.values("rows"))
+    # As text: most deployments have no rows, and the field's conversion from JSON would be called for None too.
+    return Subquery(rows.values("rows"), output_field=TextField())
 
 
 def prices_of(
@@ -37,9 +39,10 @@ def prices_of(
     Raises:
         ValueError: `undated` is not valid.
     """
-    rows: Sequence[Sequence[Any]] = getattr(assistant, "listed_prices", None) or ()
-    if not rows:
+    listed: str | None = getattr(assistant, "listed_prices", None)
+    if not listed:
         return read_prices(undated) if undated else NO_PRICES
+    rows: Sequence[Sequence[Any]] = json.loads(listed)
     own = [_listed(row) for row in rows if row[0] is not None and row[0] == provider_id]
     general = [_listed(row) for row in rows if row[0] is None]
     if is_tenants:

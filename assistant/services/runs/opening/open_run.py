@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import CharField, Func
 
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
@@ -36,7 +37,11 @@ from assistant.toolkit.context import UserId
 TITLE_LENGTH = 80
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
-_RUNS, _CONVERSATIONS = PreparedInsert(Run, lease_until=LEASE_END), PreparedInsert(Conversation)
+_UNCOUNTED = Estimate(0, 0, 0)
+# Set afterwards where a model was replaced, so that the other runs, which are most, send no value.
+_NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
+_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL)
+_CONVERSATIONS = PreparedInsert(Conversation)
 
 
 def open_run(
@@ -190,13 +195,14 @@ def begin_run(
     is_queued = (
         exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
     )
-    expected = Estimate(messages, 0, 0)
+    expected = _UNCOUNTED
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
         expected = _estimate(assistant, choice, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
-    soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost)
+    soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost) if quotas.counted else None
     own, choice = choice, choice if soft is None else soft.instead_of(choice, assistant)
+    replaced = "" if choice is own or choice.label == own.label else own.label
     run = _RUNS.insert(
         Run(
             tenant_id=member.tenant_id,
@@ -210,19 +216,20 @@ def begin_run(
             prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
             provider_name=choice.name,
             model=choice.model,
-            replaced_model="" if choice.label == own.label else own.label,
             reserved_tokens=expected.tokens,
             reserved_cost=expected.cost,
             lease_owner=owner,
         )
     )
+    if replaced:
+        Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id).update(replaced_model=replaced)
     store_messages(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
     return run, replace(
         setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools),
         soft=soft,
-        replaced_model=run.replaced_model,
+        replaced_model=replaced,
         history=history,
         summary=conversation.summary,
         summary_sources=conversation.summary_sources,
