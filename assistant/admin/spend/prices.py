@@ -30,7 +30,7 @@ class PriceForm(forms.ModelForm[ModelPrice]):
 class ModelPriceAdmin(TenantScopedAdmin):
     """Prices by provider and model, with the day from which they hold. What was used keeps its cost."""
 
-    form = PriceForm
+    form = PriceForm  # type: ignore[assignment]  # its rows take the tenant of their provider
     tenant_admins_may = frozenset()
     list_display = ("model_or_all", "provider_or_any", "input_price", "output_price", "cached_price", "valid_from")
     list_display_links = ("model_or_all",)

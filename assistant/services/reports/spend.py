@@ -176,8 +176,8 @@ def _named(by: By, row: Mapping[str, Any]) -> Line:
 
 
 def _line(key: Any, name: str, belongs_to: str, sums: Mapping[str, Any]) -> Line:
-    numbers = [int(sums.get(column) or 0) for column in _SUMS]
-    return Line(key, name, belongs_to, *numbers, unpriced_tokens=int(sums.get("unpriced") or 0))
+    numbers = [int(sums.get(column) or 0) for column in (*_SUMS, "unpriced")]
+    return Line(key, name, belongs_to, *numbers)
 
 
 def _rest(total: Line, lines: Sequence[Line]) -> Line:
