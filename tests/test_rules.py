@@ -44,6 +44,7 @@ ALLOWED = {
     (QUERY, "assistant/services/privacy/erasure.py:_erase_person"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:_delete_invitations"): LEAVING,
     (QUERY, "assistant/services/privacy/names.py:replace_names"): LEAVING,
+    (QUERY, "assistant/services/privacy/erasure.py:_remove_recipients"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:_delete_orphaned_log_entries"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:_delete_event_logs"): LEAVING,
     (QUERY, "assistant/services/privacy/names.py:names_of"): LEAVING,

@@ -9,9 +9,10 @@ from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
-from assistant.models.limits import QuotaUse, TenantLimits
+from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation
+from assistant.models.prices import ModelPrice
 from assistant.models.prompt_variables import PromptVariable
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
@@ -43,6 +44,7 @@ __all__ = [
     "McpTool",
     "Membership",
     "Message",
+    "ModelPrice",
     "Passage",
     "PromptVariable",
     "PromptVersion",
@@ -52,6 +54,7 @@ __all__ = [
     "Run",
     "SignInCount",
     "SignInDevice",
+    "SpendNotice",
     "Tenant",
     "TenantLimits",
     "ToolBlock",

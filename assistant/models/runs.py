@@ -48,6 +48,14 @@ class Run(models.Model):
     )
     provider_name = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
+    replaced_model = models.CharField(
+        max_length=310,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The provider and model in whose place this one answered, since the tenant's soft threshold of "
+        "cost was reached. Empty: none.",
+    )
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.TextField(blank=True)
     ending = models.JSONField(null=True, help_text="The run's last event, as clients saw it.")

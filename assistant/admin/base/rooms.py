@@ -51,7 +51,7 @@ ROOMS = (
     ),
     Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
     Room("inbox", _("Inbox"), ("approval", "incident")),
-    Room("spend", _("Spend"), ("usageentry",)),
+    Room("spend", _("Spend"), ("usageentry", "modelprice"), "admin:spend", permission="spend"),
     Room(
         "settings",
         _("Settings"),

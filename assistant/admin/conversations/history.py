@@ -140,9 +140,9 @@ class RunAdmin(ReadOnlyAdmin):
     date_hierarchy = "started_at"
     fields = (
         "run_id", "number", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
-        "tool_calls_link", "prompt_version", "provider_name", "model", "input_tokens", "output_tokens",
-        "first_token_ms", "error_code", "error_message", "started_at", "ended_at", "cancel_requested_at",
-        "lease_until",
+        "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
+        "input_tokens", "output_tokens", "first_token_ms", "error_code", "error_message", "started_at", "ended_at",
+        "cancel_requested_at", "lease_until",
     )  # fmt: skip
     readonly_fields = ("state", "member", "conversation_link", "tool_calls_link")
     member = user_column("user")

@@ -11,6 +11,7 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
+from assistant.services.assistants.price_list import price_column
 from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
@@ -29,6 +30,7 @@ def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
         published_id=Subquery(published.values("pk")[:1]),
         has_delegates=Exists(Assistant.objects.filter(delegators=OuterRef("pk"))),
         has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"))),
+        listed_prices=price_column(),
     )
 
 

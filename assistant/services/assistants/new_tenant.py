@@ -91,9 +91,10 @@ def copy_tenant(*, actor: audit_trail.Actor, source: Tenant, slug: str, name: st
     provider = source.default_provider
     tenant.default_provider = provider if provider is not None and provider.tenant_id is None else None
     _add_tenant(tenant, owner, actor, copy_of=source.slug)
-    for model in (TenantLimits, Retention, PromptVariable):
+    for model in (Retention, PromptVariable):
         for row in model.objects.filter(tenant=source):
             _copied(row, tenant=tenant).save()
+    _copy_limits(source, tenant)
     copies = {old.pk: _copy_assistant(old, tenant, actor) for old in _assistants(source)}
     for old in _assistants(source):
         copies[old.pk].delegates.set([copies[one.pk] for one in old.delegates.all() if one.pk in copies])
@@ -129,6 +130,15 @@ def _copy_assistant(old: Assistant, tenant: Tenant, actor: audit_trail.Actor) ->
         draft = draft_prompt(assistant=made, text=text_to_edit(published), label=published.label, actor=actor)
         publish_prompt(version=draft, actor=actor)
     return made
+
+
+def _copy_limits(source: Tenant, tenant: Tenant) -> None:
+    """Copy the limits, not who is warned of the spend, nor a provider of the other tenant's own."""
+    for old in TenantLimits.objects.filter(tenant=source).select_related("soft_provider"):
+        made: TenantLimits = _copied(old, tenant=tenant, warning_emails=[])
+        if old.soft_provider is not None and old.soft_provider.tenant_id is not None:
+            made.soft_percent, made.soft_provider, made.soft_model = None, None, ""
+        made.save()
 
 
 def _copy_switches(source: Tenant, tenant: Tenant, assistants: Mapping[int, Assistant]) -> None:

@@ -158,6 +158,7 @@ class RunTask:
                 thread=self.key.thread,
                 run_id=self.key.run_id,
                 model=self._plan.model,
+                replaced=self._plan.replaced_model,
             ) as span,
         ):
             await self._drive()

@@ -18,6 +18,7 @@ from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
 from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
+from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool
@@ -46,10 +47,15 @@ def tool_name_of(slug: str) -> str:
     return f"ask_{slug.replace('-', '_')}"[:64]
 
 
-def delegates_of(*, tenant_id: int, assistant_id: int, user_id: UserId) -> list[Delegate]:
+def delegates_of(
+    *, tenant_id: int, assistant_id: int, user_id: UserId, soft: SoftModel | None = None
+) -> list[Delegate]:
     """Return the active assistants of the tenant that this one may call, with one query.
 
     What the variables of their prompts stand for is read with one query a kind, if there are any.
+
+    Args:
+        soft: what answers in place of what each would choose; None below the tenant's soft threshold of cost.
     """
     assistants = Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True)
     rows = list(with_prompt(assistants.order_by("slug")))
@@ -66,12 +72,17 @@ def delegates_of(*, tenant_id: int, assistant_id: int, user_id: UserId) -> list[
             name=row.name,
             description=row.description or row.name,
             prompt=prompt_of(row, values),
-            provider=(provider := choose_provider(row)),
+            provider=(provider := _provider_of(row, soft)),
             settings=settings_of(row, provider),
             tenant_slug=row.tenant.slug,
         )
         for tool_name, row in sorted(named.items())
     ]
+
+
+def _provider_of(assistant: Assistant, soft: SoftModel | None) -> ProviderChoice:
+    own = choose_provider(assistant)
+    return own if soft is None else soft.instead_of(own, assistant)
 
 
 class DelegatingToolset:
@@ -81,6 +92,7 @@ class DelegatingToolset:
         narrowing: the names of the only tools allowed, here and for the assistants that are called; None for all.
         initial: the tools for the first offer, if the policy has been read already.
         context: for tools that are asked whether they know a destination.
+        soft: as for `delegates_of`.
     """
 
     def __init__(
@@ -92,7 +104,9 @@ class DelegatingToolset:
         narrowing: Collection[str] | None = None,
         initial: Sequence[EffectiveTool] | None = None,
         context: ToolContext | None = None,
+        soft: SoftModel | None = None,
     ) -> None:
+        self._soft = soft
         self._toolset = TenantToolset(
             tenant_id=tenant_id,
             user_id=user_id,
@@ -125,7 +139,11 @@ class DelegatingToolset:
 
     async def _delegates(self) -> list[Delegate]:
         found = await in_database_with_retry(
-            delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id, user_id=self._user_id
+            delegates_of,
+            tenant_id=self._tenant_id,
+            assistant_id=self._assistant_id,
+            user_id=self._user_id,
+            soft=self._soft,
         )
         return [row for row in found if self._narrowing is None or row.tool_name in self._narrowing]
 
@@ -149,6 +167,7 @@ class DelegatingToolset:
                     assistant_id=row.assistant_id,
                     narrowing=self._narrowing,
                     context=self._context,
+                    soft=self._soft,
                 )
             ),
             system=row.prompt,

@@ -8,12 +8,15 @@ from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import CharField, Func
 
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
+from assistant.services.assistants.configuration import settings_of
 from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import recent_messages, store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
@@ -34,7 +37,11 @@ from assistant.toolkit.context import UserId
 TITLE_LENGTH = 80
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
-_RUNS, _CONVERSATIONS = PreparedInsert(Run, lease_until=LEASE_END), PreparedInsert(Conversation)
+_UNCOUNTED = Estimate(0, 0, 0)
+# Set afterwards where a model was replaced, so that the other runs, which are most, send no value.
+_NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
+_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL)
+_CONVERSATIONS = PreparedInsert(Conversation)
 
 
 def open_run(
@@ -189,11 +196,17 @@ def begin_run(
         exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
     )
     setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools)
-    expected = Estimate(messages, 0, 0)
+    expected = _UNCOUNTED
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
         expected = _estimate(assistant, setup, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
+    soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost) if quotas.counted else None
+    own = choice
+    if soft is not None:
+        choice = soft.instead_of(choice, assistant)
+        setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
+    replaced = "" if choice is own or choice.label == own.label else own.label
     run = _RUNS.insert(
         Run(
             tenant_id=member.tenant_id,
@@ -212,11 +225,15 @@ def begin_run(
             lease_owner=owner,
         )
     )
+    if replaced:
+        Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id).update(replaced_model=replaced)
     store_messages(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
     return run, replace(
         setup,
+        soft=soft,
+        replaced_model=replaced,
         history=history,
         summary=conversation.summary,
         summary_sources=conversation.summary_sources,
