@@ -95,8 +95,18 @@ def test_a_file_that_is_too_large_is_not_read(amys: Client, cast: Cast) -> None:
 def test_the_largest_bundle_can_be_confirmed(root: Client, cast: Cast) -> None:
     file = json.loads(acme_file(cast))
     file["assistants"][0]["prompt"] = "é" * (MAX_BYTES // 2 - 2_000)
-    shown = upload(root, cast.globex, json.dumps(file, ensure_ascii=False))
-    assert "Imported" in confirm(root, cast.globex, shown).content.decode()
+    text = json.dumps(file, ensure_ascii=False)
+    text += "\n" * (MAX_BYTES - len(text.encode()))
+    shown = upload(root, cast.globex, text)
+    sent = shown.context["confirm"].initial["text"].replace("\n", "\r\n")  # as browsers do
+    assert "Imported" in confirm(root, cast.globex, shown, text=sent).content.decode()
+
+
+def test_a_row_that_no_form_would_take_is_not_exported(amys: Client, cast: Cast) -> None:
+    Assistant.objects.filter(pk=cast.support.pk).update(temperature=9)
+    for address in (tab(cast.acme, "export/"), f"/admin/assistant/assistant/{cast.support.pk}/bundle/"):
+        page = amys.get(address, follow=True).content.decode()
+        assert "cannot be exported: temperature: Input should be less than or equal to 2" in page
 
 
 def test_a_confirmation_of_something_else_than_was_shown_imports_nothing(amys: Client, cast: Cast) -> None:

@@ -5,26 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.views.decorators.http import require_safe
 
+from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages
-from assistant.admin.base.bundle_file import bundle_file
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
-from assistant.admin.tenants.tabs import BUNDLE
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
-from assistant.services.bundles.export import bundle_of_assistant
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import knows_tool
 from assistant.services.toolpolicy.switchboard import set_switch
@@ -146,7 +141,7 @@ class SwitchInline(TenantScopedInline):
 
 
 @admin.register(Assistant)
-class AssistantAdmin(ModelPages):
+class AssistantAdmin(ModelPages, BundlePage):
     """A tenant's assistants."""
 
     form = AssistantForm
@@ -231,23 +226,8 @@ class AssistantAdmin(ModelPages):
             ),
             link_to_list(Conversation, "Conversations", assistant__id__exact=assistant.pk),
         ]
-        if settings.TENANT_BUNDLES:
-            export = reverse("admin:assistant_assistant_bundle", args=[assistant.pk])
-            imports = reverse("admin:assistant_tenant_bundle", args=[assistant.tenant_id])
-            links.append(format_html('<a href="{}" download>{}</a>', export, gettext("Export as a bundle")))
-            links.append(format_html('<a href="{}">{}</a>', imports, gettext("Import a bundle")))
+        links += bundle_links(assistant)
         return format_html_join(" · ", "{}", ((one,) for one in links))
-
-    def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(require_safe(self.bundle_view))
-        return [path("<path:object_id>/bundle/", view, name="assistant_assistant_bundle"), *super().get_urls()]
-
-    def bundle_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        assistant = self.row_or_404(request, object_id, self.has_change_permission)
-        if not BUNDLE.is_open(request, assistant.tenant_id):
-            raise Http404("There is no such page.")
-        name = f"{assistant.tenant.slug}.{assistant.slug}"
-        return bundle_file(name, bundle_of_assistant(assistant=assistant))
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Save switches through `set_switch`, which audits them."""

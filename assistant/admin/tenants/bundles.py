@@ -47,7 +47,8 @@ class ConfirmForm(forms.Form):
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
-        self.bundle, _text = _read(text.encode("utf-8", "surrogatepass"))
+        # Browsers send line ends as two characters, with which the largest files would be too large.
+        self.bundle, _text = _read(text.replace("\r\n", "\n").encode("utf-8", "surrogatepass"))
         return text
 
 
@@ -72,7 +73,13 @@ def bundle_urls(admin: Any) -> list[URLPattern]:
 
     def export(request: HttpRequest, object_id: str) -> HttpResponse:
         tenant = tenant_of_tab(request, object_id, BUNDLE)
-        return bundle_file(tenant.slug, bundle_of_tenant(tenant=tenant))
+        try:
+            return bundle_file(tenant.slug, bundle_of_tenant(tenant=tenant))
+        except BundleError as exc:
+            admin.message_user(
+                request, gettext("This cannot be exported: %(reason)s") % {"reason": exc}, messages.ERROR
+            )
+            return HttpResponseRedirect(reverse(BUNDLE.url_name, args=[tenant.pk]))
 
     def confirm(request: HttpRequest, object_id: str) -> HttpResponse:
         tenant = tenant_of_tab(request, object_id, BUNDLE)

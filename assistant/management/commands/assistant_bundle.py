@@ -9,10 +9,10 @@ from django.core.management.base import CommandError, CommandParser
 
 from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
-from assistant.models import Assistant
+from assistant.models import Assistant, Tenant
 from assistant.services.bundles.difference import Difference, Entry
 from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
-from assistant.services.bundles.format import MAX_BYTES, BundleError, read_bundle
+from assistant.services.bundles.format import MAX_BYTES, Bundle, BundleError, read_bundle
 from assistant.services.bundles.imports import import_bundle, preview_import
 
 MAX_SHOWN = 60
@@ -46,14 +46,11 @@ class Command(OperatorCommand):
             self._import(options)
 
     def _export(self, options: dict[str, Any]) -> None:
-        tenant, slug, file = find_tenant(options["tenant"]), options["assistant"], options["file"]
-        if slug is None:
-            text = text_of(bundle_of_tenant(tenant=tenant))
-        else:
-            row = Assistant.objects.filter(tenant=tenant, slug=slug).select_related("tenant").first()
-            if row is None:
-                raise CommandError(f"{tenant.slug} has no assistant {slug!r}.")
-            text = text_of(bundle_of_assistant(assistant=row))
+        file = options["file"]
+        try:
+            text = text_of(_bundle(find_tenant(options["tenant"]), options["assistant"]))
+        except BundleError as exc:
+            raise CommandError("This cannot be exported: " + "\n".join(exc.problems)) from exc
         if file is None:
             self.stdout.write(text, ending="")
             return
@@ -84,6 +81,15 @@ class Command(OperatorCommand):
                     for one in entry.changes:
                         self.stdout.write(f"    {one.name}: {_word(one.before)} → {_word(one.after)}")
         self.stdout.write(f"{difference.counts.get('same', 0)} are the same already.")
+
+
+def _bundle(tenant: Tenant, slug: str | None) -> Bundle:
+    if slug is None:
+        return bundle_of_tenant(tenant=tenant)
+    row = Assistant.objects.filter(tenant=tenant, slug=slug).select_related("tenant").first()
+    if row is None:
+        raise CommandError(f"{tenant.slug} has no assistant {slug!r}.")
+    return bundle_of_assistant(assistant=row)
 
 
 def _line(heading: str, entry: Entry) -> str:

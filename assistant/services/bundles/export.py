@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from django.db.models import Q, QuerySet
+from pydantic import ValidationError
 
 from assistant.models import Assistant, McpServer, Provider, Tenant, TenantLimits, ToolSetting
 from assistant.services.assistants.configuration import with_prompt
@@ -22,11 +23,23 @@ from assistant.services.bundles.format import (
     ServerPart,
     SettingsPart,
     ToolPart,
+    invalid,
 )
 
 
 def bundle_of_tenant(*, tenant: Tenant) -> Bundle:
-    """Return the configuration of a tenant: its settings, limits, MCP servers, tools and assistants."""
+    """Return the configuration of a tenant: its settings, limits, MCP servers, tools and assistants.
+
+    Raises:
+        BundleError: a row has a value that the forms do not allow, and so no bundle has.
+    """
+    try:
+        return _bundle_of_tenant(tenant)
+    except ValidationError as exc:
+        raise invalid(exc) from None
+
+
+def _bundle_of_tenant(tenant: Tenant) -> Bundle:
     own: dict[str, Any] = {}
     limits = TenantLimits.objects.filter(tenant=tenant).first()
     if limits is not None:
@@ -45,10 +58,17 @@ def bundle_of_tenant(*, tenant: Tenant) -> Bundle:
 
 
 def bundle_of_assistant(*, assistant: Assistant) -> Bundle:
-    """Return the configuration of one assistant: its row, published prompt, switches and delegates' names."""
+    """Return the configuration of one assistant: its row, published prompt, switches and delegates' names.
+
+    Raises:
+        BundleError: as `bundle_of_tenant` does.
+    """
     switches = _switches(assistant.tenant).filter(assistant=assistant)
     row = read_assistants(assistant.tenant).get(pk=assistant.pk)
-    return Bundle(format=FORMAT, version=VERSION, kind="assistant", assistants=[assistant_part(row, switches)])
+    try:
+        return Bundle(format=FORMAT, version=VERSION, kind="assistant", assistants=[assistant_part(row, switches)])
+    except ValidationError as exc:
+        raise invalid(exc) from None
 
 
 def text_of(bundle: Bundle) -> str:

@@ -180,7 +180,12 @@ def read_bundle(content: bytes) -> Bundle:
     try:
         return Bundle.model_validate_json(text)
     except ValidationError as exc:
-        raise BundleError("invalid", [f"{path}: {problem}" for path, problem in problems(exc, root="bundle")]) from None
+        raise invalid(exc) from None
+
+
+def invalid(exc: ValidationError) -> BundleError:
+    """Return the error for values that are not allowed."""
+    return BundleError("invalid", [f"{path}: {problem}" for path, problem in problems(exc, root="bundle")])
 
 
 def _is_storable(text: str) -> bool:
