@@ -13,7 +13,7 @@ from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
-from assistant.models.runs import Approval, Run, ToolCall
+from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.toolblocks import ToolBlock
@@ -46,6 +46,7 @@ __all__ = [
     "QuotaUse",
     "Retention",
     "Run",
+    "RunConfiguration",
     "SignInCount",
     "SignInDevice",
     "Tenant",
