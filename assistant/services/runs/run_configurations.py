@@ -18,8 +18,8 @@ from assistant.core.values.timeline import Timeline
 from assistant.models import RunConfiguration
 from assistant.services.runs.opening.run_setup import RunSetup
 
-# A process stores a configuration again after this time, so that `used_at` says when it was last used. Retention deletes
-# none that was used within a day.
+# A process stores a configuration again after this time, so that `used_at` says when it was last used: retention
+# deletes none that was used within a day.
 STORED_SECONDS = 3600.0
 # Configurations that a process remembers to have stored.
 MAX_REMEMBERED = 2_000
