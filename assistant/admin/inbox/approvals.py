@@ -125,12 +125,13 @@ class ApprovalAdmin(ReadOnlyAdmin):
             "title": gettext("Answer %(tool)s") % {"tool": call.name},
             "opts": self.opts,
             "run": run,
+            "is_own": run.tenant.approvals_by_others and run.user_id == request.user.pk,
             "assistant": assistant_label(run.assistant),
             "question": call.question if is_shown else HIDDEN,
             "conversation": link(run.conversation, run.conversation if is_shown else HIDDEN),
             "run_link": link(run, run.run_id),
             "expires": min(approvals.expiry_of(one) for one in calls),
-            "answers": list(zip(calls, forms, strict=True)),
+            "answers": [(one, form, approvals.changes_of(one)) for one, form in zip(calls, forms, strict=True)],
         }
         return TemplateResponse(request, "admin/assistant/approval/answer.html", context)
 
