@@ -62,12 +62,13 @@ def test_the_page_shows_what_the_tools_preview_said(amys: Client, cast: Cast) ->
     changes = [{"label": "Status of <b>", "old": "open", "new": "cancelled"}]
     other = {"toolCallId": "c2", "metadata": {"changes": [{"label": "Of another call", "old": 1}]}}
     asked = [other, {"toolCallId": call.call_id, "metadata": {"changes": changes}}]
-    Run.objects.filter(pk=call.run_id).update(ending={"type": "RUN_FINISHED", "outcome": {"interrupts": asked}})
+    Run.objects.filter(pk=call.waiting_run.pk).update(ending={"type": "RUN_FINISHED", "outcome": {"interrupts": asked}})
     text = amys.get(f"{LIST}{call.pk}/change/").content.decode()
     assert "Status of &lt;b&gt;" in text and "<td>open</td><td>cancelled</td>" in text
     assert "Of another call" not in text
-    for ending in (None, {"outcome": None}, {"outcome": {"interrupts": [{}]}}):
-        Run.objects.filter(pk=call.run_id).update(ending=ending)
+    endings: list[Any] = [None, {"outcome": None}, {"outcome": {"interrupts": [{}]}}]
+    for ending in endings:
+        Run.objects.filter(pk=call.waiting_run.pk).update(ending=ending)
         assert "would change" not in amys.get(f"{LIST}{call.pk}/change/").content.decode()
 
 

@@ -78,7 +78,7 @@ def _runs(conversation: Conversation, shown: Sequence[Message], *, is_newest: bo
     """Return the runs of the messages, and of the newest runs those that have stored none."""
     rows = Run.objects.filter(conversation=conversation, tenant=conversation.tenant_id)
     rows = rows.select_related("prompt_version", "api_key", "tenant", "assistant").defer("partial", "ending")
-    named = {message.run_id for message in shown}
+    named = {message.run_id for message in shown if message.run_id is not None}
     found = list(rows.filter(pk__in=named).order_by("-number")[:SHOWN_RUNS])
     if is_newest:
         silent = rows.exclude(pk__in=named).order_by("-number")[:SHOWN_RUNS]

@@ -89,7 +89,7 @@ def waterfalls(*, runs: Sequence[Run], tenant_id: int) -> dict[int, Waterfall]:
     """Return the waterfalls of runs of a tenant by their primary keys; three queries, however many runs."""
     own = [run for run in runs if run.tenant_id == tenant_id]
     calls = _calls(own, tenant_id)
-    sums = {
+    sums: dict[Any, Mapping[str, Any]] = {
         entry["run"]: entry
         for entry in UsageEntry.objects.filter(tenant_id=tenant_id, run__in=[run.pk for run in own])
         .values("run")

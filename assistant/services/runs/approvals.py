@@ -95,7 +95,7 @@ def changes_of(call: Approval) -> list[Mapping[str, Any]]:
     ending: Any = call.waiting_run.ending
     outcome = ending.get("outcome") if isinstance(ending, dict) else None
     asked = outcome.get("interrupts") if isinstance(outcome, dict) else None
-    about = next((one for one in asked or () if one.get("toolCallId") == call.call_id), {})
+    about: Any = next((one for one in asked or () if one.get("toolCallId") == call.call_id), {})
     return list((about.get("metadata") or {}).get("changes") or ())
 
 

@@ -54,7 +54,8 @@ async def test_who_asked_is_refused_in_the_chat_and_over_rest_and_another_approv
     await still_waits()
     call, run = await ToolCall.objects.aget(), await Run.objects.aget()
     async with alice_at(uvicorn_server, cast) as client:
-        for more in ({}, {"response": "It is noon"}, {"edited_arguments": {}}):
+        ways: list[dict[str, Any]] = [{}, {"response": "It is noon"}, {"edited_arguments": {}}]
+        for more in ways:
             decision = {"call_id": call.call_id, "approved": True, **more}
             answer = await client.post(f"runs/{run.run_id}/approvals/", json={"decisions": [decision]})
             assert (answer.status_code, answer.json()["code"]) == (403, "approval_forbidden")
