@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.test import Client
 
 from assistant.models import AuditEntry, Conversation, Message, Run, Tenant, ToolCall
@@ -154,3 +155,16 @@ def test_the_page_of_an_approval_hides_the_question_and_not_the_arguments(amys: 
 
 def test_a_tenants_admin_sets_it_in_the_settings(amys: Client, cast: Cast) -> None:
     assert "chat_reading" in amys.get(f"/admin/assistant/tenant/{cast.acme.pk}/change/").content.decode()
+
+
+@pytest.mark.parametrize("who", ["amy", "root"])
+def test_no_other_page_shows_the_texts(cast: Cast, who: str) -> None:
+    restrict(cast, OFF)
+    client = signed_in(getattr(cast, who))
+    deletions = (("assistant/assistant", cast.support.pk), ("auth/user", cast.alice.pk))
+    pages = ["/admin/", *(f"/admin/{kind}/{pk}/delete/" for kind, pk in deletions)]
+    pages += [f"/admin/{model._meta.app_label}/{model._meta.model_name}/" for model in admin.site._registry]
+    for url in pages:
+        text = client.get(url).content.decode()
+        for said in ("Opening hours", "At nine", "When do you open"):
+            assert said not in text, url

@@ -137,6 +137,12 @@ def test_a_configuration_of_another_tenant_is_not_shown(cast: Cast) -> None:
     assert waterfalls(runs=[run], tenant_id=cast.acme.pk)[run.pk].configuration is None
 
 
+def test_a_configuration_of_an_unknown_form_is_not_shown(amys: Client, cast: Cast) -> None:
+    run = recorded(cast)
+    RunConfiguration.objects.update(content=["of another version"])
+    assert "are not known" in page(amys, run)
+
+
 def test_a_run_without_a_timeline_has_the_times_of_its_calls(cast: Cast) -> None:
     run = say_something(cast)
     ToolCall.objects.filter(run=run).update(started_at=run.started_at + timedelta(milliseconds=250), duration_ms=40)

@@ -18,7 +18,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
-from assistant.admin.base.visible_tenants import tenants_of
+from assistant.admin.base.visible_tenants import restricts_reading
 from assistant.models import Conversation
 from assistant.models.tenants import ChatReading
 from assistant.services.conversations.chat_reading import (
@@ -32,7 +32,7 @@ from assistant.services.conversations.chat_reading import (
 # The session's key with the conversations that were read within the hour: when, by id.
 READ_CHATS = "read_chats"
 MAX_REMEMBERED = 200
-HIDDEN = gettext_lazy("hidden; open it to read it")
+HIDDEN = gettext_lazy("hidden: reading is restricted")
 
 
 class ReasonForm(forms.Form):
@@ -166,7 +166,7 @@ class ReadsChats(TenantScopedAdmin):
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
         """Search texts of the conversations that may be shown, and of the others the rest."""
-        if not _restricts_reading(request, self.permission):
+        if not restricts_reading(request):
             return self.search_texts(request, queryset, search_term)
         open_rows = queryset.filter(readable(reader_id=request.user.pk, path=self.conversation_path))
         in_texts, _ = self.search_texts(request, open_rows, search_term)
@@ -178,15 +178,6 @@ class ReadsChats(TenantScopedAdmin):
     def search_texts(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
         """Search all fields of rows whose texts may be shown."""
         return super().get_search_results(request, queryset, search_term)
-
-
-def _restricts_reading(request: HttpRequest, permission: str) -> bool:
-    """Whether a tenant whose rows the user sees restricts the reading of conversations; one query per request."""
-    cached: bool | None = getattr(request, "_restricts_reading", None)
-    if cached is None:
-        cached = tenants_of(request, permission).exclude(chat_reading=ChatReading.OPEN).exists()
-        request._restricts_reading = cached  # type: ignore[attr-defined]
-    return cached
 
 
 def _hides_texts(request: HttpRequest) -> bool:

@@ -97,7 +97,8 @@ def waterfalls(*, runs: Sequence[Run], tenant_id: int) -> dict[int, Waterfall]:
         .annotate(spent=Sum("cost"), cached=Sum("cached_input_tokens"))
     }
     known = RunConfiguration.objects.filter(tenant_id=tenant_id, digest__in={run.configuration for run in own} - {""})
-    configurations = dict(known.values_list("digest", "content"))
+    # Of an older version that stored something else nothing is shown.
+    configurations = {one: content for one, content in known.values_list("digest", "content") if _is_known(content)}
     return {run.pk: _waterfall(run, calls, sums.get(run.pk, {}), configurations.get(run.configuration)) for run in own}
 
 
@@ -184,6 +185,10 @@ def _step_of_row(run: Run, call: ToolCall) -> Step:
 
 def _milliseconds(since: datetime, until: datetime) -> int:
     return max(0, round((until - since).total_seconds() * 1000))
+
+
+def _is_known(content: object) -> bool:
+    return isinstance(content, dict) and isinstance(content.get("tools"), list)
 
 
 def _list(value: object) -> list[Any]:
