@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,14 +12,19 @@ from django.utils import timezone
 
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.timeline import Timeline
-from assistant.models import Run, RunConfiguration, Tenant, ToolSetting
+from assistant.models import Provider, Run, RunConfiguration, Tenant, ToolSetting
 from assistant.services.runs import run_configurations
 from assistant.services.runs.closing import close_run
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.run_configurations import record_of
 from assistant.services.tenancy.members import Member
+from tests.base import Cast
 from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server
 from tests.services.runs.test_opening import FINISHED, given
+from tests.websocket.test_websocket import in_db
+from tests.ws import open_socket
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +65,7 @@ def test_runs_with_the_same_configuration_share_one_row(alice_member: Member) ->
 
 
 def test_a_process_stores_a_configuration_once_an_hour(
-    alice_member: Member, django_assert_num_queries: Any, django_capture_on_commit_callbacks: Callable[..., Any]
+    alice_member: Member, django_capture_on_commit_callbacks: Callable[..., Any]
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         run = take_turn(alice_member)
@@ -80,3 +86,38 @@ def test_only_names_of_the_tool_context_are_kept(alice_member: Member) -> None:
     assert run.timeline is not None
     assert run.timeline["context"] == ["customer", "plan"]
     assert "secret-42" not in str(run.timeline)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_run_of_the_server_is_recorded(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "current_time")
+    fake_provider.call("current_time", {})
+    fake_provider.reply("It is late.")
+    async with open_socket(server.url, user=cast.alice) as socket:
+        await socket.ask("What time is it?")
+    run = await Run.objects.aget(tenant=cast.acme)
+    assert run.timeline is not None
+    first, second = run.timeline["rounds"]
+    (call,) = run.timeline["calls"]
+    assert (call["name"], call["status"]) == ("current_time", "ok")
+    assert first["at"] + first["ms"] <= call["at"] + 5 <= second["at"] + 10
+    assert first["in"] + second["in"] == run.input_tokens and first["out"] + second["out"] == run.output_tokens
+    row = await RunConfiguration.objects.aget(tenant=cast.acme, digest=run.configuration)
+    assert row.content["provider"]["model"] == "test-model"
+    assert "sk-test" not in json.dumps([row.content, run.timeline])
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_providers_own_reason_of_a_failure_is_recorded(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.respond(400, {"error": {"message": "no", "code": "bad_model"}})
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("Hello")
+    assert frames[-1]["type"] == "RUN_ERROR"
+    run = await Run.objects.aget(tenant=cast.acme)
+    assert run.timeline is not None
+    assert "400" in run.timeline["error"]["reason"]
+    assert run.timeline["error"]["id"] in run.error_message
