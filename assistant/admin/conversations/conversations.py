@@ -21,7 +21,7 @@ from assistant.admin.conversations.conversation_filters import CostFilter, Outco
 from assistant.admin.conversations.thread import shown_thread
 from assistant.models import Conversation, Message, Run, ToolCall
 from assistant.services.conversations.message_search import with_words
-from assistant.services.reports.thread import position_of, read_thread
+from assistant.services.reports.thread import number_of, read_thread
 
 
 @admin.register(Conversation)
@@ -75,8 +75,8 @@ class ConversationAdmin(ReadsChats, ReadOnlyAdmin):
 
     def show(self, request: HttpRequest, row: Any, extra_context: dict[str, Any]) -> HttpResponse:
         """Show the thread: the newest messages, or those before a position, or those of a run and before."""
-        before, run = position_of(request.GET.get("before", "")), position_of(request.GET.get("run", ""))
-        thread = read_thread(conversation=row, before=before, run=run)
+        before = number_of(request.GET.get("before", ""), digits=9)
+        thread = read_thread(conversation=row, before=before, run=number_of(request.GET.get("run", ""), digits=18))
         context = self.admin_site.each_context(request) | {
             "title": str(row),
             "opts": self.opts,

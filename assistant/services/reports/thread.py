@@ -133,6 +133,6 @@ def _exchanges(messages: Sequence[ShownMessage], runs: Sequence[Run], falls: Map
     return found + [Exchange((), falls.get(run.pk)) for run in silent]
 
 
-def position_of(text: str) -> int | None:
-    """Return a position or primary key from a query parameter; None if it is not one."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+def number_of(text: str, *, digits: int) -> int | None:
+    """Return the number of a query parameter; None if it is none, or has more digits than its column can hold."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
