@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from assistant.admin.conversations.thread import bar
+from assistant.admin.conversations.thread import bar, shown_waterfall
 from assistant.models import Feedback, Message, PromptVersion, Run, RunConfiguration, ToolCall, UsageEntry
 from assistant.services.reports.thread import SHOWN_MESSAGES
 from assistant.services.reports.waterfall import Step, waterfalls
@@ -160,6 +160,7 @@ def test_a_call_that_was_approved_is_shown_in_both_runs(cast: Cast) -> None:
     asked.refresh_from_db()
     found = waterfalls(runs=[asked, then], tenant_id=cast.acme.pk)
     assert [step.status for step in found[asked.pk].steps] == ["approved"]
+    assert shown_waterfall(found[asked.pk])["state"] == "Answered; another run went on"
     (step,) = found[then.pk].steps
     assert (step.status, step.ms) == ("ok", 6) and step.call is not None
     assert step.call.decided_by == cast.amy

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from assistant.markdown.render import render_blocks
-from assistant.models import Message, Run
+from assistant.models import Message, Run, ToolCall
 from assistant.services.reports.thread import Exchange, ShownMessage, Thread
 from assistant.services.reports.waterfall import FAILED, WAITING, Step, Waterfall
 
@@ -53,7 +53,7 @@ def shown_waterfall(fall: Waterfall) -> dict[str, Any]:
     return {
         "it": fall,
         "run": fall.run,
-        "state": _state(fall.run),
+        "state": _state(fall),
         "steps": [{"it": step, "bar": bar(step, fall.total_ms)} for step in fall.steps],
         "configuration": None if fall.configuration is None else _configuration(fall.configuration),
         "options": _lines(fall.choices.get("options")),
@@ -62,8 +62,12 @@ def shown_waterfall(fall: Waterfall) -> dict[str, Any]:
     }
 
 
-def _state(run: Run) -> str:
-    return str(run.get_status_display())
+def _state(fall: Waterfall) -> str:
+    """Return the status. A run whose approval was answered stays `waiting`, because another run continues it."""
+    waits = any(step.status == ToolCall.Status.AWAITING_APPROVAL for step in fall.steps)
+    if fall.run.status == Run.Status.WAITING and not waits:
+        return _("Answered; another run went on")
+    return str(fall.run.get_status_display())
 
 
 def bar(step: Step, total_ms: int) -> SafeString | str:
