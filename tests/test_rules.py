@@ -132,6 +132,7 @@ ALLOWED = {
     (SQL, "assistant/services/tenancy/row_level_security.py:with_tenants"): "hands on the statement that it was given",
     (SQL, "assistant/services/knowledge/full_text.py:_matches"): "a full-text search in the tenant's own passages",
     (HTML, "templates/assistant/manual.html"): "the documents of this repository",
+    (HTML, "assistant/admin/conversations/thread.py:markdown_html"): "what the renderer has sanitised, as for members",
     (CSRF, "assistant/api/openai/views.py:endpoint.decorate.wrapped"): BY_KEY,
     (CSRF, "assistant/api/openai/views.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/openapi_pages.py:nothing_here"): "404 for everybody",

@@ -16,7 +16,7 @@ from assistant.models.prices import ModelPrice
 from assistant.models.prompt_variables import PromptVariable
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
-from assistant.models.runs import Approval, Run, ToolCall
+from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.toolblocks import ToolBlock
@@ -52,6 +52,7 @@ __all__ = [
     "QuotaUse",
     "Retention",
     "Run",
+    "RunConfiguration",
     "SignInCount",
     "SignInDevice",
     "SpendNotice",

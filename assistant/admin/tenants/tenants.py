@@ -75,6 +75,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "after_untrusted",
         "trusts_documents",
         "shows_usage",
+        "approvals_by_others",
+        "chat_reading",
         "created_at",
     )
     readonly_fields = ("created_at",)
@@ -85,9 +87,9 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         return TenantList
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Make the rule for text from outside optional: a form that leaves it out does not change it."""
+        """Make the rules with several choices optional: a form that leaves one out does not change it."""
         field = super().formfield_for_choice_field(db_field, request, **kwargs)
-        if field is not None and db_field.name == "after_untrusted":
+        if field is not None and db_field.name in {"after_untrusted", "chat_reading"}:
             field.required = False
         return field
 

@@ -20,6 +20,7 @@ from assistant.models import (
     Job,
     Retention,
     Run,
+    RunConfiguration,
     Tenant,
     ToolCall,
     ToolFile,
@@ -75,6 +76,10 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
         due.append(("conversations", old, _delete_conversations))
+        # After its last run. A process that has stored one within the hour does not store it again for its next run.
+        used = Run.objects.filter(tenant=tenant).values("configuration")
+        unused = RunConfiguration.objects.filter(tenant=tenant, used_at__lt=until).exclude(digest__in=used)
+        due.append(("run configurations", unused, _delete))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
     if (until := before("tool_calls")) is not None:

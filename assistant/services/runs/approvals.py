@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
@@ -83,6 +84,19 @@ def with_question(rows: QuerySet[Approval]) -> QuerySet[Approval]:
         created_at__lte=OuterRef("started_at"),
     )
     return rows.annotate(question=Subquery(asked.order_by("-position").values("content")[:1]))
+
+
+def changes_of(call: Approval) -> list[Mapping[str, Any]]:
+    """Return what a waiting call would change, as its tool's preview said when the run asked.
+
+    Returns:
+        Mappings with `label`, and where they are known `old` and `new`; empty without a preview.
+    """
+    ending: Any = call.waiting_run.ending
+    outcome = ending.get("outcome") if isinstance(ending, dict) else None
+    asked = outcome.get("interrupts") if isinstance(outcome, dict) else None
+    about: Any = next((one for one in asked or () if one.get("toolCallId") == call.call_id), {})
+    return list((about.get("metadata") or {}).get("changes") or ())
 
 
 def expiry_of(call: ToolCall) -> datetime:

@@ -155,9 +155,7 @@ class Runs:
                 partial(plan_of, key=key, setup=setup, member=place.member),
                 self.log,
                 self._checkpoints,
-                position=setup.position,
-                has_webhooks=setup.has_webhooks,
-                is_stateless=setup.is_stateless,
+                setup=setup,
                 place=place if setup.queued is not None else None,
             )
         finally:

@@ -18,6 +18,7 @@ from assistant.models import (
     Job,
     Retention,
     Run,
+    RunConfiguration,
     Tenant,
     ToolCall,
     ToolFile,
@@ -172,3 +173,22 @@ def test_a_tenants_period_cannot_exceed_the_maximum(settings: object, cast: Cast
     settings.RETENTION_MAX_DAYS = 60  # type: ignore[attr-defined]
     with pytest.raises(ValidationError, match="60 days"):
         Retention(tenant=cast.acme, files=61).full_clean()
+
+
+def test_a_configuration_goes_after_the_last_run_that_had_it(cast: Cast) -> None:
+    Retention.objects.create(tenant=cast.acme, conversations=30)
+    kept_run = make_run(make_conversation(cast.alice, cast.support), configuration="used")
+    old = timezone.now() - timedelta(days=40)
+    for tenant, digest, used_at in (
+        (cast.acme, "used", old),
+        (cast.acme, "unused", old),
+        (cast.acme, "of today", timezone.now()),
+        (cast.globex, "unused", old),
+    ):
+        RunConfiguration.objects.create(tenant=tenant, digest=digest, content={}, used_at=used_at)
+    assert retention.apply_retention(tenant=cast.acme) == {"run configurations": 1}
+    left = RunConfiguration.objects.filter(tenant=cast.acme).values_list("digest", flat=True)
+    assert set(left) == {"used", "of today"}
+    assert RunConfiguration.objects.filter(tenant=cast.globex).exists()
+    kept_run.delete()
+    assert retention.apply_retention(tenant=cast.acme) == {"run configurations": 1}

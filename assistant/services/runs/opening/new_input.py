@@ -9,12 +9,13 @@ from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
-from assistant.models import Conversation, ToolCall
+from assistant.models import Conversation, Tenant, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import open_calls
 from assistant.services.errors import Refused
 from assistant.services.runs.approval_expiry import oldest_answerable
 from assistant.services.runs.run_input import RunInput
+from assistant.services.toolcalls.approvers import check_approver
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
 from assistant.toolkit.context import UserId
@@ -48,23 +49,35 @@ def extract_new_input(
 
 
 def check_decisions(
-    decisions: Mapping[str, Decision], history: Sequence[Message], tools: Iterable[EffectiveTool]
+    decisions: Mapping[str, Decision],
+    history: Sequence[Message],
+    tools: Iterable[EffectiveTool],
+    *,
+    tenant: Tenant,
+    asked_by: UserId,
+    decided_by: UserId,
 ) -> None:
-    """Check the arguments that a person has edited, and answers to questions, before the waiting call is used up.
+    """Check who approves, the edited arguments and answers to questions, before the waiting call is used up.
 
     A tool that is not available any more is refused when the call is run.
 
     Args:
         history: ends with the calls that wait.
+        asked_by: the user whose conversation it is; they answer a tool's questions themselves.
 
     Raises:
+        OwnApproval: the tenant wants approvals by others, and who asked has approved a call.
         Refused: edited arguments do not fit the tool's parameters, an answer does not fit the question's schema, a
             question is approved without an answer, or something else is answered as if it were a question.
     """
     pending, offered = open_calls(history), {one.tool.name: one.tool for one in tools}
     for call_id, decision in decisions.items():
         tool = offered.get(pending[call_id].name)
-        if tool is None or not decision.approved:
+        if not decision.approved:
+            continue
+        if tool is None or tool.asks is None:
+            check_approver(by_others=tenant.approvals_by_others, asked_by=asked_by, decided_by=decided_by)
+        if tool is None:
             continue
         try:
             if tool.asks is not None:

@@ -65,7 +65,8 @@ def open_run(
         must_wait: the process has as many runs as it may, so that the run is queued.
 
     Raises:
-        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer; or
+        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer;
+            `approval_forbidden`, as `OwnApproval`; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
     opening = partial(
@@ -151,7 +152,8 @@ def _open_once(
         allowed_tools=given.allowed_tools,
     )
     if decisions:
-        check_decisions(decisions, history, setup.tools)
+        who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
+        check_decisions(decisions, history, setup.tools, **who)
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
     setup = replace(setup, client_tools=given.client_tools, decisions=decisions)
