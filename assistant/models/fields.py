@@ -92,9 +92,14 @@ class AddressField(URLField):
         return name, "django.db.models.URLField", args, kwargs
 
 
-def sources_field(**options: Any) -> models.JSONField[Any, Any]:
-    """Return a field for the names of sources of untrusted text.
+def list_field(**options: Any) -> models.JSONField[Any, Any]:
+    """Return a field for a list.
 
     Its default is the database's too: processes of the version before it still insert rows during a rolling restart.
     """
     return models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True, **options)
+
+
+def sources_field(**options: Any) -> models.JSONField[Any, Any]:
+    """Return a field for the names of sources of untrusted text."""
+    return list_field(**options)
