@@ -47,6 +47,9 @@ class Path:
         return 0
 
 
+WHOLE = Path()
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """One of several messages that follow the same one: its number from 1 `of` how many, and its neighbours' places."""
