@@ -265,9 +265,11 @@ class ChatConsumer(BaseConsumer):
         thread_id, message_id = parse_thread_id(frame.get("threadId")), parse_message_id(frame.get("messageId"))
         try:
             await show_path(member=self.member, conversation_id=thread_id, message_id=message_id)
-        except Refused as exc:
-            # Not a RUN_ERROR: no run has failed.
-            await self._protocol_error(exc.code, str(exc))
+        except Refused as exc:  # not a RUN_ERROR: no run has failed
+            if exc.code == "thread_busy":
+                await self._protocol_error("thread_busy", str(exc))
+            else:
+                await self._protocol_error("thread_not_found", str(exc))
 
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))
