@@ -10,7 +10,7 @@ import msgspec
 from django.db.models import ExpressionWrapper, F, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from assistant.core.conversation.paths import Path
+from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.conversation.sub_agent_transcripts import from_stored
 from assistant.core.values.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
@@ -66,7 +66,8 @@ def recent_messages(*, conversation: Conversation, path: Path | None = None) -> 
         path: the path to read; None for the one that is shown.
     """
     path = shown_path(conversation) if path is None else path
-    newest = path.newest(MAX_RECENT_MESSAGES, conversation.message_count)
+    end = conversation.message_count
+    newest = end - MAX_RECENT_MESSAGES if path is WHOLE else path.newest(MAX_RECENT_MESSAGES, end)
     parameters = {
         "tenant_id": conversation.tenant_id,
         "conversation_id": conversation.pk,
@@ -74,7 +75,7 @@ def recent_messages(*, conversation: Conversation, path: Path | None = None) -> 
         "position": max(summarised_to(conversation, path), newest),
     }
     # The statement for a part of the conversation is another for each path, and so is not prepared.
-    rows = _RECENT_QUERY.rows(**parameters) if path.is_whole else list(_newest(on_path(path), **parameters))
+    rows = _RECENT_QUERY.rows(**parameters) if path is WHOLE else list(_newest(on_path(path), **parameters))
     return _messages(reversed(rows))
 
 

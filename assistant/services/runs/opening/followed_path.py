@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assistant.core.conversation.paths import Path, Tree
+from assistant.core.conversation.paths import WHOLE, Path, Tree
 from assistant.core.values.messages import Message
 from assistant.models import Approval, Conversation
 from assistant.models import Message as MessageRow
@@ -54,11 +54,11 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
     shown = shown_path(conversation)
     after = _named_place(given, conversation, has_message=has_message)
     history = recent_messages(conversation=conversation, path=shown) if after is None else []
-    if after is None:
+    if after is None and given.resume:
         after = _place_of_answers(given, conversation, history)
     if after is None and given.previous:
         after = _cut_place(given.previous, conversation, history)
-    if after is None and shown.stop is None:
+    if after is None and shown is WHOLE:
         return Followed(shown, history)
     tree = tree_of(conversation)
     path = shown if after is None or after == (tree.end if shown.stop is None else shown.stop) else tree.until(after)
@@ -71,16 +71,15 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
     return Followed(path, history, tree.branching(path.stop))
 
 
-def begin_branch(*, conversation: Conversation, followed: Followed, is_answer: bool) -> None:
+def begin_branch(*, conversation: Conversation, branching: Tree, is_answer: bool) -> None:
     """Store that the conversation's next message begins a branch, which is shown from now on.
 
     Args:
+        branching: from `Followed`.
         is_answer: the run continues the one that asked for approval. Otherwise approvals that the conversation waits
             for cannot be given any more: it has gone on without them.
     """
-    if followed.branching is None:
-        return
-    store_tree(conversation_id=conversation.pk, tenant_id=conversation.tenant_id, tree=followed.branching)
+    store_tree(conversation_id=conversation.pk, tenant_id=conversation.tenant_id, tree=branching)
     if not is_answer:
         waiting = Approval.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation)
         waiting.update(status=Approval.Status.EXPIRED)
@@ -109,7 +108,7 @@ def _named_place(given: RunInput, conversation: Conversation, *, has_message: bo
 
 def _place_of_answers(given: RunInput, conversation: Conversation, history: Sequence[Message]) -> int | None:
     """Return the end of the run whose approvals are answered, if that is not shown."""
-    pending = open_calls(history) if given.resume else {}
+    pending = open_calls(history)
     elsewhere = [answer.interrupt_id for answer in given.resume if answer.interrupt_id not in pending]
     if not elsewhere:
         return None

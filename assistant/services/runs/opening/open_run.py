@@ -136,7 +136,8 @@ def _open_once(
     history = followed.history
     conversation = found or _new_conversation(member, state.assistant, given)
     new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=state.has_message)
-    begin_branch(conversation=conversation, followed=followed, is_answer=bool(decisions))
+    if followed.branching is not None:
+        begin_branch(conversation=conversation, branching=followed.branching, is_answer=bool(decisions))
     run, setup = begin_run(
         member=member,
         state=state,
