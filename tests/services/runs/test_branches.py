@@ -9,11 +9,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from assistant.core.values.messages import Message, ToolCall
-from assistant.models import Conversation, Run
+from assistant.models import Approval, Conversation, Run
+from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
 from assistant.services.conversations.paths import MAX_BRANCHES
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.errors import Refused
+from assistant.services.runs.approvals import with_question
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.opening.new_input import GO_ON
 from assistant.services.runs.opening.open_run import open_run
@@ -178,6 +180,13 @@ def test_a_run_is_marked_while_marked_text_is_on_its_path(talk: Talk) -> None:
     assert any(one.sources for one in talk.ask("q5", "y", follows="r4").history)
 
 
+def test_another_answer_is_known_again_if_a_caller_sends_it_back(talk: Talk) -> None:
+    for number in (1, 2):
+        talk.ask("q3", Message("assistant", "From a page.", id=f"a{number} of q3", sources=("a page",)))
+    first, second = MessageRow.objects.filter(content="From a page.").values_list("mark_digest", flat=True)
+    assert first and first == second
+
+
 def test_a_summary_is_given_on_its_own_path_alone(talk: Talk) -> None:
     talk.ask("q3", "a3")
     Conversation.objects.filter(pk=talk.thread).update(
@@ -217,3 +226,10 @@ def test_an_approval_that_is_not_shown_is_given_on_its_own_path(talk: Talk) -> N
     assert talk.shown[-1] == "paid"
     call.refresh_from_db()
     assert call.status == CallRow.Status.DECLINED
+
+
+def test_an_operator_reads_the_question_of_the_calls_own_path(talk: Talk) -> None:
+    call = waiting(talk, "q3")
+    MessageRow.objects.filter(message_id="q2").update(position=100)  # as if of another path, and later
+    (row,) = with_question(Approval.objects.filter(pk=call.pk))
+    assert row.question == "q3"
