@@ -111,10 +111,10 @@ async def test_the_running_answer_of_a_branch_is_one_of_its_versions(
     assert versions(messages)[0]["number"] == versions(messages)[0]["of"] == 3
 
 
-async def test_an_approval_on_the_path_that_is_shown_is_asked_for_again(
+async def test_a_snapshot_ends_as_the_last_run_of_the_path_that_is_shown(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    """The snapshot ends as the run of the shown path did, not as the thread's last run."""
+    """An approval that waits there would be asked for again, and none of another path."""
     async with open_socket(server.url, user=cast.alice) as socket:
         thread, _ = await asked_twice(socket, fake_provider)
         await socket.attach(thread)
