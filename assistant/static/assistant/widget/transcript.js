@@ -37,7 +37,7 @@ export class Transcript {
   addUser(message) {
     const { id, content } = message;
     if (this.#user(id)) return;
-    const article = make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", {}, content), make("p.note"));
+    const article = make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", { dir: "auto" }, content), make("p.note"));
     addQuestionTools(article, this.#versions.of(message), (text) => this.#actions.edit(id, text));
     this.#root.append(article);
   }
