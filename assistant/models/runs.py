@@ -41,6 +41,13 @@ class Run(models.Model):
         help_text="The member's API key that it was started with. Empty: none, or an end user's token.",
     )
     run_id = models.CharField(max_length=128, help_text="The client's id of it; unique within its conversation.")
+    follows = models.CharField(
+        max_length=128,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The id of the run that its client says it follows.",
+    )
     number = models.PositiveIntegerField(help_text="Counts the runs of a conversation from 1.")
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
     prompt_version = models.ForeignKey(

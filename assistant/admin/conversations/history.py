@@ -95,7 +95,7 @@ class RunAdmin(ReadsChats, ReadOnlyAdmin):
     list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
     date_hierarchy = "started_at"
     fields = (
-        "run_id", "number", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
+        "run_id", "number", "follows", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
         "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
         "input_tokens", "output_tokens", "first_token_ms", "error_code", "error_message", "started_at", "ended_at",
         "cancel_requested_at", "lease_until",

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from assistant.models import Approval, Message, ToolCall
 from assistant.services.db.threads import in_database
@@ -76,14 +77,17 @@ def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:
 
 
 def with_question(rows: QuerySet[Approval]) -> QuerySet[Approval]:
-    """Add `question` to waiting calls: the member's last message before the call, or None."""
+    """Add `question` to waiting calls: the message of the call's run, else the member's last one before, or None."""
     asked = Message.objects.filter(
         conversation=OuterRef("run__conversation"),
         conversation__tenant=OuterRef("tenant"),
         role=Message.Role.USER,
         created_at__lte=OuterRef("started_at"),
     )
-    return rows.annotate(question=Subquery(asked.order_by("-position").values("content")[:1]))
+    texts = asked.order_by("-position").values("content")
+    # The last message of all may be on another path of the conversation.
+    own = texts.filter(run=OuterRef("run"))
+    return rows.annotate(question=Coalesce(Subquery(own[:1]), Subquery(texts[:1])))
 
 
 def changes_of(call: Approval) -> list[Mapping[str, Any]]:

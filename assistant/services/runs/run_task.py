@@ -30,7 +30,7 @@ from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.errors import log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
-from assistant.services.eventlog.log import Entry, EventLog, Fenced
+from assistant.services.eventlog.log import SUMMARY, Entry, EventLog, Fenced
 from assistant.services.limits.run_queue import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
@@ -106,7 +106,7 @@ class RunTask:
                 tokens=self._plan.settings.history_tokens,
             )
         if is_shorter:
-            await self._log.publish_summary_change(self.key.thread)
+            await self._log.publish_change(self.key.thread, SUMMARY)
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import Decision
@@ -20,6 +21,9 @@ from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
 from assistant.toolkit.context import UserId
 from assistant.toolkit.definition.questions import Question
+
+# Sent to the model, and not stored, after an answer that was cut off.
+GO_ON = Message("user", "Your last answer was cut off. Go on exactly where it ends, and repeat nothing of it.")
 
 
 def extract_new_input(
@@ -46,6 +50,12 @@ def extract_new_input(
     if not new and not decisions and not is_unanswered:
         raise Refused("invalid_input", "There is nothing new to answer: the last message is answered already.")
     return new, decisions
+
+
+def request_to_go_on(history: Sequence[Message]) -> tuple[Message, ...]:
+    """Return what asks the model to go on with its last message, if that was cut off and nothing follows it."""
+    is_cut = bool(history) and history[-1].role == "assistant" and history[-1].is_partial and not open_calls(history)
+    return (GO_ON,) if is_cut else ()
 
 
 def check_decisions(
@@ -142,7 +152,8 @@ def _record_decisions(
         decided = answer.interrupt_id in pending and waiting.update(
             status=status, decided_by_id=decided_by, decided_at=timezone.now()
         )
-        if not decided and rows.exclude(pk__in=in_time).exists():
+        is_expired = Q(status=ToolCall.Status.EXPIRED) | ~Q(pk__in=in_time)
+        if not decided and rows.filter(is_expired).exists():
             raise Refused("invalid_input", "This approval has expired. Send your message again to be asked again.")
         if not decided:
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")
