@@ -11,6 +11,8 @@ from assistant.models.tenants import Tenant
 # Names that would look like a variable of the product.
 RESERVED = ("today", "user", "tenant")
 MAX_NAME, MAX_VALUE = 40, 2000
+# How many a tenant has at most.
+MAX_VARIABLES = 200
 
 
 class PromptVariable(models.Model):

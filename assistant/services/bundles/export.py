@@ -10,7 +10,8 @@ from urllib.parse import urlsplit, urlunsplit
 from django.db.models import Q, QuerySet
 from pydantic import ValidationError
 
-from assistant.models import Assistant, McpServer, Provider, Tenant, TenantLimits, ToolSetting
+from assistant.core.values.prompt_template import with_escaped_braces
+from assistant.models import Assistant, McpServer, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.bundles.format import (
     ASSISTANT_COLUMNS,
@@ -23,6 +24,7 @@ from assistant.services.bundles.format import (
     ServerPart,
     SettingsPart,
     ToolPart,
+    VariablePart,
     invalid,
 )
 
@@ -50,6 +52,10 @@ def _bundle_of_tenant(tenant: Tenant) -> Bundle:
         version=VERSION,
         kind="tenant",
         settings=_settings(tenant),
+        variables=[
+            VariablePart(name=row.name, value=row.value)
+            for row in PromptVariable.objects.filter(tenant=tenant).order_by("name")
+        ],
         mcp_servers=[server_part(row) for row in _servers(tenant)],
         tools=_tools(switches, None),
         assistants=[assistant_part(row, switches) for row in read_assistants(tenant)],
@@ -85,15 +91,22 @@ def read_assistants(tenant: Tenant) -> QuerySet[Assistant]:
 
 def assistant_part(row: Assistant, switches: Iterable[ToolSetting]) -> AssistantPart:
     """Return an assistant of `read_assistants`, with those of the switches that are its own."""
-    prompt: str | None = getattr(row, "published_text")  # noqa: B009 - an annotation
     return AssistantPart(
         slug=row.slug,
         provider=provider_name(row.provider),
         delegates=sorted(one.slug for one in row.delegates.all() if one.tenant_id == row.tenant_id),
-        prompt=prompt or None,
+        prompt=published_prompt(row),
         tools=_tools(switches, row.pk),
         **{name: getattr(row, name) for name in ASSISTANT_COLUMNS},
     )
+
+
+def published_prompt(row: Assistant) -> str | None:
+    """Return the text with which a new version says what the published one of a row of `read_assistants` says."""
+    text: str | None = getattr(row, "published_text", None)
+    if not text:
+        return None
+    return text if getattr(row, "published_uses_variables") else with_escaped_braces(text)  # noqa: B009 - as above
 
 
 def provider_name(row: Provider | None) -> ProviderName | None:

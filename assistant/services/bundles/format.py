@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
+from assistant.models.prompt_variables import MAX_NAME, MAX_VALUE, MAX_VARIABLES
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.toolkit.validation_errors import problems
 
@@ -59,6 +60,13 @@ class ToolPart(Part):
     config: dict[str, Any]
 
 
+class VariablePart(Part):
+    """A variable of the tenant's own, which prompts name."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
+    value: Annotated[str, StringConstraints(max_length=MAX_VALUE)]
+
+
 class ServerPart(Part):
     """An external MCP server, without its credentials and without the decisions on its tools."""
 
@@ -82,6 +90,8 @@ class SettingsPart(Part):
     after_untrusted: Literal["ask", "off", "on"]
     trusts_documents: bool
     shows_usage: bool
+    approvals_by_others: bool
+    chat_reading: Literal["open", "reason", "off"]
 
 
 class AssistantPart(Part):
@@ -139,6 +149,7 @@ class Bundle(Part):
     kind: Literal["tenant", "assistant"]
     settings: SettingsPart | None = None
     limits: LimitsPart | None = None
+    variables: Annotated[list[VariablePart], Field(max_length=MAX_VARIABLES)] = Field(default_factory=list)
     mcp_servers: Annotated[list[ServerPart], Field(max_length=MAX_SERVERS)] = Field(default_factory=list)
     tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)] = Field(default_factory=list)
     assistants: Annotated[list[AssistantPart], Field(max_length=MAX_ASSISTANTS)] = Field(default_factory=list)
@@ -146,11 +157,12 @@ class Bundle(Part):
     @model_validator(mode="after")
     def _is_consistent(self) -> Bundle:
         if self.kind == "assistant":
-            has_more = self.settings or self.limits or self.mcp_servers or self.tools
+            has_more = self.settings or self.limits or self.variables or self.mcp_servers or self.tools
             if has_more or len(self.assistants) != 1:
                 raise ValueError("a bundle of the kind assistant has one assistant and nothing else")
         _check_doubles("assistants", [part.slug for part in self.assistants])
         _check_doubles("tools", [part.tool for part in self.tools])
+        _check_doubles("variables", [part.name for part in self.variables])
         for key in ("name", "prefix"):
             _check_doubles("mcp_servers", [getattr(part, key) for part in self.mcp_servers])
         return self

@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
+from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.bundles.difference import Entry, FieldChange, kind_of
-from assistant.services.bundles.export import read_assistants
+from assistant.services.bundles.export import published_prompt, read_assistants
 from assistant.services.bundles.format import ASSISTANT_COLUMNS, AssistantPart
 from assistant.services.bundles.import_tools import import_tools
 from assistant.services.bundles.target import Target, put, refused
@@ -38,7 +39,12 @@ def import_assistants(target: Target, parts: Sequence[AssistantPart], *, is_whol
     slugs = {row.slug: row for row in (*stored.values(), *(row for _part, row, *_rest in taken))}
     for part, row, is_new, of_columns in taken:
         found, missing = _delegates(part, slugs)
-        changes = (*of_columns, *_publish(target, part, row), *_set_delegates(row, found, is_new))
+        of_prompt: list[FieldChange] = []
+        try:
+            of_prompt = _publish(target, part, row)
+        except UnknownVariables as exc:
+            yield refused("assistant", part.slug, exc)
+        changes = (*of_columns, *of_prompt, *_set_delegates(row, found, is_new))
         yield Entry(kind_of(changes, is_new=is_new), "assistant", part.slug, changes)
         if missing:
             reason = _("There are no such assistants that it may ask: %(names)s.") % {"names": ", ".join(missing)}
@@ -80,8 +86,11 @@ def _set_columns(
 
 
 def _publish(target: Target, part: AssistantPart, row: Assistant) -> list[FieldChange]:
-    """Publish the prompt if it is another one; a bundle without a prompt leaves the published one alone."""
-    published: str | None = getattr(row, "published_text", None)
+    """Publish the prompt if it is another one; a bundle without a prompt leaves the published one alone.
+
+    Raises `UnknownVariables` if it names variables that the tenant does not have.
+    """
+    published = published_prompt(row)
     if part.prompt is None or part.prompt == published:
         return []
     with transaction.atomic():

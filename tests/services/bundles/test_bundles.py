@@ -13,12 +13,14 @@ from assistant.models import (
     Assistant,
     AuditEntry,
     McpServer,
+    PromptVariable,
     PromptVersion,
     QuotaUse,
     Tenant,
     TenantLimits,
     ToolSetting,
 )
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.bundles.difference import Difference
 from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
 from assistant.services.bundles.format import ASSISTANT_COLUMNS, Bundle, read_bundle
@@ -219,3 +221,34 @@ def test_an_export_makes_no_more_queries_for_more_assistants(cast: Cast) -> None
         return len(queries)
 
     assert count(1) == count(6)
+
+
+def test_prompts_travel_with_their_variables(cast: Cast) -> None:
+    PromptVariable.objects.create(tenant=cast.acme, name="hours", value="9 to 5")
+    PromptVariable.objects.create(tenant=cast.globex, name="own", value="stays")
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="Open {{ hours }} and \\{{ braces"))
+    assert ("variable", "hours") in {(one.section, one.name) for one in take(cast, cast.globex).of_kind("create")}
+    assert take(cast, cast.globex).is_empty
+    assert dict(PromptVariable.objects.filter(tenant=cast.globex).values_list("name", "value")) == {
+        "hours": "9 to 5", "own": "stays"
+    }  # fmt: skip
+    published = cast.rival_support.prompt_versions.get(status="published")
+    assert (published.text, published.uses_variables) == ("Open {{ hours }} and \\{{ braces", True)
+
+
+def test_a_prompt_whose_variable_is_not_here_is_left_out_and_said(cast: Cast) -> None:
+    PromptVariable.objects.create(tenant=cast.acme, name="hours", value="9 to 5")
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="Open {{ hours }}"))
+    bundle = carry(bundle_of_assistant(assistant=cast.support))
+    before = cast.rival_support.prompt_versions.get(status="published")
+    (refused,) = import_bundle(bundle=bundle, tenant=cast.globex, actor=None).of_kind("refused")
+    assert "{{ hours }}" in refused.reason
+    assert cast.rival_support.prompt_versions.get(status="published") == before
+
+
+def test_a_prompt_older_than_variables_says_the_same_there(cast: Cast) -> None:
+    cast.support.prompt_versions.filter(status="published").update(text="Write {{ so }}", uses_variables=False)
+    take(cast, cast.globex)
+    published = cast.rival_support.prompt_versions.get(status="published")
+    assert (published.text, published.uses_variables) == ("Write \\{{ so }}", True)
+    assert take(cast, cast.globex).is_empty
