@@ -109,7 +109,7 @@ def test_assistants_that_are_asked_have_the_list_too(cast: Cast) -> None:
     helper = make_assistant(cast.acme, "helper", provider=make_provider(base_url=URL))
     cast.support.delegates.add(helper)
     price("gpt", 5)
-    (found,) = delegates_of(tenant_id=cast.acme.pk, assistant_id=cast.support.pk)
+    (found,) = delegates_of(tenant_id=cast.acme.pk, assistant_id=cast.support.pk, user_id=cast.amy.pk)
     assert found.settings.prices.priced(Usage(1_000), "gpt").cost == 5_000
 
 

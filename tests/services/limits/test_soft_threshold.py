@@ -123,7 +123,7 @@ def test_assistants_that_are_asked_answer_with_it_too(cast: Cast, large: Provide
     assert isinstance(inner, DelegatingToolset)
     assert inner._soft == opened.setup.soft
     for soft, name in ((opened.setup.soft, "Small"), (None, "Huge")):
-        found = delegates_of(tenant_id=cast.acme.pk, assistant_id=cast.support.pk, soft=soft)
+        found = delegates_of(tenant_id=cast.acme.pk, assistant_id=cast.support.pk, user_id=cast.amy.pk, soft=soft)
         assert [one.provider.name for one in found] == [name]
 
 
