@@ -84,6 +84,10 @@ SIGN_IN_LIMITS = _env.flag("SIGN_IN_LIMITS", True)
 SECOND_FACTOR = _env.choice("SECOND_FACTOR", "off", ("off", "optional", "admins", "required"))
 # For how many days an invitation to a tenant can be accepted; 0: nobody can be invited.
 INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
+# Whether tenants are told that a part of their monthly limit of cost is used.
+SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
+# Whether tenants' admins can export and import configurations in the admin; operators always can.
+TENANT_BUNDLES = _env.flag("TENANT_BUNDLES", True)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
@@ -159,7 +163,9 @@ __all__ = [
     "SECRET_KEY_IS_LOCAL",
     "SETTINGS_PROBLEMS",
     "SIGN_IN_LIMITS",
+    "SPEND_WARNINGS",
     "STATIC_FROM_SERVER",
+    "TENANT_BUNDLES",
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",

@@ -4,6 +4,7 @@ These are the public names of the services. Import them from here, after `django
 may move. `actor` is the user whom the audit trail names, or None for a script.
 """
 
+from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.files import DocumentError
@@ -23,6 +24,7 @@ __all__ = [
     "DocumentError",
     "Examination",
     "PromptNotEditableError",
+    "UnknownVariables",
     "add_document",
     "add_member",
     "all_tenants",

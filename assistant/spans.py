@@ -67,8 +67,14 @@ def provider_of(model: Model) -> str:
 
 
 @contextmanager
-def run_span(*, assistant: str, tenant: str, thread: str, run_id: str, model: Model) -> Iterator[Span]:
-    """Record a span for a run, to the end of the block. Call `fail` if the run fails without an exception."""
+def run_span(
+    *, assistant: str, tenant: str, thread: str, run_id: str, model: Model, replaced: str = ""
+) -> Iterator[Span]:
+    """Record a span for a run, to the end of the block. Call `fail` if the run fails without an exception.
+
+    Args:
+        replaced: the model in whose place `model` answers, since a threshold of cost is reached; "" if none.
+    """
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": provider_of(model),
@@ -77,6 +83,7 @@ def run_span(*, assistant: str, tenant: str, thread: str, run_id: str, model: Mo
         "gen_ai.conversation.id": thread,
         "tenant.slug": tenant,
         "run.id": run_id,
+        **({"run.replaced_model": replaced} if replaced else {}),
     }
     named = (
         "gen_ai.operation.name",

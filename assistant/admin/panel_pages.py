@@ -8,6 +8,7 @@ from django.urls import URLPattern, path
 from assistant.admin.base import picker
 from assistant.admin.home import home
 from assistant.admin.search import search
+from assistant.admin.spend import page as spend
 
 
 def urls(site: AdminSite) -> list[URLPattern]:
@@ -16,5 +17,7 @@ def urls(site: AdminSite) -> list[URLPattern]:
         path("pick-tenant/", site.admin_view(picker.pick_tenant), name="pick_tenant"),
         path("days.csv", site.admin_view(home.days_as_csv), name="days_csv"),
         path("search/", site.admin_view(search.results), name="search"),
+        path("spend/", site.admin_view(spend.spend_page), name="spend"),
+        path("spend.csv", site.admin_view(spend.spend_csv), name="spend_csv"),
         path("advanced/", site.admin_view(home.advanced), name="advanced"),
     ]

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
-from assistant.api.base import TenantView, idempotent, validated, validated_query
+from assistant.api.base import AsyncTenantView, TenantView, idempotent, validated, validated_query
 from assistant.api.openapi import CONVERSATION, MESSAGE, operation
 from assistant.api.serializers import (
     ConversationChange,
@@ -25,6 +25,7 @@ from assistant.api.serializers import (
     FeedbackOut,
     MessagePage,
     PageQuery,
+    ShownIn,
 )
 from assistant.models import Conversation
 from assistant.services.assistants.configuration import find_assistant
@@ -39,10 +40,10 @@ from assistant.services.conversations.conversations import (
 from assistant.services.conversations.export import as_json, as_markdown
 from assistant.services.conversations.feedback import give_feedback, withdraw_feedback
 from assistant.services.conversations.pagination import InvalidCursor, conversation_page, message_page
+from assistant.services.runs.shown_path import BUSY, show_path
 
 TAG = "conversations"
 ID_TAKEN = "This id is taken."
-BUSY = "This conversation is still being answered. Wait for it, or stop it."
 
 
 class ConversationView(TenantView):
@@ -211,6 +212,29 @@ class Messages(ConversationView):
         except InvalidCursor as exc:
             raise invalid_cursor(exc) from exc
         return Response(MessagePage(page).data)
+
+
+class Shown(AsyncTenantView):
+    """The path of a conversation that is shown."""
+
+    @operation(
+        "Show another version",
+        path=["thread"],
+        body=ShownIn,
+        example={"message_id": "msg-2"},
+        responses={204: (None, None)},
+        conflicts={"thread_busy": BUSY},
+        tag=TAG,
+        description=(
+            "A changed question or another answer is a branch of the conversation. Shows the one with this "
+            "message, here and wherever the conversation is open. `versions` of a message names the others. The next "
+            "run follows it."
+        ),
+    )
+    async def put(self, request: Request, thread: uuid.UUID) -> Response:
+        given = validated(ShownIn, request.data)
+        await show_path(member=self.member, conversation_id=thread, message_id=given["message_id"])
+        return Response(status=204)
 
 
 class MessageFeedback(TenantView):

@@ -13,7 +13,6 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
-from assistant.api.conversations import BUSY
 from assistant.api.event_stream import RunReader
 from assistant.api.openapi import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
@@ -26,6 +25,7 @@ from assistant.services.runs.idempotency import fingerprint
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import Resume, RunInput, TextMessage, parse_run_id, parse_text
 from assistant.services.runs.run_result import assistant_of_run, run_outcome
+from assistant.services.runs.shown_path import BUSY
 from assistant.services.runs.thread_snapshot import find_run
 from assistant.services.tenancy.members import Member
 

@@ -101,6 +101,17 @@ class FeedbackOut(ApiSerializer):
     comment = serializers.CharField()
 
 
+class VersionsOut(ApiSerializer):
+    number = serializers.IntegerField(help_text="Which of them it is, from 1.")
+    of = serializers.IntegerField(help_text="How many there are.")
+    previous = serializers.CharField(allow_null=True, help_text="The id of the one before it.")
+    next = serializers.CharField(allow_null=True, help_text="The id of the one after it.")
+
+
+class ShownIn(ApiSerializer):
+    message_id = Text(max_length=128)
+
+
 class MessageOut(ApiSerializer):
     id = serializers.CharField()
     run = serializers.CharField(source="run_id", help_text="Empty if the run is gone.")
@@ -110,6 +121,7 @@ class MessageOut(ApiSerializer):
     tool_calls = ToolCallOut(many=True)
     tool_call_id = serializers.CharField(help_text="Of a tool message: the call that it answers.")
     is_partial = serializers.BooleanField(help_text="Cut off by a cancel, an error or a crash.")
+    versions = VersionsOut(allow_null=True, help_text="Of a question that was changed, or another answer; else null.")
     created_at = serializers.DateTimeField()
     feedback = FeedbackOut(allow_null=True)
 

@@ -23,6 +23,7 @@ of_tenant = [
     _path("conversations/<uuid:thread>/", conversations.OneConversation),
     _path("conversations/<uuid:thread>/export/", conversations.Export),
     _path("conversations/<uuid:thread>/messages/", conversations.Messages),
+    _path("conversations/<uuid:thread>/shown/", conversations.Shown),
     _path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback),
     _path("conversations/<uuid:thread>/runs/", runs.ConversationRuns),
     _path("runs/<str:run_id>/", runs.OneRun, name="run"),

@@ -71,6 +71,10 @@ _CLIENT_FRAMES: dict[str, tuple[str, Schema]] = {
             {"comment": {"type": "string"}},
         ),
     ),
+    "show": (
+        "Show the branch of a thread with a message, on every connection that follows the thread.",
+        _frame("show", {"threadId": _THREAD_ID, "messageId": {"type": "string"}}),
+    ),
     "ping": ("Answered by a CUSTOM event named pong.", _frame("ping", {})),
 }
 

@@ -245,10 +245,11 @@ def _run(rows: Rows, chance: random.Random, conversation: Conversation, number: 
     rows.add(run, *messages)
     rows.add(UsageEntry(**own, run=run, provider="Seed", model=MODEL, input_tokens=tokens[0], output_tokens=tokens[1],
                         cost=2 * tokens[0] + 8 * tokens[1], created_at=at))  # fmt: skip
+    calls = []
     for call in range(chance.choice((0, 1, 1, 2))):
         name = chance.choice(("get_customer", "list_orders", "current_time", "refund"))
         is_waiting = chance.random() < 0.002
-        rows.add(
+        calls.append(
             ToolCall(
                 tenant=conversation.tenant,
                 run=run,
@@ -260,6 +261,25 @@ def _run(rows: Rows, chance: random.Random, conversation: Conversation, number: 
                 started_at=at,
             )
         )
+    rows.add(*calls)
+    run.timeline = _timeline(run, calls, round(seconds * 1000))
     if chance.random() < 0.1:
         of = {"tenant": conversation.tenant, "user": conversation.user, "message": messages[1]}
         rows.add(Feedback(**of, rating=chance.choice((1, 1, -1)), created_at=at))
+
+
+def _timeline(run: Run, calls: list[ToolCall], total_ms: int) -> dict[str, Any]:
+    """Return the times of a run: a request to the model, its tool calls, and a request with their results."""
+    requests = 2 if calls else 1
+    share = total_ms // (2 * requests - 1)
+    used = {"in": run.input_tokens // requests, "out": run.output_tokens // requests, "cached": 0}
+    cost = 2 * used["in"] + 8 * used["out"]
+    rounds = [
+        {"at": 2 * place * share, "ms": share, "first": share // 3, "tools": 4, "model": MODEL, **used, "cost": cost}
+        for place in range(requests)
+    ]
+    kept = []
+    for call in calls:
+        ran = {} if call.status == "awaiting_approval" else {"at": share, "ms": min(call.duration_ms or 0, share)}
+        kept.append({"id": call.call_id, "name": call.name, "status": call.status, **ran})
+    return {"rounds": rounds, "calls": kept}

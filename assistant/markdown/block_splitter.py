@@ -124,8 +124,7 @@ class BlockSplitter:
         self._is_table = False
         self._is_text = False  # in a list: a paragraph is open, which an unindented line continues
         self._is_bare = False  # the last line is a list marker without text
-        self._parses = 0
-        self._parsed_size = 0
+        self._parses = self._parsed_size = 0
 
     def _close(self) -> None:
         block = "".join(self._lines)

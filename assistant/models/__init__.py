@@ -7,13 +7,16 @@ from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
+from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
-from assistant.models.limits import QuotaUse, TenantLimits
+from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation
+from assistant.models.prices import ModelPrice
+from assistant.models.prompt_variables import PromptVariable
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
-from assistant.models.runs import Approval, Run, ToolCall
+from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.toolblocks import ToolBlock
@@ -35,19 +38,24 @@ __all__ = [
     "IdempotentAnswer",
     "Incident",
     "Invitation",
+    "Job",
     "McpCredential",
     "McpServer",
     "McpTool",
     "Membership",
     "Message",
+    "ModelPrice",
     "Passage",
+    "PromptVariable",
     "PromptVersion",
     "Provider",
     "QuotaUse",
     "Retention",
     "Run",
+    "RunConfiguration",
     "SignInCount",
     "SignInDevice",
+    "SpendNotice",
     "Tenant",
     "TenantLimits",
     "ToolBlock",

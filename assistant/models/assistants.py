@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant, validate_same_tenant
@@ -142,6 +143,16 @@ class PromptVersion(models.Model):
     text = models.TextField()
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
     note = models.CharField(max_length=200, blank=True, help_text="What this version changes.")
+    label = models.CharField(
+        _("label"),
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("A name for this version, such as “before sale”."),
+    )
+    # False for versions that are older than variables: two braces in them are text.
+    uses_variables = models.BooleanField(default=False, db_default=False, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )

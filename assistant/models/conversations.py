@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 
 from assistant.models.assistants import Assistant
-from assistant.models.fields import sources_field
+from assistant.models.fields import list_field, sources_field
 from assistant.models.tenants import Tenant
 from assistant.toolkit.context import UserId
 
@@ -45,6 +45,13 @@ class Conversation(models.Model):
     pinned_at = models.DateTimeField(null=True, blank=True, editable=False)
     run_count = models.PositiveIntegerField(default=0, editable=False)
     message_count = models.PositiveIntegerField(default=0, editable=False)
+    branches = list_field(
+        editable=False,
+        help_text="Pairs: the position of a branch's first message, and that after the message it follows.",
+    )
+    choices = list_field(
+        editable=False, help_text="Pairs: the position after a message, and that of the one of its followers to show."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -59,7 +66,7 @@ class Conversation(models.Model):
 
 
 class Message(models.Model):
-    """One entry of a conversation; `position` gives the order."""
+    """One entry of a conversation; `position` gives the order, and `Conversation.branches` what it follows."""
 
     class Role(models.TextChoices):
         USER = "user", "User"

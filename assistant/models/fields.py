@@ -92,9 +92,20 @@ class AddressField(URLField):
         return name, "django.db.models.URLField", args, kwargs
 
 
-def sources_field(**options: Any) -> models.JSONField[Any, Any]:
-    """Return a field for the names of sources of untrusted text.
+def list_field(**options: Any) -> models.JSONField[Any, Any]:
+    """Return a field for a list.
 
     Its default is the database's too: processes of the version before it still insert rows during a rolling restart.
     """
     return models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True, **options)
+
+
+def is_stored(field: str) -> models.Case:
+    """Return the query expression of whether an encrypted field has a value; it is not decrypted for this."""
+    given = models.When(~models.Q(**{field: ""}), then=models.Value(True))
+    return models.Case(given, default=models.Value(False), output_field=models.BooleanField())
+
+
+def sources_field(**options: Any) -> models.JSONField[Any, Any]:
+    """Return a field for the names of sources of untrusted text."""
+    return list_field(**options)

@@ -6,12 +6,16 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.core.validators import MinValueValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from assistant.models.tenants import Tenant
+from assistant.models.assistants import Provider
+from assistant.models.tenants import Tenant, validate_same_tenant
 
+# The parts of its monthly limit of cost, in per cent, at which a tenant is warned unless it chose others.
+WARNED_AT = (50, 80, 100)
 _EMPTY = "Empty: the deployment's. 0: no limit."
 
 
@@ -31,10 +35,15 @@ def _money(name: str) -> models.DecimalField[Any, Any]:
     )
 
 
+def warned_at() -> list[int]:
+    return list(WARNED_AT)
+
+
 class TenantLimits(models.Model):
     """A tenant's limits: for all of its members together, for each member, and for each end user.
 
-    An end user has the limits of members, except for those that end users have of their own.
+    An end user has the limits of members, except for those that end users have of their own. Warnings, and the model
+    that answers above the soft threshold, are about the limit `tenant_cost_per_month`.
     """
 
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="limits")
@@ -58,12 +67,54 @@ class TenantLimits(models.Model):
     member_runs = _number("runs at once")
     end_user_messages_per_minute = _number("messages a minute")
     end_user_runs = _number("runs at once")
+    warning_percentages = models.JSONField(
+        default=warned_at,
+        db_default=models.Value(list(WARNED_AT), models.JSONField()),
+        blank=True,
+        help_text="Whole percentages of the limit of cost a month, each told once a month. None: no warnings.",
+    )
+    warning_emails = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        blank=True,
+        help_text="Who is warned by e-mail. Empty: the owners.",
+    )
+    soft_percent = models.PositiveSmallIntegerField(
+        "another model from (%)",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Of the limit of cost a month. Empty: never.",
+    )
+    soft_provider = models.ForeignKey(
+        Provider,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name="provider of that model",
+        help_text="Empty: the one that would answer otherwise.",
+    )
+    soft_model = models.CharField(
+        "that model",
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Empty: the provider's default model.",
+    )
 
     class Meta:
         verbose_name = verbose_name_plural = "limits"
 
     def __str__(self) -> str:
         return f"Limits of {self.tenant}"
+
+    def clean(self) -> None:
+        super().clean()
+        validate_same_tenant(self, self.tenant_id, "soft_provider")
+        if self.soft_percent and self.soft_provider_id is None and not self.soft_model:
+            raise ValidationError({"soft_model": "Choose the model that answers, its provider, or both."})
 
 
 def _of(scope: str) -> tuple[str, ...]:
@@ -103,3 +154,28 @@ class QuotaUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day_messages} messages on {self.day_at:%Y-%m-%d}"
+
+
+class SpendNotice(models.Model):
+    """That a tenant has spent `percent` of its limit of cost of a month, which is told once over all processes."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="spend_notices")
+    month = models.DateField(help_text="The first day, in UTC.")
+    percent = models.PositiveSmallIntegerField()
+    spent = models.BigIntegerField(help_text="In millionths of the currency's unit, as the limit.")
+    limit = models.BigIntegerField()
+    mail_due_at = models.DateTimeField(null=True, help_text="When an e-mail is tried next. Empty: none is to be sent.")
+    mail_tries = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-percent"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "month", "percent"], name="one_notice_a_month_and_percent")
+        ]
+        indexes = [
+            models.Index(fields=["mail_due_at"], condition=Q(mail_due_at__isnull=False), name="spend_mails_to_send")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.percent} % in {self.month:%Y-%m}"

@@ -41,6 +41,13 @@ class Run(models.Model):
         help_text="The member's API key that it was started with. Empty: none, or an end user's token.",
     )
     run_id = models.CharField(max_length=128, help_text="The client's id of it; unique within its conversation.")
+    follows = models.CharField(
+        max_length=128,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The id of the run that its client says it follows.",
+    )
     number = models.PositiveIntegerField(help_text="Counts the runs of a conversation from 1.")
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
     prompt_version = models.ForeignKey(
@@ -48,6 +55,24 @@ class Run(models.Model):
     )
     provider_name = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
+    replaced_model = models.CharField(
+        max_length=310,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The provider and model in whose place this one answered, since the tenant's soft threshold of "
+        "cost was reached. Empty: none.",
+    )
+    configuration = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The digest of the `RunConfiguration` that it ran with. Empty: not known.",
+    )
+    timeline = models.JSONField(
+        null=True, help_text="When the model was asked and tools ran: numbers and names, never texts or values."
+    )
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.TextField(blank=True)
     ending = models.JSONField(null=True, help_text="The run's last event, as clients saw it.")
@@ -96,6 +121,27 @@ class Run(models.Model):
     def is_fresh(self) -> bool:
         """Whether the run has not ended and has not stored anything yet."""
         return self.is_active and self.checkpoint_seq == 0
+
+
+class RunConfiguration(models.Model):
+    """What runs of a tenant were configured with: provider, model, limits, and every tool with its rule.
+
+    Stored once for all runs that had the same; a run names it by its digest, so that the end of a run never fails
+    because of it. The prompt is not part of it: a run names its version.
+    """
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="run_configurations")
+    digest = models.CharField(max_length=64)
+    content = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    used_at = models.DateTimeField(help_text="About when the latest run with it ended, to the hour.")
+
+    class Meta:
+        ordering = ["-used_at"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "digest"], name="one_row_per_configuration")]
+
+    def __str__(self) -> str:
+        return self.digest[:12]
 
 
 # The statuses of runs that have not ended, and the condition of queries for them. With `ended_at`, because SQLite uses

@@ -29,6 +29,14 @@ def validate_same_tenant(row: models.Model, tenant_id: int | None, *names: str) 
         raise ValidationError(dict.fromkeys(foreign, "This does not belong to the tenant."))
 
 
+class ChatReading(models.TextChoices):
+    """Whether people who may read chats may read those of others."""
+
+    OPEN = "open", "Allowed"
+    REASON = "reason", "With a reason"
+    OFF = "off", "Not allowed"
+
+
 class Tenant(models.Model):
     """A customer organisation."""
 
@@ -75,6 +83,20 @@ class Tenant(models.Model):
         default=False,
         db_default=False,
         help_text="Below each answer of the chat and of the widget.",
+    )
+    approvals_by_others = models.BooleanField(
+        "approvals by another person",
+        default=False,
+        db_default=False,
+        help_text="Who asked may not approve a tool call of their own; somebody else does, in the admin.",
+    )
+    chat_reading = models.CharField(
+        "reading other people's conversations",
+        max_length=6,
+        choices=ChatReading.choices,
+        default=ChatReading.OPEN,
+        db_default=ChatReading.OPEN,
+        help_text="In the admin, for everybody but the person who wrote there. Each reading is in the audit.",
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,

@@ -24,7 +24,7 @@ class UsageEntry(models.Model):
     cached_input_tokens = models.PositiveIntegerField(default=0)
     reasoning_tokens = models.PositiveIntegerField(default=0)
     cost = models.BigIntegerField(
-        default=0, help_text="In millionths of the currency's unit, by the provider's prices of then."
+        default=0, help_text="In millionths of the currency's unit, by the prices of then; it never changes."
     )
     is_estimated = models.BooleanField(
         default=False,
@@ -35,7 +35,11 @@ class UsageEntry(models.Model):
     class Meta:
         ordering = ["-created_at"]
         verbose_name_plural = "usage entries"
-        indexes = [models.Index(fields=["tenant", "created_at"], name="usage_of_a_tenant")]
+        indexes = [
+            models.Index(fields=["tenant", "created_at"], name="usage_of_a_tenant"),
+            # The spend of all tenants in a month.
+            models.Index(fields=["created_at"], name="usage_by_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.model}: {self.input_tokens} in, {self.output_tokens} out"

@@ -16,6 +16,10 @@ class Webhook(models.Model):
         RUN_FINISHED = "run.finished", "run.finished: a run has ended, with or without an error"
         APPROVAL_WANTED = "approval.wanted", "approval.wanted: a run waits for approval of a tool call"
         QUOTA_REACHED = "quota.reached", "quota.reached: a request was refused because a quota is used up"
+        SPEND_THRESHOLD = (
+            "spend.threshold",
+            "spend.threshold: a part of the tenant's limit of cost a month is used",
+        )
         TOOL_INCIDENT = (
             "tool.incident",
             "tool.incident: a tool's result was withheld because it contained another tenant's row",

@@ -14,6 +14,7 @@ from assistant.models import Assistant, Conversation
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
+from assistant.services.assistants.configuration import MAX_STARTERS
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -26,7 +27,6 @@ from assistant.services.mcp_servers.member_credentials import has_own_connection
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.second_factor import is_on
 
-MAX_STARTERS = 4
 TENANT_IN_SESSION = "tenant"
 
 

@@ -33,6 +33,7 @@ from assistant.services.run_key import key_of
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
+from assistant.services.runs.shown_path import show_path
 from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
 from assistant.services.tenancy.authentication import AccessDenied, Caller
 from assistant.services.tenancy.members import Member
@@ -43,6 +44,7 @@ from assistant.toolkit.text import clean_text
 from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
+from assistant.websocket.frames import parse_after, parse_message_id
 
 logger = logging.getLogger(__name__)
 
@@ -192,11 +194,13 @@ class ChatConsumer(BaseConsumer):
                 await self._cancel(frame)
             elif kind == "feedback":
                 await self._rate(frame)
+            elif kind == "show":
+                await self._show(frame)
             elif kind == "ping":
                 await self.send(text_data=bare_frame(Custom("pong", {})))
             else:
                 await self._protocol_error(
-                    "unknown_frame", "Known frames: a RunAgentInput, attach, cancel, feedback, ping."
+                    "unknown_frame", "Known frames: a RunAgentInput, attach, cancel, feedback, show, ping."
                 )
         except Refused as exc:
             await self._refuse(frame, exc)
@@ -257,9 +261,19 @@ class ChatConsumer(BaseConsumer):
         ending = {"rating": rating} if is_done else {"rating": 0, "error": "There is no such answer any more."}
         await self.send(text_data=bare_frame(Custom("feedback", {**about, **ending})))
 
+    async def _show(self, frame: Mapping[str, Any]) -> None:
+        thread_id, message_id = parse_thread_id(frame.get("threadId")), parse_message_id(frame.get("messageId"))
+        try:
+            await show_path(member=self.member, conversation_id=thread_id, message_id=message_id)
+        except Refused as exc:  # not a RUN_ERROR: no run has failed
+            if exc.code == "thread_busy":
+                await self._protocol_error("thread_busy", str(exc))
+            else:
+                await self._protocol_error("thread_not_found", str(exc))
+
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))
-        after_run, after_seq = _parse_after(frame.get("after"))
+        after_run, after_seq = parse_after(frame.get("after"))
         if frame.get("protocolVersion"):
             self._threads.set_version(is_named=True)
         state = await in_database(
@@ -284,14 +298,3 @@ class ChatConsumer(BaseConsumer):
 
     def _may_send(self) -> bool:
         return self._bucket.take() and self._member_bucket.take()
-
-
-def _parse_after(value: object) -> tuple[str | None, int]:
-    if value is None:
-        return None, 0
-    if not isinstance(value, dict):
-        raise Refused("invalid_input", "after must be an object with runId and seq.")
-    seq = value.get("seq")
-    if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
-        raise Refused("invalid_input", "after.seq must be a whole number from 0.")
-    return parse_run_id(value.get("runId")), seq

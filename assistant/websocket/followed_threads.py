@@ -16,11 +16,11 @@ from assistant.services.run_key import key_of
 from assistant.services.runs.answer_details import answer_details
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.stored_thread import stored_thread
 from assistant.services.runs.thread_snapshot import (
     Snapshot,
     build_snapshot,
     may_read_run,
-    stored_thread,
     thread_state,
     thread_summary,
 )

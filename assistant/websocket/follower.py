@@ -13,7 +13,7 @@ from assistant.core.values.events import Custom, Event
 from assistant.core.values.idle_timer import IdleTimer
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
-from assistant.services.eventlog.log import Entry, Position, ThreadLog
+from assistant.services.eventlog.log import PATH, SUMMARY, Entry, Position, ThreadLog
 from assistant.services.runs.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
 from assistant.services.token_bucket import Bucket
 
@@ -84,6 +84,7 @@ class Follower:
         self._may_read = may_read
         self._readable: dict[int, bool] = {}
         self._sent_summaries = -1
+        self._sent_paths = 0
         self._gate = gate
         self._bucket = bucket
         self._snapshot_limit: asyncio.Timeout | None = None
@@ -118,8 +119,9 @@ class Follower:
         idle_timer = IdleTimer(SILENCE_SECONDS, self._on_silence)
         with self._log.watching() as changed, closing(idle_timer) as self._idle_timer:
             self._changed = changed
+            self._sent_paths = self._log.changes[PATH]
             if position is not None and not position.seq:
-                self._sent_summaries = self._log.summary_changes  # a client that starts a run already has the summary
+                self._sent_summaries = self._log.changes[SUMMARY]  # a client that starts a run already has the summary
             if position is None:
                 await self._send_snapshot()
             else:
@@ -127,6 +129,7 @@ class Follower:
                 self._position = position
             while True:
                 changed.clear()
+                await self._send_path()
                 position = self._position
                 entries = self._log.read(position)
                 if self._may_read is not None and entries:
@@ -218,9 +221,15 @@ class Follower:
             for block in blocks:
                 await self._send(encoder.frame(block, entry.seq))
 
+    async def _send_path(self) -> None:
+        """Send a snapshot if another path of the conversation is shown now."""
+        if self._sent_paths != (paths := self._log.changes[PATH]):
+            self._sent_paths = paths
+            await self._send_snapshot()
+
     async def _send_summary(self, position: Position) -> None:
         """Send the thread's summary if it has changed, under the number of the event before it."""
-        summaries = self._log.summary_changes
+        summaries = self._log.changes[SUMMARY]
         if self._renderer is None or summaries == self._sent_summaries or not position.seq:
             return
         self._sent_summaries = summaries

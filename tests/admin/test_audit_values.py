@@ -37,8 +37,24 @@ def test_no_secret_and_no_text_is_recorded(root: Client, cast: Cast) -> None:
     form |= {"new_api_key": "sk-canary-9", "is_small": "on"}
     assert root.post(f"/admin/assistant/provider/{row.pk}/change/", form).status_code == 302
     entry = AuditEntry.objects.get(action="provider.change")
-    assert entry.details["values"] == {"is_small": ["False", "True"]}
-    assert "sk-canary-9" not in str(entry.details)
+    assert entry.details["values"] == {"is_small": ["False", "True"], "default_model": ["test-model", "m"]}
+    assert not {text for text in ("sk-canary-9", "New name") if text in str(entry.details)}
+    page = root.get(LIST).content.decode()
+    assert "small model" not in page.lower()
+    assert "default model: test-model → m" in page
+    assert "changed: Name" in page
+
+
+def test_another_provider_is_recorded_by_its_name(amys: Client, cast: Cast) -> None:
+    row = make_provider(cast.acme, base_url="https://llm.example.com/v1", name="New one")
+    form = new_assistant(tenant=cast.acme.pk, slug="support", provider=row.pk, model="big")
+    assert amys.post(f"/admin/assistant/assistant/{cast.support.pk}/change/", form).status_code == 302
+    page = amys.get(LIST).content.decode()
+    assert "provider: — → New one" in page
+    assert "model: — → big" in page
+    form |= {"provider": ""}
+    assert amys.post(f"/admin/assistant/assistant/{cast.support.pk}/change/", form).status_code == 302
+    assert "provider: New one → —" in amys.get(LIST).content.decode()
 
 
 def test_a_switch_is_listed_with_the_policy_before_and_after(root: Client, cast: Cast) -> None:

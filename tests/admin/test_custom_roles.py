@@ -36,7 +36,7 @@ BOARD = "/admin/assistant/toolsetting/switchboard/"
 # What each permission opens. Everything else stays closed.
 LISTS = {
     "tools": ["toolsetting/"],
-    "prompts": ["promptversion/"],
+    "prompts": ["promptversion/", "promptvariable/"],
     "read_chats": ["conversation/", "message/", "run/", "toolcall/", "feedback/"],
     "approvals": ["approval/", "incident/"],
     "spend": ["usageentry/"],

@@ -14,12 +14,16 @@ from assistant.models import (
     Invitation,
     McpServer,
     Membership,
+    PromptVariable,
     PromptVersion,
     Retention,
     Tenant,
     TenantLimits,
     ToolSetting,
 )
+from assistant.services.assistants.configuration import prompt_of, with_prompt
+from assistant.services.assistants.prompt_values import PromptValues
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.toolpolicy import catalogue
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider, switch_tool
@@ -90,6 +94,11 @@ def test_a_wrong_value_is_a_form_error_and_makes_nothing(root: Client, cast: Cas
     assert set(errors(root, **{field: value})) == {"slug" if value == "日本" else field}
 
 
+def test_a_first_prompt_names_only_variables_that_every_tenant_has(root: Client, cast: Cast) -> None:
+    assert "{{ hours }}" in str(errors(root, prompt="Open {{ hours }}."))
+    assert Tenant.objects.count() == 2
+
+
 def test_nobody_is_invited_where_invitations_are_off(root: Client, cast: Cast, settings: Settings) -> None:
     settings.INVITATION_DAYS = 0
     assert set(errors(root, owner="olga@example.com")) == {"owner"}
@@ -121,7 +130,9 @@ def full_acme(cast: Cast) -> None:
     secret.save()
     switch_tool(cast.acme, "crm__lookup")
     McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url="https://mcp.example.com")
-    TenantLimits.objects.create(tenant=cast.acme, tenant_messages_per_day=7)
+    own = make_provider(cast.acme, base_url="https://llm.example.com/v1")
+    soft = {"soft_percent": 80, "soft_provider": own, "warning_emails": ["money@acme.example"]}
+    TenantLimits.objects.create(tenant=cast.acme, tenant_messages_per_day=7, warning_percentages=[75], **soft)
     Retention.objects.create(tenant=cast.acme, audit=30)
 
 
@@ -140,6 +151,19 @@ def test_a_copy_has_the_configuration_of_another_tenant(root: Client, cast: Cast
     assert AuditEntry.objects.get(action="tenant.copy").details["from"] == "acme"
 
 
+def test_a_copy_has_the_variables_and_says_the_same(root: Client, cast: Cast) -> None:
+    PromptVariable.objects.create(tenant=cast.acme, name="hours", value="nine to five")
+    PromptVersion.objects.filter(assistant=cast.support).update(text="{{ hours }} is no variable here.")
+    expert = make_assistant(cast.acme, "expert")
+    publish_prompt(version=draft_prompt(assistant=expert, text="Open {{ hours }}.", label="before sale"))
+    copy = make(root, copy_of="acme")
+    assert list(copy.prompt_variables.values_list("name", "value")) == [("hours", "nine to five")]
+    (owner,) = Membership.objects.filter(tenant=copy)
+    values = PromptValues(tenant=copy, user_id=owner.user_id)
+    prompts = {one.slug: prompt_of(one, values) for one in with_prompt(Assistant.objects.filter(tenant=copy))}
+    assert prompts == {"support": "{{ hours }} is no variable here.", "expert": "Open nine to five."}
+
+
 def test_a_copy_has_no_secrets_no_people_and_no_providers_of_the_other(root: Client, cast: Cast) -> None:
     full_acme(cast)
     copy = make(root, copy_of="acme")
@@ -148,6 +172,9 @@ def test_a_copy_has_no_secrets_no_people_and_no_providers_of_the_other(root: Cli
     providers = {row.slug: row.provider for row in Assistant.objects.filter(tenant=copy)}
     assert (providers["expert"], providers["support"] == cast.support.provider) == (None, True)
     assert (copy.default_provider, copy.providers.count()) == (None, 0)
+    limits = copy.limits
+    assert (limits.soft_percent, limits.soft_provider, limits.warning_emails) == (None, None, [])
+    assert limits.warning_percentages == [75]
     assert not McpServer.objects.filter(tenant=copy).exists()
 
 

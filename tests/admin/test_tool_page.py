@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from assistant.models import Approval, AuditEntry, Conversation, Run, Tenant, ToolBlock, ToolCall, ToolSetting
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.reports.tool_use import percentile
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolpolicy import catalogue
@@ -187,6 +188,12 @@ def test_a_simulation_has_the_tools_rules_prompt_and_limits(amys: Client, cast: 
     assert offered == sum(not line.startswith("off") for line in found.values())
     assert int(sums["Tokens of schemas"]) > 20 * offered
     assert sums["Requests to the model"] == str(cast.support.max_rounds)
+
+
+def test_a_simulation_has_the_prompt_with_the_members_values(amys: Client, cast: Cast) -> None:
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="Greet {{ user.name }} of {{ tenant.name }}."))
+    page = amys.get(SIMULATE, {"assistant": "support", "user": "alice"}).content.decode()
+    assert "Greet &lt;user.name&gt; of Acme." in page and "user.name: alice" in page
 
 
 def test_a_simulation_stores_nothing(amys: Client, cast: Cast) -> None:

@@ -14,6 +14,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from assistant.models import Conversation, Provider, Run, ToolCall
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from tests.api.calling import key_of
 from tests.base import Cast
@@ -64,6 +65,20 @@ async def test_an_answer_in_one_piece(
     asked = fake_provider.requests[-1]
     assert asked.messages[0] == {"role": "system", "content": "You are Acme's support assistant."}
     assert asked.messages[1:] == HI and asked.json["temperature"] == 0.5
+
+
+async def test_variables_of_the_prompt_are_resolved_for_the_keys_member(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    def write() -> None:
+        publish_prompt(version=draft_prompt(assistant=cast.support, text="Greet {{ user.name }} of {{ tenant.name }}."))
+
+    await in_db(write)()
+    fake_provider.reply("Hello")
+    async with client_of(uvicorn_server, cast) as client:
+        await client.chat.completions.create(model="support", messages=HI)
+    prompt = fake_provider.requests[-1].messages[0]["content"]
+    assert prompt.startswith("Greet <user.name> of Acme.") and "user.name: alice\n" in prompt
 
 
 async def test_a_streamed_answer(server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:

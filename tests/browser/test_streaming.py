@@ -145,7 +145,7 @@ async def test_a_selection_in_a_closed_block_survives(page: Page, fake_provider:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["First paragraph.\n\nSecond", gate, " one.\n\n- a\n- b\n\nEnd."])
     await ask(page, "Go")
-    await last_answer(page).get_by_text("First paragraph.").select_text()
+    await last_answer(page).locator(".closed").get_by_text("First paragraph.").select_text()
     gate.release()
     await answered(page)
     assert await page.evaluate("getSelection().toString().trim()") == "First paragraph."

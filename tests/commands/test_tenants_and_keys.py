@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from assistant.models import Assistant, Membership, Tenant, ToolSetting
-from assistant.services.assistants.configuration import prompt_of, with_prompt
+from assistant.services.assistants.configuration import with_prompt
 from assistant.services.tenancy.members import member_by_key
 from tests.base import Cast
 
@@ -30,14 +30,14 @@ def test_a_tenant_is_made_with_its_owner(cast: Cast) -> None:
 def test_the_owner_of_a_new_tenant_can_chat_at_once(cast: Cast) -> None:
     run("create_tenant", "initech", "--name", "Initech", "--owner", "oscar")
     (assistant,) = with_prompt(Assistant.objects.filter(tenant__slug="initech"))
-    assert assistant.slug == "assistant" and "assistant of Initech" in prompt_of(assistant)
+    assert assistant.slug == "assistant" and "assistant of Initech" in assistant.published_text
 
 
 def test_the_assistant_gets_the_prompt_and_tools_that_are_named(cast: Cast) -> None:
     options = {"assistant": "help-desk", "prompt": "Be kind.", "tools": "current_time, calculate"}
     run("create_tenant", "initech", "--name", "Initech", "--owner", "oscar", **options)
     (assistant,) = with_prompt(Assistant.objects.filter(tenant__slug="initech"))
-    assert (assistant.slug, assistant.name, prompt_of(assistant)) == ("help-desk", "Help Desk", "Be kind.")
+    assert (assistant.slug, assistant.name, assistant.published_text) == ("help-desk", "Help Desk", "Be kind.")
     on = ToolSetting.objects.filter(tenant=assistant.tenant, policy="on").values_list("tool", flat=True)
     assert sorted(on) == ["calculate", "current_time"]
 

@@ -129,6 +129,8 @@ def _plain_value(field: models.Field[Any, Any]) -> Any:
         return CANARY.encode()
     if isinstance(field, models.DateTimeField):
         return timezone.now() + timedelta(days=1)
+    if isinstance(field, models.DateField):
+        return timezone.now().date()
     if isinstance(field, models.UUIDField):
         return uuid.uuid4()
     if isinstance(field, models.BooleanField):

@@ -18,6 +18,9 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from assistant.models import Conversation, Provider, Run
+from assistant.services.bundles.export import bundle_of_tenant, text_of
+from assistant.services.bundles.format import read_bundle
+from assistant.services.bundles.imports import import_bundle
 from assistant.services.run_key import key_of
 from assistant.services.runs.checkpoints import store_checkpoints
 from assistant.services.runs.leases import Checkpoint, checkpoint_runs
@@ -179,12 +182,14 @@ def test_the_command_reports_whether_row_level_security_is_effective(
         call_command("row_level_security", "status")
 
 
+WITH_SHARED = '"default_provider": {"name": "Shared", "of": "deployment"}'
 COMMANDS = (
     ("create_api_key", "acme", "alice"),
     ("create_tenant", "initech", "--name", "Initech", "--owner", "alice"),
     ("tools", "--tenant", "acme", "--user", "alice"),
     ("allow_origin", "acme", "support", "https://shop.example.com"),
     ("apply_retention",),
+    ("assistant_bundle", "export", "acme"),
     ("rotate_encryption",),
     ("deliver_webhooks",),
     ("chat", "acme", "support"),
@@ -203,6 +208,16 @@ def test_commands_see_all_tenants_in_any_project(
     monkeypatch.setattr("sys.stdin", io.StringIO("Hello\n"))
     with tenant_scope():  # another project's manage.py sets no scope
         call_command(*(word.format(folder=tmp_path) for word in words))
+
+
+def test_a_tenant_imports_a_bundle_among_its_own_rows(cast: Cast, as_application: None) -> None:
+    make_provider(None, base_url="https://model.example.com/v1", name="Shared")
+    with tenant_scope(cast.acme.pk):
+        text = text_of(bundle_of_tenant(tenant=cast.acme)).replace('"default_provider": null', WITH_SHARED)
+    bundle = read_bundle(text.encode())
+    with tenant_scope(cast.globex.pk):
+        done = import_bundle(bundle=bundle, tenant=cast.globex, actor=cast.greta)
+        assert [one.section for one in done.of_kind("change", "refused")] == ["settings", "assistant"]
 
 
 def test_a_key_rotation_in_any_project_finds_every_secret(cast: Cast, as_application: None, capsys: Any) -> None:

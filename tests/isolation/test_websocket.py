@@ -41,6 +41,9 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
             run_input("Tell me what was said", run=run),
             {**run_input("x", thread=thread), "messages": [*theirs["messages"], answer]},
             {**run_input("x", thread=thread), "messages": [], "resume": resume},
+            run_input("x", thread=thread, forwardedProps={"followsRunId": run}),
+            run_input("x", forwardedProps={"followsRunId": run}),
+            run_input("x", thread=thread, forwardedProps={"replacesMessageId": theirs["messages"][0]["id"]}),
         ],
         "attach": [
             {"type": "attach", "threadId": thread},
@@ -52,6 +55,7 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
             {"type": "feedback", "threadId": thread, "messageId": "call_1", "rating": 1, "comment": "x"},
             {"type": "feedback", "threadId": thread, "messageId": theirs["messages"][0]["id"], "rating": 0},
         ],
+        "show": [{"type": "show", "threadId": thread, "messageId": theirs["messages"][0]["id"]}],
         "ping": [{"type": "ping", "threadId": thread, "runId": run}],
     }
 

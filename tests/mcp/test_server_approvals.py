@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.models import Approval, ToolCall
+from assistant.models import Approval, Tenant, ToolCall
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -44,6 +44,16 @@ def test_an_approved_call_runs_once(served: Server, cast: Cast, alice_key: str) 
     again = answer(alice, question)["result"]
     assert again["isError"] and "answered before" in text_of(again)
     assert ToolCall.objects.filter(status="ok").count() == 1
+
+
+def test_with_four_eyes_the_caller_does_not_approve_their_own_call(
+    uvicorn_served: Server, cast: Cast, alice_key: str
+) -> None:
+    Tenant.objects.filter(pk=cast.acme.pk).update(approvals_by_others=True)
+    alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
+    result = answer(alice, ask(alice))["result"]
+    assert result["isError"] and "Somebody else must approve" in text_of(result)
+    assert ToolCall.objects.get().status == "awaiting_approval"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,12 @@ def test_prompts_are_the_published_ones_of_active_assistants(
         assert alice.ask("prompts/get", {"name": name})["error"]["code"] == -32602
 
 
+def test_a_prompt_with_variables_is_resolved_for_its_caller(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="You are {{ tenant.name }}'s. {{ user.name }}"))
+    [told] = Client(uvicorn_served.url, alice_key).result("prompts/get", {"name": "support"})["messages"]
+    assert told["content"]["text"].startswith("You are Acme's.") and "user.name: alice\n" in told["content"]["text"]
+
+
 def test_resources_are_the_tenants_documents(
     uvicorn_served: Server, cast: Cast, alice_key: str, mallory_key: str
 ) -> None:

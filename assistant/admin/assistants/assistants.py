@@ -9,20 +9,20 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
+from assistant.admin.assistants.model_pages import ModelPages
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
-from assistant.services.assistants.configuration import read_schema
+from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import knows_tool
 from assistant.services.toolpolicy.switchboard import set_switch
-
-MAX_STARTERS = 4
 
 
 def tool_choices() -> list[tuple[str, str]]:
@@ -82,7 +82,7 @@ class PromptVersionInline(TenantScopedInline):
 
     model = PromptVersion
     possible_actions = frozenset({"view"})
-    fields = ("number", "status", "note", "author", "created_at", "published_at")
+    fields = ("number", "label", "status", "note", "author", "created_at", "published_at")
     readonly_fields = fields
     author = user_column("created_by")
     show_change_link = True
@@ -141,10 +141,11 @@ class SwitchInline(TenantScopedInline):
 
 
 @admin.register(Assistant)
-class AssistantAdmin(TenantScopedAdmin):
+class AssistantAdmin(ModelPages, BundlePage):
     """A tenant's assistants."""
 
     form = AssistantForm
+    change_form_template = "admin/assistant/assistant/change_form.html"
     list_display = ("name", "slug", "tenant", "answers_with", "is_active", "updated_at")
     list_filter = (TENANT, "is_active")
     search_fields = ("name", "slug", "description")
@@ -204,26 +205,29 @@ class AssistantAdmin(TenantScopedAdmin):
         if not assistant.pk:
             return "Save the assistant, then write its first prompt."
         version = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
-        new = f"{reverse('admin:assistant_promptversion_add')}?assistant={assistant.pk}"
+        editor = reverse("admin:prompt_editor", args=[assistant.pk])
         if version is None:
-            return format_html('None yet. <a href="{}">Write a draft</a>', new)
+            return format_html('None yet. <a href="{}">Write it in the editor</a>', editor)
         return format_html(
-            '<pre class="prompt">{}</pre><a href="{}">Version {}</a> · <a href="{}">Write a new draft</a>',
+            '<pre class="prompt">{}</pre><a href="{}">Version {}</a> · <a href="{}">Open the editor</a>',
             version.text,
             reverse("admin:assistant_promptversion_change", args=[version.pk]),
             version.number,
-            new,
+            editor,
         )
 
     @admin.display(description="see also")
     def pages(self, assistant: Assistant) -> SafeString | str:
         if not assistant.pk:
             return "—"
-        return format_html(
-            '<a href="{}">Switchboard</a> · {}',
-            reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug]),
+        links = [
+            format_html(
+                '<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug])
+            ),
             link_to_list(Conversation, "Conversations", assistant__id__exact=assistant.pk),
-        )
+        ]
+        links += bundle_links(assistant)
+        return format_html_join(" · ", "{}", ((one,) for one in links))
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Save switches through `set_switch`, which audits them."""

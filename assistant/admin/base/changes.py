@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from django.apps import apps
 from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext
 
-from assistant.models import AuditEntry
+from assistant.models import AuditEntry, Provider, Tenant
 
 # Numbers, switches, choices and dates: never a secret, and never what a person wrote.
 _SHOWN = (models.BooleanField, models.IntegerField, models.FloatField, models.DecimalField, models.DateField)
+# Names of models of providers are texts, and decide what a change costs.
+_SHOWN_TEXTS = ("model", "default_model")
 Values = dict[str, list[str | None]]
 
 
 def changed_values(forms: Iterable[Any]) -> Values:
-    """Return `{field: [before, after]}` of the numbers, switches, choices and dates that were changed.
+    """Return `{field: [before, after]}` of what was changed: numbers, switches, choices, dates, providers, models.
 
     Args:
         forms: the valid model form of a page and those of its inlines, whose names come first where there are several.
@@ -25,10 +30,20 @@ def changed_values(forms: Iterable[Any]) -> Values:
         for name in form.changed_data:
             field = _field(form._meta.model, name)
             if field is not None:
-                pair = [_shown(value) for value in (form.initial.get(name), getattr(form.instance, name))]
+                before = form.initial.get(name)
+                if isinstance(field, models.ForeignKey):
+                    before = _provider(form.instance, before)
+                pair = [_shown(value) for value in (before, getattr(form.instance, name))]
                 if pair[0] != pair[1]:
                     found[name] = pair
     return found
+
+
+def _provider(row: Any, pk: int | None) -> Provider | None:
+    """Return the provider that a row had, of its tenant or of the deployment."""
+    tenant_id = row.pk if isinstance(row, Tenant) else row.tenant_id
+    rows = Provider.objects.only("name").filter(Q(tenant=tenant_id) | Q(tenant=None))
+    return rows.filter(pk=pk or 0).first()
 
 
 def sentence_of(values: Mapping[str, Any]) -> str:
@@ -38,19 +53,54 @@ def sentence_of(values: Mapping[str, Any]) -> str:
 
 
 def sentence_of_entry(entry: AuditEntry) -> str:
-    """Return the values that an audit entry says were changed, before and after; for a switch, its policy."""
+    """Return the values that an audit entry says were changed, before and after; for a switch, its policy.
+
+    Of texts and settings, whose values no entry has, it returns the names.
+    """
     details = entry.details if isinstance(entry.details, dict) else {}
-    values = details.get("values")
-    if isinstance(values, dict):
-        return sentence_of(values)
     if "before" in details and "policy" in details:
         return f"{details['before']} → {details['policy']}"
-    return ""
+    values = details.get("values")
+    values = values if isinstance(values, dict) else {}
+    labels = _labels(entry.action.partition(".")[0])
+    shown = {_plain(text) for name in map(str, values) for text in (name, labels.get(name, name))}
+    others = dict.fromkeys(name for name in _changed_names(details.get("changes")) if _plain(name) not in shown)
+    sentences = [sentence_of(values)] if values else []
+    if others:
+        names = ", ".join(name.replace("_", " ") for name in others)
+        sentences.append(gettext("changed: %(names)s") % {"names": names})
+    return "; ".join(sentences)
+
+
+def _labels(model: str) -> dict[str, str]:
+    """Return the labels of a model's fields by their names, as Django's message about a change has them."""
+    try:
+        fields = apps.get_model("assistant", model)._meta.concrete_fields
+    except LookupError:
+        return {}
+    return {field.name: str(field.verbose_name) for field in fields}
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").lower()
+
+
+def _changed_names(changes: object) -> Iterator[str]:
+    """Yield the names in the list of an entry: names, or the parts of a message of Django's about a change."""
+    for change in changes if isinstance(changes, list) else ():
+        if isinstance(change, str):
+            yield change
+        elif isinstance(change, dict) and isinstance(changed := change.get("changed"), dict):
+            fields = changed.get("fields")
+            yield from (name for name in (fields if isinstance(fields, list) else ()) if isinstance(name, str))
 
 
 def _field(model: type[models.Model], name: str) -> models.Field[Any, Any] | None:
     field = next((one for one in model._meta.concrete_fields if one.name == name), None)
-    return field if field is not None and (isinstance(field, _SHOWN) or field.choices) else None
+    if field is None:
+        return None
+    is_shown = isinstance(field, _SHOWN) or field.choices or field.related_model is Provider or name in _SHOWN_TEXTS
+    return field if is_shown else None
 
 
 def _shown(value: object) -> str | None:

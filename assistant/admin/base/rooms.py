@@ -39,7 +39,7 @@ class Room:
 ROOMS = (
     Room("home", _("Home"), first_page="admin:index"),
     Room("tenants", _("Tenants"), ("tenant", "membership", "customrole", "enduser", "widgetorigin")),
-    Room("assistants", _("Assistants"), ("assistant", "promptversion", "document")),
+    Room("assistants", _("Assistants"), ("assistant", "promptversion", "promptvariable", "document")),
     Room(
         "tools",
         _("Tools"),
@@ -51,7 +51,7 @@ ROOMS = (
     ),
     Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
     Room("inbox", _("Inbox"), ("approval", "incident")),
-    Room("spend", _("Spend"), ("usageentry",)),
+    Room("spend", _("Spend"), ("usageentry", "modelprice"), "admin:spend", permission="spend"),
     Room(
         "settings",
         _("Settings"),

@@ -1,11 +1,10 @@
-"""Write-only form fields for secrets, which are empty even when a form is shown again, and whether one is stored."""
+"""Write-only form fields for secrets, which are empty even when a form is shown again."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
-from django.db.models import BooleanField, Case, Q, Value, When
 
 REENTER = "Enter it again: the value you entered was not saved."
 
@@ -18,11 +17,6 @@ class SecretTextarea(forms.Textarea):
 
     def format_value(self, value: Any) -> None:
         return None
-
-
-def is_stored(field: str) -> Case:
-    """Return the query expression of whether an encrypted field has a value; it is not decrypted for this."""
-    return Case(When(~Q(**{field: ""}), then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
 def ask_again(form: forms.BaseForm) -> None:

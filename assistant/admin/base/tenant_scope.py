@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 
 from assistant.admin.base.changes import changed_values
+from assistant.admin.base.deletion_tree import readable_tree
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.overflow import OverflowSafeChangeList
 from assistant.admin.base.secret_fields import ask_again
@@ -192,7 +193,7 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         """Let operators delete a tenant together with its history, although the history's pages allow no deletion."""
         found, counts, missing, protected = super().get_deleted_objects(objs, request)
         return (
-            found,
+            readable_tree(request, found),
             counts,
             set() if is_operator(request) else missing,
             [*protected, *self.reasons_to_keep(list(objs))],

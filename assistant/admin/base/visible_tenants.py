@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from assistant.models import Tenant
+from assistant.models.tenants import ChatReading
 from assistant.services.tenancy.permissions import Permitted, permitted_tenants
 
 # The session's key with the id of the tenant that was picked in the header.
@@ -69,3 +70,12 @@ def is_list(request: HttpRequest) -> bool:
     """Whether a request is for a model's list, which the picked tenant narrows. Other pages open for any tenant."""
     match = request.resolver_match
     return match is not None and (match.url_name or "").endswith("_changelist")
+
+
+def restricts_reading(request: HttpRequest) -> bool:
+    """Whether a tenant in which the user may do anything restricts who reads conversations; one query per request."""
+    cached: bool | None = getattr(request, "_restricts_reading", None)
+    if cached is None:
+        cached = reachable_tenants(request).exclude(chat_reading=ChatReading.OPEN).exists()
+        request._restricts_reading = cached  # type: ignore[attr-defined]
+    return cached

@@ -1,5 +1,5 @@
 """Conversations, runs, tool calls and ratings."""
 
-from assistant.admin.conversations import feedback, history, tool_calls
+from assistant.admin.conversations import conversations, feedback, history, tool_calls
 
-__all__ = ["feedback", "history", "tool_calls"]
+__all__ = ["conversations", "feedback", "history", "tool_calls"]

@@ -1,4 +1,4 @@
-"""Read-only pages of conversations, messages and runs, linked to each other."""
+"""Read-only pages of messages and runs, linked to their conversations."""
 
 from __future__ import annotations
 
@@ -8,84 +8,33 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
+from assistant.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists
 from assistant.admin.base.filters import TENANT, AssistantFilter, RunStatusFilter, awaits_approval
 from assistant.admin.base.links import assistant_column, link, link_to_list, user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
-from assistant.models import Conversation, Message, Run, ToolCall
-from assistant.services.conversations.message_search import with_words
-from assistant.services.conversations.stored_messages import text_of, to_message
-
-SHOWN_MESSAGES = 50
-
-
-@admin.register(Conversation)
-class ConversationAdmin(ReadOnlyAdmin):
-    """Conversations, with their last messages and links to their runs."""
-
-    permission = "read_chats"
-    list_display = ("__str__", "tenant", "member", assistant_column, "created_at", "updated_at")
-    list_filter = (TENANT, AssistantFilter, "updated_at")
-    search_fields = ("title", username("user"), "id")
-    list_select_related = ("tenant", "user", "assistant__tenant")
-    search_help_text = gettext_lazy("Title, member or id; and words of a message, in the newest 2,000 conversations.")
-    date_hierarchy = "updated_at"
-    fields = (
-        "id",
-        "title",
-        "tenant",
-        "member",
-        "assistant",
-        "created_at",
-        "updated_at",
-        "pages",
-        "summary",
-        "transcript",
-    )
-    readonly_fields = ("member", "pages", "transcript")
-    member = user_column("user")
-
-    def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
-        """Search titles, members and ids, and the messages of the newest conversations for all of the words."""
-        found, may_repeat = super().get_search_results(request, queryset, search_term)
-        if not search_term.strip():
-            return found, may_repeat
-        return found | queryset.filter(pk__in=with_words(queryset, search_term)), may_repeat
-
-    @admin.display(description="see also")
-    def pages(self, conversation: Conversation) -> SafeString:
-        return format_html(
-            "{} · {} · {}",
-            link_to_list(Run, "Runs", conversation__id__exact=conversation.pk),
-            link_to_list(ToolCall, "Tool calls", run__conversation__id__exact=conversation.pk),
-            link_to_list(Message, "All messages", conversation__id__exact=conversation.pk),
-        )
-
-    @admin.display(description="last messages")
-    def transcript(self, conversation: Conversation) -> SafeString:
-        newest = conversation.messages.select_related("run").order_by("-position")[:SHOWN_MESSAGES]
-        rows = (
-            (message.role, message.get_role_display(), link(message.run, "run"), text_of(to_message(message)))
-            for message in reversed(newest)
-        )
-        body = format_html_join("", '<li class="{}"><strong>{}</strong> {}<pre>{}</pre></li>', rows)
-        return format_html('<ol class="transcript">{}</ol>', body)
+from assistant.admin.base.visible_tenants import is_list
+from assistant.admin.conversations.thread import shown_waterfall
+from assistant.models import Message, Run, ToolCall
+from assistant.services.reports.waterfall import waterfalls
 
 
 @admin.register(Message)
-class MessageAdmin(ReadOnlyAdmin):
-    """A searchable list of messages."""
+class MessageAdmin(ReadsChats, ReadOnlyAdmin):
+    """A searchable list of messages; without those that may not be shown without a reason."""
 
     permission = "read_chats"
+    conversation_path = "conversation"
     tenant_path = "conversation__tenant"
     list_display = ("position", "role", "beginning", "conversation_link", "run_link", "is_partial", "created_at")
     list_display_links = ("beginning",)
     list_filter = (("conversation__tenant", RelatedOnlyFieldListFilter), "role", "is_partial", "created_at")
     search_fields = ("content", "message_id")
-    list_select_related = ("conversation", "run")
+    list_select_related = ("conversation__tenant", "run")
     ordering = ("-created_at", "-position")
     fields = (
         "conversation_link",
@@ -101,6 +50,10 @@ class MessageAdmin(ReadOnlyAdmin):
         "created_at",
     )
     readonly_fields = ("conversation_link", "run_link")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
+        rows: QuerySet[Message] = super().get_queryset(request)
+        return rows.filter(shown_in_lists(request, self.conversation_path)) if is_list(request) else rows
 
     @admin.display(description="content", ordering="content")
     def beginning(self, message: Message) -> str:
@@ -119,10 +72,13 @@ class MessageAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Run)
-class RunAdmin(ReadOnlyAdmin):
+class RunAdmin(ReadsChats, ReadOnlyAdmin):
     """Runs: the model that answered, the outcome, tokens and time."""
 
     permission = "read_chats"
+    conversation_path = "conversation"
+    text_fields = ("conversation__title",)
+    change_form_template = "admin/assistant/conversation/run_page.html"
     list_display = (
         "started_at",
         "state",
@@ -136,13 +92,13 @@ class RunAdmin(ReadOnlyAdmin):
     )
     list_filter = (RunStatusFilter, TENANT, AssistantFilter, "error_code", "model", "started_at")
     search_fields = ("run_id", username("user"), "conversation__title", "error_message")
-    list_select_related = ("tenant", "user", "assistant__tenant", "conversation")
+    list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
     date_hierarchy = "started_at"
     fields = (
-        "run_id", "number", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
-        "tool_calls_link", "prompt_version", "provider_name", "model", "input_tokens", "output_tokens",
-        "first_token_ms", "error_code", "error_message", "started_at", "ended_at", "cancel_requested_at",
-        "lease_until",
+        "run_id", "number", "follows", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
+        "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
+        "input_tokens", "output_tokens", "first_token_ms", "error_code", "error_message", "started_at", "ended_at",
+        "cancel_requested_at", "lease_until",
     )  # fmt: skip
     readonly_fields = ("state", "member", "conversation_link", "tool_calls_link")
     member = user_column("user")
@@ -150,6 +106,18 @@ class RunAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         rows: QuerySet[Run] = super().get_queryset(request).annotate(awaits=awaits_approval())
         return rows
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list with the titles of the conversations where these may be shown."""
+        found = super().get_changelist_instance(request)
+        for row in found.result_list:
+            row.is_title_hidden = not may_show(request, row.conversation)
+        return found
+
+    def show(self, request: HttpRequest, row: Any, extra_context: dict[str, Any]) -> Any:
+        """Show the run as a waterfall, and below it its columns."""
+        fall = waterfalls(runs=[row], tenant_id=row.tenant_id)[row.pk]
+        return super().show(request, row, extra_context | {"fall": shown_waterfall(fall)})
 
     @admin.display(description=gettext_lazy("status"), ordering="status")
     def state(self, run: Any) -> str:
@@ -163,8 +131,12 @@ class RunAdmin(ReadOnlyAdmin):
         return f"{run.input_tokens} in, {run.output_tokens} out"
 
     @admin.display(description="conversation")
-    def conversation_link(self, run: Run) -> str:
-        return link(run.conversation)
+    def conversation_link(self, run: Any) -> str:
+        if getattr(run, "is_title_hidden", False):
+            return link(run.conversation, f"{str(run.conversation_id)[:8]} ({HIDDEN})")
+        url = reverse("admin:assistant_conversation_change", args=[run.conversation_id])
+        # The part of the thread that ends with this run.
+        return format_html('<a href="{}?run={}#run-{}">{}</a>', url, run.pk, run.number, run.conversation)
 
     @admin.display(description="tool calls")
     def tool_calls_link(self, run: Run) -> SafeString:

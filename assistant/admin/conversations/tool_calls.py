@@ -12,6 +12,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from assistant.admin.base.chat_reading import ReadsChats
 from assistant.admin.base.filters import TENANT, CalledToolFilter
 from assistant.admin.base.links import link, pretty, user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -21,10 +22,12 @@ from assistant.services.toolcalls.files import file_response
 
 
 @admin.register(ToolCall)
-class ToolCallAdmin(ReadOnlyAdmin):
+class ToolCallAdmin(ReadsChats, ReadOnlyAdmin):
     """The audit of tool calls: the member, the arguments, the rule that applied, and the outcome."""
 
     permission = "read_chats"
+    conversation_path = "run__conversation"
+    text_fields = ("arguments",)
     list_display = ("name", "status", "tenant", "member", "run_link", "rule", "duration_ms", "started_at")
     list_filter = ("status", CalledToolFilter, TENANT, "started_at")
     search_fields = (
@@ -36,7 +39,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
         username("run__user"),
         username("user"),
     )
-    list_select_related = ("tenant", "user", "run", "run__user")
+    list_select_related = ("tenant", "user", "run", "run__user", "run__conversation__tenant")
     date_hierarchy = "started_at"
     fields = (
         "name",
@@ -86,7 +89,12 @@ class ToolCallAdmin(ReadOnlyAdmin):
 
     @admin.display(description="conversation")
     def conversation_link(self, call: ToolCall) -> str:
-        return "—" if call.run is None else link(call.run.conversation)
+        if call.run is None:
+            return "—"
+        url = reverse("admin:assistant_conversation_change", args=[call.run.conversation_id])
+        return format_html(
+            '<a href="{}?run={}#run-{}">{}</a>', url, call.run.pk, call.run.number, call.run.conversation
+        )
 
     @admin.display(description="arguments")
     def arguments_pretty(self, call: ToolCall) -> SafeString:
@@ -125,6 +133,8 @@ class ToolCallAdmin(ReadOnlyAdmin):
     def file(self, request: HttpRequest, call: int, file: uuid.UUID) -> HttpResponse:
         """Serve one file of a call that the user may view. Raises `Http404`."""
         row = get_object_or_404(self.get_queryset(request), pk=call)
+        if (refused := self.refused(request, row)) is not None:
+            return refused
         return file_response(get_object_or_404(ToolFile, pk=file, call=row, tenant_id=row.tenant_id))
 
     def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext, gettext_lazy
 
+from assistant.admin.base.chat_reading import HIDDEN, may_show
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label, link, link_to_row, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
@@ -36,7 +37,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
     list_display = ("name", "tenant", "member", "question_text", "wanted", "expires")
     list_filter = (TENANT, "name", "started_at")
     search_fields = ("name", "call_id", "arguments", username("run__user"))
-    list_select_related = ("tenant", "run__user", "run__assistant__tenant")
+    list_select_related = ("tenant", "run__user", "run__assistant__tenant", "run__conversation__tenant")
     actions = ("approve", "reject")  # type: ignore[assignment]
 
     @admin.display(description="member", ordering=username("run__user"))
@@ -46,9 +47,18 @@ class ApprovalAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Approval]:
         return approvals.with_question(super().get_queryset(request))
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list with the questions where these may be shown."""
+        found = super().get_changelist_instance(request)
+        for call in found.result_list:
+            call.is_question_hidden = not may_show(request, call.waiting_run.conversation)
+        return found
+
     @admin.display(description=gettext_lazy("question"))
     def question_text(self, call: Any) -> str:
         """Return the beginning of the member's message that led to the call."""
+        if call.is_question_hidden:
+            return str(HIDDEN)
         return Truncator(call.question or "—").chars(160)
 
     @admin.display(description=gettext_lazy("arguments"))
@@ -110,16 +120,18 @@ class ApprovalAdmin(ReadOnlyAdmin):
         if all(are_valid) and self._send(request, calls, [form.answer() for form in forms]):
             return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
         run = calls[0].waiting_run
+        is_shown = may_show(request, run.conversation)
         context = self.admin_site.each_context(request) | {
             "title": gettext("Answer %(tool)s") % {"tool": call.name},
             "opts": self.opts,
             "run": run,
+            "is_own": run.tenant.approvals_by_others and run.user_id == request.user.pk,
             "assistant": assistant_label(run.assistant),
-            "question": call.question,
-            "conversation": link(run.conversation),
+            "question": call.question if is_shown else HIDDEN,
+            "conversation": link(run.conversation, run.conversation if is_shown else HIDDEN),
             "run_link": link(run, run.run_id),
             "expires": min(approvals.expiry_of(one) for one in calls),
-            "answers": list(zip(calls, forms, strict=True)),
+            "answers": [(one, form, approvals.changes_of(one)) for one, form in zip(calls, forms, strict=True)],
         }
         return TemplateResponse(request, "admin/assistant/approval/answer.html", context)
 

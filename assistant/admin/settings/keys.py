@@ -16,11 +16,12 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
-from assistant.admin.base.show_secret_once import SecretIssuingAdmin, SingleUseForm
+from assistant.admin.base.show_secret_once import SingleUseForm
 from assistant.admin.base.tenant_scope import TenantForm, choices_of
 from assistant.admin.base.visible_tenants import administered, is_operator
+from assistant.admin.settings.key_pages import KeyPages
 from assistant.models import ApiKey, ApiKeyUse
-from assistant.services.tenancy.api_keys import revoke_api_keys
+from assistant.services.tenancy.api_keys import revoke_api_keys, works
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.tenancy.scopes import DEFAULT_SCOPES, SCOPES
 
@@ -64,14 +65,13 @@ class KeyForm(TenantForm, SingleUseForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(SecretIssuingAdmin):
+class ApiKeyAdmin(KeyPages):
     """API keys; only their limits can be edited, and they can be revoked."""
 
     permission = "keys"
     form = KeyForm
     made = "key"
     possible_actions = frozenset({"view", "add", "change"})
-    change_form_template = "admin/assistant/apikey/change_form.html"
     list_display = (
         "name",
         "user",
@@ -142,7 +142,7 @@ class ApiKeyAdmin(SecretIssuingAdmin):
     @admin.display(description="good", boolean=True)
     def is_good(self, key: ApiKey) -> bool:
         """Whether the key is neither revoked nor expired."""
-        return key.revoked_at is None and (key.expires_at is None or key.expires_at > timezone.now())
+        return works(key)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:

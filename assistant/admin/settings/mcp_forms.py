@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django import forms
@@ -13,13 +12,12 @@ from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.admin.base.tenant_scope import TenantForm
 from assistant.models import McpCredential, McpServer, McpTool, Membership
 from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
-from assistant.services.mcp_servers.servers import CONTEXT_KEYS, read_headers
+from assistant.services.mcp_servers.servers import CONTEXT_KEYS, PREFIX, read_headers
 from assistant.services.mcp_servers.tool_listings import is_quarantined
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 _WIDE = forms.URLInput(attrs={"class": "vURLField"})
-_PREFIX = re.compile(r"(?!ask_|ask$)[a-z0-9]+([_-][a-z0-9]+)*", re.ASCII)
 
 
 def command_choices() -> list[tuple[str, str]]:
@@ -113,7 +111,7 @@ class ServerForm(SecretsForm):
 
     def clean_prefix(self) -> str:
         prefix: str = self.cleaned_data["prefix"]
-        if not _PREFIX.fullmatch(prefix):
+        if not PREFIX.fullmatch(prefix):
             raise forms.ValidationError(
                 "Lower-case letters and digits, separated by single - or _; it must not be ask or begin with ask_."
             )

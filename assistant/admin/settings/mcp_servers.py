@@ -18,10 +18,10 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import username
-from assistant.admin.base.secret_fields import is_stored
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.settings.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
 from assistant.models import McpCredential, McpServer, McpTool
+from assistant.models.fields import is_stored
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.tool_listings import change_of, decide_tool, is_quarantined
 from assistant.services.tenancy import change_notices

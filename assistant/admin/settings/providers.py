@@ -8,21 +8,16 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext
 
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
-from assistant.admin.base.links import assistant_label, link
-from assistant.admin.base.secret_fields import is_stored
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.base.tenant_scope import TenantForm
+from assistant.admin.settings.provider_pages import ProviderPages
 from assistant.models import Provider
+from assistant.models.fields import is_stored
 from assistant.services.assistants.provider_choice import check_prices
-from assistant.services.assistants.provider_use import assistants_of
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
-
-# Assistants listed when a provider that is in use cannot be deleted.
-MAX_LISTED_USERS = 50
 
 
 class ProviderForm(TenantForm):
@@ -66,11 +61,11 @@ class ProviderForm(TenantForm):
 
 
 @admin.register(Provider)
-class ProviderAdmin(TenantScopedAdmin):
+class ProviderAdmin(ProviderPages):
     """A tenant's providers, and for operators those of the deployment."""
 
     form = ProviderForm
-    list_display = ("name", "tenant", "base_url", "default_model", "has_api_key", "is_small")
+    list_display = ("name", "tenant", "base_url", "default_model", "has_api_key", "used_by", "set_by")
     list_filter = (TENANT, "is_small")
     search_fields = ("name", "base_url", "default_model")
     list_select_related = ("tenant",)
@@ -86,8 +81,10 @@ class ProviderAdmin(TenantScopedAdmin):
         "is_strict",
         "sees_images",
         "prices",
+        "users",
+        "set_by",
     )
-    readonly_fields = ("has_api_key",)
+    readonly_fields = ("has_api_key", "users", "set_by")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key")
@@ -97,26 +94,9 @@ class ProviderAdmin(TenantScopedAdmin):
     def has_api_key(self, provider: Provider) -> bool:
         return bool(getattr(provider, "key_is_stored", False))
 
-    def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
-        """List the assistants that answer with the providers; without them another model would answer, unsaid."""
-        return [reason for provider in rows for reason in _uses(provider)]
-
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if form.cleaned_data["clear_api_key"]:
             obj.api_key = ""
         elif form.cleaned_data["new_api_key"]:
             obj.api_key = form.cleaned_data["new_api_key"]
         super().save_model(request, obj, form, change)
-
-
-def _uses(provider: Provider) -> list[Any]:
-    users = list(assistants_of(provider=provider)[: MAX_LISTED_USERS + 1])
-    if not users:
-        return []
-    lines: list[Any] = [link(assistant, assistant_label(assistant)) for assistant in users[:MAX_LISTED_USERS]]
-    if len(users) > MAX_LISTED_USERS:
-        lines.append(gettext("and more"))
-    sentence = gettext(
-        "%(provider)s answers for these assistants. Choose another provider for them or their tenant first."
-    )
-    return [sentence % {"provider": provider.name}, lines]

@@ -1,5 +1,5 @@
-"""The page of token usage and costs."""
+"""The pages of spend: what it was for, and the tokens behind it."""
 
-from assistant.admin.spend import usage
+from assistant.admin.spend import prices, usage
 
-__all__ = ["usage"]
+__all__ = ["prices", "usage"]

@@ -1,39 +1,96 @@
-"""The form of a tenant's limits, on the tab that shows what was used of them."""
+"""The form of a tenant's limits, of its warnings of spend and of the model above the soft threshold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import Q
 from django.forms import BoundField
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.admin.base.changes import changed_values
-from assistant.models import Tenant, TenantLimits
+from assistant.admin.base.changes import Values, changed_values
+from assistant.models import Provider, Tenant, TenantLimits
 from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.services.limits.quota_ledger import reset_use
+from assistant.services.limits.spend_warnings import MAX_RECIPIENTS
 from assistant.services.tenancy import audit_trail
+
+WARNINGS = ("warned_at", "warned")
+SOFT = ("soft_percent", "soft_provider", "soft_model")
+MAX_PARTS = 10
 
 
 class LimitsForm(forms.ModelForm[TenantLimits]):
-    """The limits of a tenant. Only operators set those of all members together."""
+    """The limits of a tenant. Only operators set those of all members together.
+
+    `warned_at` and `warned` are texts with `warning_percentages` and `warning_emails`; without them in the data these
+    stay as they are.
+    """
+
+    warned_at = forms.CharField(
+        label=_("Warn at (%)"),
+        max_length=100,
+        required=False,
+        help_text=_("Parts of the limit of cost a month, such as 50, 80, 100; each is told once a month. Empty: none."),
+    )
+    warned = forms.CharField(
+        label=_("By e-mail to"),
+        max_length=1_000,
+        required=False,
+        help_text=_("Addresses. Empty: the owners. Webhooks get the event spend.threshold."),
+    )
 
     class Meta:
         model = TenantLimits
-        fields = (*OF_TENANT, *OF_MEMBER, *OF_END_USER)
+        fields = (*OF_TENANT, *OF_MEMBER, *OF_END_USER, *SOFT)
 
     def __init__(self, data: Any, *, tenant: Tenant, is_operator: bool) -> None:
         stored: TenantLimits | None = getattr(tenant, "limits", None)
-        super().__init__(data, instance=stored or TenantLimits(tenant=tenant))
+        limits = stored or TenantLimits(tenant=tenant)
+        self.stored: dict[str, list[Any]] = {"warned_at": limits.warning_percentages, "warned": limits.warning_emails}
+        initial = {name: ", ".join(map(str, values)) for name, values in self.stored.items()}
+        super().__init__(data, instance=limits, initial=initial)
         for name in () if is_operator else OF_TENANT:
             self.fields[name].disabled = True
-        for field in self.fields.values():
-            field.help_text = ""
+        for name in (*OF_TENANT, *OF_MEMBER, *OF_END_USER):
+            self.fields[name].help_text = ""
+        # Providers of the deployment can be chosen by name; their keys are not read.
+        own = Provider.objects.filter(Q(tenant=None) | Q(tenant=tenant)).defer("api_key").order_by("name")
+        cast(Any, self.fields["soft_provider"]).queryset = own
+
+    def clean_warned_at(self) -> list[int]:
+        """Return the percentages, ascending and each once."""
+        if self.add_prefix("warned_at") not in self.data:
+            return self.stored["warned_at"]
+        words = _words(self.cleaned_data["warned_at"].replace("%", " "))
+        if not all(word.isascii() and word.isdigit() and 1 <= int(word[:4]) <= 100 for word in words):
+            raise forms.ValidationError(_("Enter whole numbers from 1 to 100, separated by commas."))
+        if len(words) > MAX_PARTS:
+            raise forms.ValidationError(_("Enter at most %(most)s."), params={"most": MAX_PARTS})
+        return sorted({int(word) for word in words})
+
+    def clean_warned(self) -> list[str]:
+        """Return the addresses."""
+        if self.add_prefix("warned") not in self.data:
+            return self.stored["warned"]
+        words = list(dict.fromkeys(_words(self.cleaned_data["warned"])))
+        if len(words) > MAX_RECIPIENTS:
+            raise forms.ValidationError(_("Enter at most %(most)s."), params={"most": MAX_RECIPIENTS})
+        for word in words:
+            validate_email(word)
+        return words
+
+    def save(self, commit: bool = True) -> TenantLimits:
+        self.instance.warning_percentages = self.cleaned_data["warned_at"]
+        self.instance.warning_emails = self.cleaned_data["warned"]
+        return super().save(commit)
 
     def groups(self) -> Iterator[tuple[str | Promise, list[BoundField]]]:
         """Yield the fields by whose limits they are."""
@@ -41,6 +98,8 @@ class LimitsForm(forms.ModelForm[TenantLimits]):
             (_("All members together"), OF_TENANT),
             (_("Each member"), OF_MEMBER),
             (_("Each end user"), OF_END_USER),
+            (_("Warnings of spend"), WARNINGS),
+            (_("Another model above a part of the limit of cost a month"), SOFT),
         ):
             yield title, [self[name] for name in names]
 
@@ -50,9 +109,31 @@ def save_limits(request: HttpRequest, tenant: Tenant, form: LimitsForm) -> str:
     """Store the limits, with an entry in the audit trail of what changed. What was used is counted again."""
     if not form.has_changed():
         return gettext("Nothing was changed.")
-    values = changed_values([form])
+    values = {**changed_values([form]), **_other_values(form)}
     form.save()
     reset_use(tenant_id=tenant.pk)
     details = {"values": values}
     audit_trail.record(actor=request.user, action="limits.set", target=tenant.slug, tenant=tenant, details=details)
     return gettext("The limits are saved, and hold from the next message on.")
+
+
+def _other_values(form: LimitsForm) -> Values:
+    """Return what else was changed, before and after: models and providers by name, addresses by their number."""
+    before, after = form.initial, form.cleaned_data
+    provider = cast(Any, form.fields["soft_provider"]).queryset.filter(pk=before["soft_provider"]).first()
+    pairs: Values = {
+        "warned_at": [_text(form.stored["warned_at"]), _text(after["warned_at"])],
+        # Addresses are people's.
+        "addresses_warned": [str(len(form.stored["warned"])), str(len(after["warned"]))],
+        "soft_provider": [None if one is None else str(one) for one in (provider, after["soft_provider"])],
+        "soft_model": [before["soft_model"] or None, after["soft_model"] or None],
+    }
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _text(numbers: list[int]) -> str | None:
+    return ", ".join(map(str, numbers)) or None
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").replace(";", " ").split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest
 from django.urls import reverse
@@ -18,12 +19,16 @@ from assistant.models import Tenant
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One tab. `permission` opens it to others than the tenant's admins; `is_operators` closes it to these."""
+    """One tab. `permission` opens it to others than the tenant's admins; `is_operators` closes it to these.
+
+    `setting` names a setting of the deployment that, if false, leaves the tab to operators.
+    """
 
     slug: str
     name: str | Promise
     permission: str = ""
     is_operators: bool = False
+    setting: str = ""
 
     @property
     def url_name(self) -> str:
@@ -33,7 +38,9 @@ class Tab:
         """Return whether the user may open the tab of a tenant."""
         if is_operator(request):
             return True
-        return not self.is_operators and tenant_id in permitted_of(request).tenants(self.permission)
+        if self.is_operators or (self.setting and not getattr(settings, self.setting)):
+            return False
+        return tenant_id in permitted_of(request).tenants(self.permission)
 
 
 OVERVIEW = Tab("overview", _("Overview"))
@@ -44,10 +51,11 @@ SPEND = Tab("spend", _("Spend and limits"), "spend")
 KEYS = Tab("keys", _("Keys"), "keys")
 CONVERSATIONS = Tab("conversations", _("Conversations"), "read_chats")
 AUDIT = Tab("audit", _("Audit"))
+BUNDLE = Tab("bundle", _("Bundle"), setting="TENANT_BUNDLES")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
 DANGER = Tab("danger", _("Danger"), is_operators=True)
-TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, SETTINGS, DANGER)
+TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, SETTINGS, DANGER)
 
 
 def tenant_of_tab(request: HttpRequest, object_id: str, tab: Tab) -> Tenant:

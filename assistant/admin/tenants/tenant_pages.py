@@ -13,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from assistant.admin.base.changes import sentence_of_entry
+from assistant.admin.base.chat_reading import HIDDEN, may_show
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.home.home import chart_of, shown_need
 from assistant.admin.tenants import tabs
@@ -47,6 +48,7 @@ def _overview(request: HttpRequest, tenant: Tenant) -> Context:
         "needs": [shown_need(need) for need in needs(tenants=only, now=now)],
         "chart": chart_of(report),
         "changes": last_changes(tenants=only),
+        "may_export": tabs.BUNDLE.is_open(request, tenant.pk),
     }
 
 
@@ -95,7 +97,8 @@ def _keys(request: HttpRequest, tenant: Tenant) -> Context:
 
 
 def _conversations(request: HttpRequest, tenant: Tenant) -> Context:
-    return {"rows": tenant_page.conversations_of(tenant=tenant)}
+    rows = tenant_page.conversations_of(tenant=tenant)
+    return {"rows": [(row, row if may_show(request, row) else f"{str(row.pk)[:8]} ({HIDDEN})") for row in rows]}
 
 
 def _audit(request: HttpRequest, tenant: Tenant) -> Context:

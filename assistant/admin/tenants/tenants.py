@@ -20,6 +20,7 @@ from django.views.decorators.csrf import csrf_protect
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.admin.tenants import tabs
+from assistant.admin.tenants.bundles import bundle_urls
 from assistant.admin.tenants.invitations import invitation_urls
 from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.admin.tenants.tenant_pages import PAGES, tab_view
@@ -74,6 +75,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "after_untrusted",
         "trusts_documents",
         "shows_usage",
+        "approvals_by_others",
+        "chat_reading",
         "created_at",
     )
     readonly_fields = ("created_at",)
@@ -84,9 +87,9 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         return TenantList
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Make the rule for text from outside optional: a form that leaves it out does not change it."""
+        """Make the rules with several choices optional: a form that leaves one out does not change it."""
         field = super().formfield_for_choice_field(db_field, request, **kwargs)
-        if field is not None and db_field.name == "after_untrusted":
+        if field is not None and db_field.name in {"after_untrusted", "chat_reading"}:
             field.required = False
         return field
 
@@ -142,7 +145,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
             path(f"<path:object_id>/{tab.slug}/", wrap(tab_view(self, tab)), name=f"assistant_tenant_{tab.slug}")
             for tab in PAGES
         ]
-        return [*pages, *invitation_urls(self), *super().get_urls()]
+        return [*pages, *bundle_urls(self), *invitation_urls(self), *super().get_urls()]
 
     @method_decorator(csrf_protect)
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:

@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import path
 
 from assistant.admin.base.filters import TENANT, ToolFilter
-from assistant.admin.base.secret_fields import SecretTextarea, is_stored
+from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.admin.tools.board import board_view
 from assistant.admin.tools.simulate import simulate_view
@@ -22,6 +22,7 @@ from assistant.admin.tools.tenant_board import tenant_board_view
 from assistant.admin.tools.tool_page import tool_view
 from assistant.admin.tools.tool_settings_form import CONFIG, config_in, declared_tool, fields_of, secrets_in
 from assistant.models import ToolSetting
+from assistant.models.fields import is_stored
 from assistant.services.tenancy import audit_trail
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import ACTION, FOLLOW

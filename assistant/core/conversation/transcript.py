@@ -15,6 +15,7 @@ from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
 from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.core.values.timeline import Timeline
 from assistant.core.values.untrusted import NOTHING_READ, ReadText, bounded_sources
 from assistant.toolkit import Media
 
@@ -51,6 +52,7 @@ class Transcript:
         images: images of tool results, by call id.
         sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
         read: the untrusted text that the model has read; messages that it writes have its sources.
+        timeline: when the model was asked and tools ran; not part of checkpoints.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -62,6 +64,7 @@ class Transcript:
         self.ending: events.RunFinished | events.RunError | None = None
         self.sub_agents = SubAgentTranscripts(Transcript)
         self.read = NOTHING_READ
+        self.timeline = Timeline()
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}

@@ -254,6 +254,7 @@ class Batch:
         for call_id, sub_agents in self.environment.transcript.sub_agents.by_call().items():
             if call_id in self.outcomes:
                 self.outcomes[call_id] = replace(self.outcomes[call_id], sub_agents=tuple(sub_agents))
+        self.environment.transcript.timeline.add_calls(self.outcomes)
         if self.outcomes:
             await self.environment.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
@@ -58,6 +57,7 @@ async def run_turn(
     """
     transcript = Transcript() if transcript is None else transcript
     log_operation(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
+    transcript.timeline.begin()
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(seconds := plan.settings.limits.seconds)
     try:
@@ -69,7 +69,7 @@ async def run_turn(
     except DeadlinePassed:
         failure = TurnFailed(f"This run has reached its limit of {seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
-        error_id = uuid.uuid4().hex[:12]
+        error_id = transcript.timeline.new_error(exc.cause)
         details = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
         logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=log_extra(plan.context))
         failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
@@ -78,7 +78,7 @@ async def run_turn(
     except RunTakenOver:
         raise  # the process that has the run now writes its ending
     except Exception:
-        error_id = uuid.uuid4().hex[:12]
+        error_id = transcript.timeline.new_error()
         slug = plan.context.tenant.slug
         logger.exception("Run %s of tenant %s failed [%s]", plan.run_id, slug, error_id, extra=log_extra(plan.context))
         failure = TurnFailed(f"Something went wrong on our side (error {error_id}).", "internal_error")
@@ -189,6 +189,7 @@ class _Turn:
                 elif item is None:
                     raise ModelError("The model's answer broke off before its end.")
                 else:
+                    self._transcript.timeline.first_token()
                     for event in answer_stream.events(item):
                         yield event
         except BaseException as exc:
@@ -229,6 +230,7 @@ class _Turn:
         )
         counts = self._rounds, plan.model.name, len(request.messages), len(conversation), len(tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
+        self._transcript.timeline.ask(tools=len(tools))
         return request if self._answer is None else self._answer.apply_to(request)
 
     def _invalid_answer(self, text: str, message_id: str) -> Event | None:
@@ -245,6 +247,7 @@ class _Turn:
         )
         self._transcript.add_usage(model.provider, reply.model or model.name, usage)
         self._transcript.finish_reason = reply.finish_reason
+        self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)
         if self._has_budget:
             usage = sum(self._transcript.usage.values(), Usage())
             self._limiter.check_budget(usage, self._settings.limits, self._plan.allowances)
@@ -253,7 +256,9 @@ class _Turn:
         """Count the tokens of an answer that broke off after `characters`; does nothing if there was a `reply`."""
         model = self._plan.model
         if reply is None and (usage := usage_of_partial(request, characters, exc)) is not None:
-            self._transcript.add_usage(model.provider, model.name, self._settings.prices.priced(usage, model.name))
+            priced = self._settings.prices.priced(usage, model.name)
+            self._transcript.add_usage(model.provider, model.name, priced)
+            self._transcript.timeline.answered(model.name, priced)
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
         """Yield the events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""

@@ -43,6 +43,7 @@ class Plan:
         approval_seconds: the time to answer such a request; 0 for any.
         interceptors: called around every tool call.
         observe: wraps the models of sub-agents.
+        replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
     model: Model
@@ -70,3 +71,4 @@ class Plan:
     approval_seconds: float = 0.0
     interceptors: tuple[ToolInterceptor, ...] = ()
     observe: Callable[[Model], Model] | None = None
+    replaced_model: str = ""

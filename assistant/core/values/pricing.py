@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 from assistant.core.values.messages import Usage
@@ -31,43 +32,77 @@ class Price:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ListedPrice:
+    """The price of a model, named by the beginning of its name, from a day in UTC on."""
+
+    model: str
+    price: Price
+    since: date = date.min
+
+
 class Prices:
     """The prices of a provider's models.
 
     Args:
         prices: by the model's name or a prefix of it, since providers answer with dated names; the longest match is
             used.
+        before: groups of dated prices that are used before those, if there is one for the model; in each the longest
+            match, and of those for the same name the latest that holds.
+        after: the same, used where neither has a price.
     """
 
-    def __init__(self, prices: Mapping[str, Price]) -> None:
-        self._prices = sorted(prices.items(), key=lambda item: -len(item[0]))
+    def __init__(
+        self,
+        prices: Mapping[str, Price],
+        *,
+        before: Iterable[Sequence[ListedPrice]] = (),
+        after: Iterable[Sequence[ListedPrice]] = (),
+    ) -> None:
+        undated = [ListedPrice(model, price) for model, price in prices.items()]
+        groups = (*before, undated, *after)
+        self._groups = [sorted(group, key=lambda one: (-len(one.model), -one.since.toordinal())) for group in groups]
 
-    def priced(self, usage: Usage, *models: str) -> Usage:
+    def priced(self, usage: Usage, *models: str, on: date | None = None) -> Usage:
         """Return the usage with its cost; unchanged where no price is known.
 
         Args:
             models: names of the model; the first that has a price is used. Pass the name in the provider's answer,
                 then the requested one, in case the first is unknown.
+            on: the day in UTC whose prices hold; None for today.
         """
+        day: date | None = on
         for model in models:
-            for name, price in self._prices:
-                if model.startswith(name):
-                    return replace(usage, cost=price.of(usage))
+            for group in self._groups:
+                for listed in group:
+                    if model.startswith(listed.model):
+                        day = day or datetime.now(UTC).date()
+                        if listed.since <= day:
+                            return replace(usage, cost=listed.price.of(usage))
         return usage
 
 
 NO_PRICES = Prices({})
 
 
-def read_prices(value: object) -> Prices:
+def read_prices(
+    value: object,
+    *,
+    before: Iterable[Sequence[ListedPrice]] = (),
+    after: Iterable[Sequence[ListedPrice]] = (),
+) -> Prices:
     """Read prices from JSON: `{"gpt-4.1": {"input": 2, "output": 8, "cached_input": 0.5}}`.
+
+    Args:
+        before: as for `Prices`, and so `after`.
 
     Raises:
         ValueError: they are not valid; the text says why.
     """
     if not isinstance(value, Mapping):
         raise ValueError('prices are an object such as {"gpt-4.1": {"input": 2, "output": 8}}')
-    return Prices({str(model): _price(str(model), one) for model, one in value.items()})
+    prices = {str(model): _price(str(model), one) for model, one in value.items()}
+    return Prices(prices, before=before, after=after)
 
 
 def _price(model: str, value: Any) -> Price:

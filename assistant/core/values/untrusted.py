@@ -165,19 +165,19 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
         if message.role == "system" and is_summary(message):  # saves a call for each other message
             summary += message.content.removeprefix(HEADING)
         elif message.role == "user" and summary:
-            sent.append(replace(message, content=f"{_fenced(summary, SUMMARY)}\n\n{message.content}"))
+            sent.append(replace(message, content=f"{fenced(summary, SUMMARY)}\n\n{message.content}"))
             summary = ""
         elif message.role == "tool" and (message.sources or message.from_caller):
             what = OUTSIDE if message.sources else CALLER
-            sent.append(replace(message, content=_fenced(message.content, what, message.tool_call_id)))
+            sent.append(replace(message, content=fenced(message.content, what, message.tool_call_id)))
         else:
             sent.append(message)
     # Nobody has asked anything since.
-    return [*sent, Message("user", _fenced(summary, SUMMARY))] if summary else sent
+    return [*sent, Message("user", fenced(summary, SUMMARY))] if summary else sent
 
 
-def _fenced(text: str, what: str, seed: str = "") -> str:
-    """Return a text between markers that depend on it, and are not in it."""
+def fenced(text: str, what: str, seed: str = "") -> str:
+    """Return a text between markers that depend on it, and are not in it; `what` says what it is."""
     digest, marker = f"{seed}\0{text}", ""
     while not marker or marker in text:
         digest = sha256(digest.encode(errors="surrogatepass")).hexdigest()

@@ -26,6 +26,7 @@ from assistant.mcp.server.paging import page
 from assistant.mcp.server.progress import ProgressReporter
 from assistant.mcp.server.tool_results import describe, failed, result_of
 from assistant.services.db.threads import in_database
+from assistant.services.toolcalls.approvers import OwnApproval
 from assistant.services.toolcalls.direct_call import Decision, ToolCall, TooManyCalls, call_tool, tools_for
 from assistant.services.toolcalls.direct_journal import settle_approval
 from assistant.toolkit.text import clean_text
@@ -53,7 +54,7 @@ async def call(context: Context, params: CallToolRequestParams) -> CallToolResul
     try:
         with cancellable(context):
             return await run_with_input(context, step, answers=params.input_responses, state=params.request_state)
-    except (CannotAsk, TooManyCalls) as exc:
+    except (CannotAsk, TooManyCalls, OwnApproval) as exc:
         return failed(str(exc))
 
 

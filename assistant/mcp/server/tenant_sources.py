@@ -20,6 +20,7 @@ from assistant.mcp.server.elicitation import InputNeeded, McpCaller
 from assistant.mcp.server.sources import ADDED, Source
 from assistant.models import PromptVersion
 from assistant.models.knowledge import Document
+from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.tenancy.members import Member
 
 DOCUMENTS = "knowledge://documents/"
@@ -47,14 +48,20 @@ class PublishedPrompts(Source):
             return None
         return GetPromptResult(
             description=row.assistant.description or None,
-            messages=[PromptMessage(role="user", content=TextContent(text=row.text))],
+            messages=[PromptMessage(role="user", content=TextContent(text=_text(row, member)))],
         )
+
+
+def _text(version: PromptVersion, member: Member) -> str:
+    if not version.uses_variables:
+        return version.text
+    return PromptValues(tenant=version.assistant.tenant, user_id=member.user_id).resolve(version.text)
 
 
 def _published(member: Member) -> QuerySet[PromptVersion]:
     return PromptVersion.objects.filter(
         assistant__tenant_id=member.tenant_id, assistant__is_active=True, status=PromptVersion.Status.PUBLISHED
-    ).select_related("assistant")
+    ).select_related("assistant__tenant")
 
 
 class KnowledgeDocuments(Source):

@@ -77,6 +77,26 @@ class Client(openai.AsyncOpenAI):
             raise error from exc
         return cast(httpx2.Response, response)
 
+    async def get_models(self, *, seconds: float) -> httpx2.Response:
+        """Request the list of models; returns the response, whose body has not been read.
+
+        Raises:
+            openai.APIError: the server answered with an error, or could not be asked.
+        """
+        response: Any = await self.get(
+            "/models",
+            cast_to=httpx2.Response,
+            options={
+                "headers": _WITHOUT_TELEMETRY,
+                "max_retries": 0,
+                "timeout": httpx2.Timeout(seconds, connect=CONNECT_SECONDS),
+                "follow_redirects": False,
+            },
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )
+        return cast(httpx2.Response, response)
+
 
 _Clients = dict[tuple[str, str, UrlGuard | None], tuple[Client, AsyncGenerator[Client]]]
 _clients: PerLoop[_Clients] = PerLoop(dict)

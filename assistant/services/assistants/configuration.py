@@ -11,9 +11,13 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
+from assistant.services.assistants.price_list import price_column
+from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
+# Starter prompts that the chat shows.
+MAX_STARTERS = 4
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
 
@@ -22,9 +26,11 @@ def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
     published = PromptVersion.objects.filter(assistant=OuterRef("pk"), status=PromptVersion.Status.PUBLISHED)
     return assistants.select_related("provider", "tenant", "tenant__default_provider").annotate(
         published_text=Subquery(published.values("text")[:1]),
+        published_uses_variables=Subquery(published.values("uses_variables")[:1]),
         published_id=Subquery(published.values("pk")[:1]),
         has_delegates=Exists(Assistant.objects.filter(delegators=OuterRef("pk"))),
         has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"))),
+        listed_prices=price_column(),
     )
 
 
@@ -46,10 +52,15 @@ def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
     return _ASSISTANT.first(tenant_id=tenant_id, slug=slug)
 
 
-def prompt_of(assistant: Assistant) -> str:
-    """Return the published prompt of an assistant that `with_prompt` has read, or a default."""
+def prompt_of(assistant: Assistant, values: PromptValues) -> str:
+    """Return the published prompt of an assistant that `with_prompt` has read, or a default, with its values.
+
+    Makes no query unless the prompt has variables.
+    """
     text: str | None = getattr(assistant, "published_text")  # noqa: B009 - an annotation, unknown to mypy
-    return text or DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
+    if not text:
+        return DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
+    return values.resolve(text) if getattr(assistant, "published_uses_variables") else text  # noqa: B009 - as above
 
 
 def read_schema(schema: object) -> dict[str, Any]:

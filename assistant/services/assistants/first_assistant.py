@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
+from assistant.core.values.prompt_template import with_escaped_braces
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.tenancy import audit_trail
@@ -54,7 +55,8 @@ def create_tenant_with_assistant(
     """
     tenant = create_tenant(slug=slug, name=name, owner=owner, timezone=timezone)
     title = assistant.replace("-", " ").title()
-    add_first_assistant(tenant=tenant, slug=assistant, name=title, prompt=prompt or PROMPT.format(name=name))
+    prompt = prompt or with_escaped_braces(PROMPT.format(name=name))
+    add_first_assistant(tenant=tenant, slug=assistant, name=title, prompt=prompt)
     for tool in tools:
         set_switch(actor=None, tenant=tenant, assistant=None, tool=tool, policy=ToolSetting.Policy.ON)
     return tenant

@@ -11,9 +11,18 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils.text import slugify
 
-from assistant.models import Assistant, Membership, PromptVersion, Retention, Tenant, TenantLimits, ToolSetting
+from assistant.models import (
+    Assistant,
+    Membership,
+    PromptVariable,
+    PromptVersion,
+    Retention,
+    Tenant,
+    TenantLimits,
+    ToolSetting,
+)
 from assistant.services.assistants.first_assistant import add_first_assistant
-from assistant.services.assistants.prompts import draft_prompt, publish_prompt
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt, text_to_edit
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.memberships import add_member
 from assistant.services.toolpolicy import catalogue
@@ -69,7 +78,7 @@ def set_up_tenant(
 
 @transaction.atomic
 def copy_tenant(*, actor: audit_trail.Actor, source: Tenant, slug: str, name: str, timezone: str, owner: str) -> Tenant:
-    """Create a tenant with the assistants, published prompts, tool settings, limits and retention of another.
+    """Create a tenant with the assistants, published prompts, variables, tools, limits and retention of another one.
 
     Never copied: people, secrets, and what holds them (own providers, MCP servers, webhooks, keys), documents, and
     everything that was said. Assistants with a provider of the other tenant's own use the new tenant's.
@@ -82,9 +91,10 @@ def copy_tenant(*, actor: audit_trail.Actor, source: Tenant, slug: str, name: st
     provider = source.default_provider
     tenant.default_provider = provider if provider is not None and provider.tenant_id is None else None
     _add_tenant(tenant, owner, actor, copy_of=source.slug)
-    for model in (TenantLimits, Retention):
+    for model in (Retention, PromptVariable):
         for row in model.objects.filter(tenant=source):
             _copied(row, tenant=tenant).save()
+    _copy_limits(source, tenant)
     copies = {old.pk: _copy_assistant(old, tenant, actor) for old in _assistants(source)}
     for old in _assistants(source):
         copies[old.pk].delegates.set([copies[one.pk] for one in old.delegates.all() if one.pk in copies])
@@ -117,8 +127,18 @@ def _copy_assistant(old: Assistant, tenant: Tenant, actor: audit_trail.Actor) ->
     made.save()
     published = old.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
     if published is not None:
-        publish_prompt(version=draft_prompt(assistant=made, text=published.text, actor=actor), actor=actor)
+        draft = draft_prompt(assistant=made, text=text_to_edit(published), label=published.label, actor=actor)
+        publish_prompt(version=draft, actor=actor)
     return made
+
+
+def _copy_limits(source: Tenant, tenant: Tenant) -> None:
+    """Copy the limits, not who is warned of the spend, nor a provider of the other tenant's own."""
+    for old in TenantLimits.objects.filter(tenant=source).select_related("soft_provider"):
+        made: TenantLimits = _copied(old, tenant=tenant, warning_emails=[])
+        if old.soft_provider is not None and old.soft_provider.tenant_id is not None:
+            made.soft_percent, made.soft_provider, made.soft_model = None, None, ""
+        made.save()
 
 
 def _copy_switches(source: Tenant, tenant: Tenant, assistants: Mapping[int, Assistant]) -> None:

@@ -14,11 +14,12 @@ from assistant.core.values.pricing import NO_PRICES, Prices, read_prices
 from assistant.models import Assistant, Provider
 from assistant.providers import OpenAIModel
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
+from assistant.services.assistants.price_list import prices_of
 from assistant.services.tenancy.url_guard import tenant_guard
 
 logger = logging.getLogger(__name__)
 
-Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
+Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in", "soft threshold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,11 @@ class ProviderChoice:
     prices: Prices = NO_PRICES
 
     @property
+    def label(self) -> str:
+        """The names of the provider and the model."""
+        return f"{self.name}, {self.model}" if self.model else self.name
+
+    @property
     def sentence(self) -> str:
         """The choice as text for pages: the provider, the model and the layer that decided."""
         by = {
@@ -48,10 +54,9 @@ class ProviderChoice:
             "deployment": "the deployment's default",
             "embedded": "the embedded model, on this machine",
             "stand-in": "no language model is configured",
+            "soft threshold": "the tenant's soft threshold of cost is reached",
         }[self.source]
-        if self.source == "stand-in" or not self.model:
-            return f"{self.name} ({by})"
-        return f"{self.name}, {self.model} ({by})"
+        return f"{self.name if self.source == 'stand-in' else self.label} ({by})"
 
 
 def choose_provider(assistant: Assistant) -> ProviderChoice:
@@ -60,10 +65,10 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
     A provider of another tenant is never used, even if a row refers to it.
     """
     if (own := _if_not_foreign(assistant.provider, assistant)) is not None:
-        return _from_row("assistant", own, assistant.model)
+        return choice_of("assistant", own, assistant, model=assistant.model)
     tenants = _if_not_foreign(assistant.tenant.default_provider, assistant) or _oldest_own(assistant)
     if tenants is not None:
-        return _from_row("tenant", tenants, assistant.model)
+        return choice_of("tenant", tenants, assistant, model=assistant.model)
     if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
         return ProviderChoice(
             source="deployment",
@@ -71,7 +76,7 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
             model=assistant.model or settings.OPENAI_MODEL or "gpt-4.1-mini",
             base_url=settings.OPENAI_BASE_URL,
             api_key=settings.OPENAI_API_KEY,
-            prices=read_prices(settings.MODEL_PRICES),
+            prices=prices_of(settings.MODEL_PRICES, assistant),
         )
     if settings.LOCAL_MODEL_URL:
         return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
@@ -93,7 +98,8 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
     return min(assistant.tenant.providers.all(), key=lambda row: row.pk, default=None)
 
 
-def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
+def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:
+    """Return the choice of a provider for an assistant that `with_prompt` has read; "" is its default model."""
     return ProviderChoice(
         source=source,
         name=provider.name,
@@ -104,7 +110,7 @@ def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
         is_strict=provider.is_strict,
         sees_images=provider.sees_images,
         is_guarded=provider.tenant_id is not None,
-        prices=_prices(provider),
+        prices=_prices(provider, assistant),
     )
 
 
@@ -113,13 +119,14 @@ def check_prices(prices: object) -> None:
     read_prices(prices)
 
 
-def _prices(provider: Provider) -> Prices:
+def _prices(provider: Provider, assistant: Assistant) -> Prices:
+    is_tenants = provider.tenant_id is not None
     try:
-        return read_prices(provider.prices) if provider.prices else NO_PRICES
+        return prices_of(provider.prices or {}, assistant, provider_id=provider.pk, is_tenants=is_tenants)
     except ValueError:
         # The admin refuses such prices, but a row that was written elsewhere must not make runs fail.
         logger.warning("The prices of provider %s cannot be read", provider.pk)
-        return NO_PRICES
+        return prices_of({}, assistant, provider_id=provider.pk, is_tenants=is_tenants)
 
 
 _replacement: Callable[[ProviderChoice], Model] | None = None

@@ -11,6 +11,7 @@ from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message
 from assistant.models import Assistant, Membership
 from assistant.services.assistants.configuration import prompt_of, with_prompt
+from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.services.toolpolicy.policy import effective_tools
@@ -37,7 +38,8 @@ def _requests() -> Iterator[ModelRequest]:
         if member is None:
             continue
         offered = effective_tools(tenant_id=assistant.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)
+        values = PromptValues(tenant=assistant.tenant, user_id=member.user_id)
         yield ModelRequest(
-            [Message("system", prompt_of(assistant)), Message("user", "hi")],
+            [Message("system", prompt_of(assistant, values)), Message("user", "hi")],
             tools=[entry.tool for entry in offered if entry.policy != "off"],
         )

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from assistant.models import Assistant, Conversation, Run
 from assistant.models.runs import IS_ACTIVE
+from assistant.services.conversations.paths import position_of, store_tree, tree_of
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.text import clean_text
@@ -88,6 +89,30 @@ def pin_conversation(*, member: Member, conversation_id: uuid.UUID, is_pinned: b
     """Pin a conversation above its member's others, or let it go; return False if there is no such conversation."""
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     return bool(own.filter(pk=conversation_id).update(pinned_at=timezone.now() if is_pinned else None))
+
+
+@transaction.atomic
+def show_message(*, member: Member, conversation_id: uuid.UUID, message_id: str) -> bool:
+    """Show the path of a conversation with this message, and after it what was shown there last.
+
+    Returns:
+        False if there is no such message in a conversation of the member.
+
+    Raises:
+        ConversationBusy: a run is being answered, which would go on out of sight.
+    """
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    if member.assistant_id is not None:
+        own = own.filter(assistant_id=member.assistant_id)
+    conversation = own.select_for_update().filter(pk=conversation_id).first()
+    position = None if conversation is None else position_of(conversation=conversation, message_id=message_id)
+    if conversation is None or position is None:
+        return False
+    if Run.objects.filter(IS_ACTIVE, tenant_id=member.tenant_id, conversation=conversation).exists():
+        raise ConversationBusy
+    tree = tree_of(conversation).showing(position)
+    store_tree(conversation_id=conversation.pk, tenant_id=member.tenant_id, tree=tree)
+    return True
 
 
 def _clean_title(text: str) -> str:

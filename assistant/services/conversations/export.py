@@ -7,28 +7,41 @@ from typing import Any
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.pagination import ClientMessage, client_messages
+from assistant.services.conversations.paths import shown_tree
 from assistant.services.tenancy.members import Member
 
 SPEAKERS = {"user": "You", "assistant": "Assistant", "tool": "Tool"}
 
 
 def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
-    """Return a conversation and its messages, with the API's names."""
+    """Return a conversation and all of its messages, with the API's names.
+
+    The first message of a branch names in `follows` the one that it comes after (null: none). Messages that are not on
+    the path that is shown have `is_shown: false`.
+    """
     return {
         "id": str(conversation.pk),
         "title": conversation.title,
         "assistant": conversation.assistant.slug,
         "created_at": conversation.created_at.isoformat(),
         "updated_at": conversation.updated_at.isoformat(),
-        "messages": [_entry(one) for one in _messages(member, conversation)],
+        "messages": _entries(member, conversation),
     }
 
 
 def as_markdown(*, member: Member, conversation: Conversation) -> str:
-    """Return a conversation as Markdown, with tools' results in code blocks."""
+    """Return all of a conversation as Markdown, with tools' results in code blocks."""
     parts = [f"# {conversation.title or 'Conversation'}", f"With {conversation.assistant.name}."]
-    for one in _messages(member, conversation):
+    tree = shown_tree(conversation)
+    path, messages = tree.path(), {one.position: one for one in _messages(member, conversation)}
+    for one in messages.values():
         parts.append(f"## {SPEAKERS[one.role]}, {one.created_at:%Y-%m-%d %H:%M} UTC")
+        if one.position in tree.branches:
+            before = messages.get(tree.branches[one.position] - 1)
+            after = f" after the message of {before.created_at:%Y-%m-%d %H:%M:%S}" if before else ", from the beginning"
+            parts.append(f"*(another version{after})*")
+        if not path.has(one.position):
+            parts.append("*(not shown)*")
         if one.content:
             parts.append(_fenced(one.content) if one.role == "tool" else one.content)
         parts += [f"Calls `{call['name']}`:\n\n{_fenced(call['arguments'])}" for call in one.tool_calls]
@@ -40,6 +53,19 @@ def as_markdown(*, member: Member, conversation: Conversation) -> str:
 def _messages(member: Member, conversation: Conversation) -> list[ClientMessage]:
     rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=member.tenant_id)
     return client_messages(member=member, rows=rows)
+
+
+def _entries(member: Member, conversation: Conversation) -> list[dict[str, Any]]:
+    tree = shown_tree(conversation)
+    path, messages = tree.path(), {one.position: one for one in _messages(member, conversation)}
+    entries = []
+    for position, one in messages.items():
+        entry = _entry(one)
+        if position in tree.branches:
+            before = messages.get(tree.branches[position] - 1)
+            entry["follows"] = before.id if before else None
+        entries.append(entry if path.has(position) else {**entry, "is_shown": False})
+    return entries
 
 
 def _entry(one: ClientMessage) -> dict[str, Any]:

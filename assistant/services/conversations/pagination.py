@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from assistant.models import Conversation, Feedback
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.conversations import conversations_of
+from assistant.services.conversations.paths import NamedVersion, on_path, shown_tree, versions_of
 from assistant.services.tenancy.members import Member
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class ClientMessage:
     """A message as clients see it, with the member's own feedback."""
 
     id: str
+    position: int
     run_id: str
     role: str
     content: str
@@ -46,6 +48,7 @@ class ClientMessage:
     tool_calls: Sequence[dict[str, Any]]
     tool_call_id: str
     is_partial: bool
+    versions: NamedVersion | None
     created_at: datetime
     feedback: Feedback | None
 
@@ -82,28 +85,38 @@ def conversation_page(
 
 
 def message_page(*, member: Member, conversation: Conversation, cursor: str = "", limit: int) -> Page[ClientMessage]:
-    """Return a page of a conversation's messages, oldest first.
+    """Return a page of the messages of a conversation that are shown, oldest first.
 
     Raises:
         InvalidCursor: `cursor` was not returned by an earlier page.
     """
-    rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=member.tenant_id)
+    tree = shown_tree(conversation)
+    path = tree.path()
+    rows = MessageRow.objects.filter(on_path(path), conversation=conversation, conversation__tenant_id=member.tenant_id)
     if cursor:
         rows = rows.filter(position__gt=_decode(cursor, _parse_position))
     found = list(rows.order_by("position").values_list("position", flat=True)[: limit + 1])
     shown = found[:limit]
     next_cursor = _encode(str(shown[-1])) if len(found) > limit else None
-    return Page(client_messages(member=member, rows=rows.filter(position__in=shown)), next_cursor)
+    versions = versions_of(conversation=conversation, tree=tree, path=path)
+    return Page(client_messages(member=member, rows=rows.filter(position__in=shown), versions=versions), next_cursor)
 
 
-def client_messages(*, member: Member, rows: QuerySet[MessageRow]) -> list[ClientMessage]:
-    """Return messages in their order, as clients see them."""
+def client_messages(
+    *, member: Member, rows: QuerySet[MessageRow], versions: Mapping[int, NamedVersion] | None = None
+) -> list[ClientMessage]:
+    """Return messages in their order, as clients see them.
+
+    Args:
+        versions: of those that others stand beside, by position.
+    """
     messages = list(rows.select_related("run").order_by("position"))
     given = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=messages)
     feedback = {row.message_id: row for row in given}
     return [
         ClientMessage(
             id=row.message_id,
+            position=row.position,
             run_id=row.run.run_id if row.run else "",
             role=row.role,
             content=row.content,
@@ -111,6 +124,7 @@ def client_messages(*, member: Member, rows: QuerySet[MessageRow]) -> list[Clien
             tool_calls=row.tool_calls,
             tool_call_id=row.tool_call_id,
             is_partial=row.is_partial,
+            versions=(versions or {}).get(row.position),
             created_at=row.created_at,
             feedback=feedback.get(row.pk),
         )

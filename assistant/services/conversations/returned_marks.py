@@ -15,7 +15,9 @@ from itertools import islice
 
 from assistant.core.values.messages import Message
 from assistant.core.values.untrusted import bounded_sources
+from assistant.models import Conversation
 from assistant.models import Message as MessageRow
+from assistant.services.conversations.paths import on_path, shown_path
 from assistant.services.run_key import RunKey
 from assistant.toolkit.context import UserId
 
@@ -37,7 +39,9 @@ def digests_of(messages: Sequence[Message], *, key: RunKey) -> dict[str, str | N
         conversation=key.conversation_id, conversation__tenant_id=key.tenant_id, run_id=key.pk
     )
     answered = {message.tool_call_id for message in messages if message.role == "tool"}
-    asked = rows.order_by("position").values_list("content", flat=True).last() or ""
+    asked = rows.order_by("position").values_list("content", flat=True).last()
+    if asked is None:
+        asked = _followed_question(key)
     return {message.id: _stored_digest(message, asked, answered) or None for message in marked}
 
 
@@ -62,6 +66,18 @@ def with_known_marks(*, tenant_id: int, user_id: UserId, messages: Sequence[Mess
         else message
         for message, found in zip(messages, digests, strict=True)
     )
+
+
+def _followed_question(key: RunKey) -> str:
+    """Return the last question on the path of a run that was given none, such as for another answer to it."""
+    conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
+    questions = MessageRow.objects.filter(
+        on_path(shown_path(conversation, is_active=True)),
+        conversation=conversation,
+        conversation__tenant_id=key.tenant_id,
+        role=MessageRow.Role.USER,
+    )
+    return questions.order_by("-position").values_list("content", flat=True).first() or ""
 
 
 def _stored_digest(message: Message, asked: str, answered: set[str]) -> str:

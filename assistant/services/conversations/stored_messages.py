@@ -7,14 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from django.db.models import ExpressionWrapper, F, QuerySet, TextField
+from django.db.models import ExpressionWrapper, F, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
+from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.conversation.sub_agent_transcripts import from_stored
 from assistant.core.values.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
+from assistant.services.conversations.paths import on_path, shown_path, summarised_to
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 
@@ -24,6 +26,7 @@ MAX_RECENT_MESSAGES = 400
 _MESSAGES = PreparedInsert(MessageRow)
 _Row = tuple[str, str, str, str, str, int, str, int]
 _EMPTY = "[]"
+EVERYWHERE = Q()
 _read_names = msgspec.json.Decoder(tuple[str, ...]).decode
 _read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
 
@@ -56,23 +59,35 @@ def delegated_messages(call: CallRow) -> list[tuple[str, str, str]]:
     return [(one.name, message.role, text_of(message)) for one in asked for message in one.messages]
 
 
-def recent_messages(*, conversation: Conversation) -> list[Message]:
-    """Return the newest messages of a conversation, oldest first, without reasoning."""
-    rows = _RECENT_QUERY.rows(
-        tenant_id=conversation.tenant_id,
-        conversation_id=conversation.pk,
+def recent_messages(*, conversation: Conversation, path: Path | None = None) -> list[Message]:
+    """Return the newest messages of a conversation, oldest first, without reasoning.
+
+    Args:
+        path: the path to read; None for the one that is shown.
+    """
+    path = shown_path(conversation) if path is None else path
+    end = conversation.message_count
+    newest = end - MAX_RECENT_MESSAGES if path is WHOLE else path.newest(MAX_RECENT_MESSAGES, end)
+    parameters = {
+        "tenant_id": conversation.tenant_id,
+        "conversation_id": conversation.pk,
         # In addition to the LIMIT, for which PostgreSQL without statistics would read and sort the whole thread.
-        position=max(conversation.summarised_to, conversation.message_count - MAX_RECENT_MESSAGES),
-    )
+        "position": max(summarised_to(conversation, path), newest),
+    }
+    # The statement for a part of the conversation is another for each path, and so is not prepared.
+    rows = _RECENT_QUERY.rows(**parameters) if path is WHOLE else list(_newest(on_path(path), **parameters))
     return _messages(reversed(rows))
 
 
-def unsummarised_messages(*, conversation: Conversation) -> list[Message]:
-    """Return the messages after the summary, oldest first."""
+def unsummarised_messages(*, conversation: Conversation, path: Path | None = None) -> list[Message]:
+    """Return the messages of a path, by default of the one that is shown, after the summary, oldest first."""
+    path = shown_path(conversation) if path is None else path
     rows = _unsummarised(
-        tenant_id=conversation.tenant_id, conversation_id=conversation.pk, position=conversation.summarised_to
+        tenant_id=conversation.tenant_id,
+        conversation_id=conversation.pk,
+        position=summarised_to(conversation, path),
     )
-    return _messages(rows.order_by("position"))
+    return _messages(rows.filter(on_path(path)).order_by("position"))
 
 
 def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) -> QuerySet[MessageRow, _Row]:
@@ -92,8 +107,8 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
     )
 
 
-def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
-    return _unsummarised(**parameters).order_by("-position")[:MAX_RECENT_MESSAGES]
+def _newest(condition: Q = EVERYWHERE, **parameters: Any) -> QuerySet[MessageRow, _Row]:
+    return _unsummarised(**parameters).filter(condition).order_by("-position")[:MAX_RECENT_MESSAGES]
 
 
 _RECENT_QUERY = PreparedQuery(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model, ModelError
 from assistant.core.values.history_window import estimate
@@ -12,6 +13,7 @@ from assistant.core.values.messages import Message, Usage
 from assistant.core.values.pricing import Prices
 from assistant.core.values.untrusted import HEADING, as_summary, is_summary
 from assistant.models import Conversation
+from assistant.services.conversations.paths import position_of, shown_path, summarised_to
 from assistant.services.conversations.stored_messages import unsummarised_messages
 from assistant.services.db.threads import in_database
 from assistant.services.limits.usage import add_usage
@@ -32,6 +34,12 @@ def summary_message(summary: str, sources: Sequence[str]) -> tuple[Message, ...]
     return (as_summary(summary, sources),) if summary else ()
 
 
+def summary_of(conversation: Conversation, path: Path) -> tuple[str, Sequence[str]]:
+    """Return the summary of a path and where untrusted text in it came from; empty ones if it is of another path."""
+    is_covered = path is WHOLE or summarised_to(conversation, path)
+    return (conversation.summary, conversation.summary_sources) if is_covered else ("", ())
+
+
 async def summarise_if_long(
     *, key: RunKey, model: Model, prices: Prices, messages: Sequence[Message], tokens: int
 ) -> bool:
@@ -43,7 +51,8 @@ async def summarise_if_long(
     if not tokens or sum(map(estimate, messages)) <= tokens * SUMMARISE_ABOVE:
         return False
     conversation = await in_database(_conversation, key=key)
-    history = await in_database(unsummarised_messages, conversation=conversation)
+    path = shown_path(conversation)
+    history = await in_database(unsummarised_messages, conversation=conversation, path=path)
     spent: dict[tuple[str, str], Usage] = {}
 
     def spend(name: str, usage: Usage) -> None:
@@ -54,7 +63,7 @@ async def summarise_if_long(
     try:
         shorter = await summarise(
             model,
-            [*summary_message(conversation.summary, conversation.summary_sources), *history],
+            [*summary_message(*summary_of(conversation, path)), *history],
             tokens=int(tokens * SUMMARISE_ABOVE),
             on_usage=spend,
         )
@@ -68,25 +77,30 @@ async def summarise_if_long(
             await in_database(add_usage, key=key, usage=spent)
     kept = [message for message in shorter if message.role != "system"]
     made = next((one for one in shorter if is_summary(one)), None)
-    left_out = sum(1 for message in history if message.id and message.id not in {one.id for one in kept})
+    left_out = [message for message in history if message.id and message.id not in {one.id for one in kept}]
     if made is None or not left_out:
         return False
-    return await in_database(_store, key=key, before=conversation, made=made, left_out=left_out)
+    return await in_database(_store, key=key, before=conversation, made=made, last=left_out[-1])
 
 
 def _conversation(*, key: RunKey) -> Conversation:
     return Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
 
 
-def _store(*, key: RunKey, before: Conversation, made: Message, left_out: int) -> bool:
-    """Store a summary unless another process stored one since `before` was read; return whether it did."""
+def _store(*, key: RunKey, before: Conversation, made: Message, last: Message) -> bool:
+    """Store a summary unless another process stored one since `before` was read; return whether it did.
+
+    Args:
+        last: the last message that the summary covers.
+    """
+    position = position_of(conversation=before, message_id=last.id)
     unchanged = Conversation.objects.filter(
         pk=key.conversation_id, tenant_id=key.tenant_id, summarised_to=before.summarised_to
     )
-    return bool(
+    return position is not None and bool(
         unchanged.update(
             summary=made.content.removeprefix(HEADING),
             summary_sources=list(made.sources),
-            summarised_to=before.summarised_to + left_out,
+            summarised_to=position + 1,
         )
     )

@@ -21,6 +21,9 @@ MAX_BYTES = 8 * 1024 * 1024
 # A run's first event is written milliseconds after its row, unless its process died in between.
 FIRST_EVENT_WAIT_SECONDS = 2.0
 
+# What readers are notified of besides events.
+CHANGES = (SUMMARY, PATH) = ("summary", "path")
+
 LAST_EVENTS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
 
 
@@ -74,7 +77,7 @@ class ThreadLog:
         bytes: the size of the events' frames.
         writers: the writers of running runs. Weak references, so that a run that writes nothing keeps its log.
         used_at: when something was last appended, on the monotonic clock.
-        summary_changes: how often the thread's summary has changed.
+        changes: how often the thread's summary has changed, and the path that is shown, by `SUMMARY` and `PATH`.
     """
 
     def __init__(self) -> None:
@@ -83,7 +86,7 @@ class ThreadLog:
         self._waiters: set[asyncio.Event] = set()
         self.writers: WeakSet[Writer] = WeakSet()
         self.used_at = time.monotonic()
-        self.summary_changes = 0
+        self.changes = dict.fromkeys(CHANGES, 0)
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add events and notify the readers; events that the log holds already are ignored."""
@@ -106,9 +109,9 @@ class ThreadLog:
         for waiter in self._waiters:
             waiter.set()
 
-    def notify_summary_change(self) -> None:
-        """Wake the readers, because the thread's summary has changed."""
-        self.summary_changes += 1
+    def notify_change(self, what: str) -> None:
+        """Wake the readers, because the thread's summary or shown path has changed."""
+        self.changes[what] += 1
         for waiter in self._waiters:
             waiter.set()
 
@@ -171,7 +174,7 @@ class ThreadLog:
 
     @contextmanager
     def watching(self) -> Iterator[asyncio.Event]:
-        """Yield an `asyncio.Event` that is set when events are appended or the summary changes."""
+        """Yield an `asyncio.Event` that is set when events are appended or something else changes."""
         waiter = asyncio.Event()
         self._waiters.add(waiter)
         try:
@@ -235,8 +238,8 @@ class EventLog(Protocol):
     async def drop_idle_threads(self) -> None:
         """Free the memory of threads that have not been used for a while; most calls do nothing."""
 
-    async def publish_summary_change(self, thread: str) -> None:
-        """Notify the thread's readers in every process that its summary has changed. May be lost."""
+    async def publish_change(self, thread: str, what: str) -> None:
+        """Notify the thread's readers in every process of a change: `SUMMARY` or `PATH`. May be lost."""
 
     async def publish_control(self, message: str) -> None:
         """Send a message to every other process. May be lost."""

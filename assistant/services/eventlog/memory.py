@@ -79,14 +79,14 @@ class MemoryLog:
     async def drop_idle_threads(self) -> None:
         self.sweep()
 
-    async def publish_summary_change(self, thread: str) -> None:
-        self.notify_summary_change(thread)
+    async def publish_change(self, thread: str, what: str) -> None:
+        self.notify_change(thread, what)
 
-    def notify_summary_change(self, thread: str) -> None:
+    def notify_change(self, thread: str, what: str) -> None:
         """Wake the thread's readers in this process."""
         log = self._threads.get(thread)
         if log is not None:
-            log.notify_summary_change()
+            log.notify_change(what)
 
     async def publish_control(self, message: str) -> None:
         """Do nothing; there is no other process."""

@@ -23,7 +23,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from assistant.services.errors import REDIS_ERRORS, describe_outage, redis_problem
-from assistant.services.eventlog.log import Entry, Fenced, Position, ThreadLog, follows
+from assistant.services.eventlog.log import CHANGES, Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis_pubsub import Subscriptions
 from assistant.services.eventlog.redis_scripts import APPEND, READ, RENEW
@@ -37,7 +37,6 @@ READERS = "assistant:readers:"
 MAILBOX = "assistant:mailbox:"
 CONTROL = "assistant:control"
 FORGET = "forget "
-SUMMARY = "summary "
 # When streams and sets of readers expire. A process renews its entries well before.
 KEEP_SECONDS = 3600
 RENEW_SECONDS = KEEP_SECONDS / 4
@@ -204,8 +203,8 @@ class RedisLog:
             if thread in self._followed:  # opened again in the meantime
                 self._fill_soon(thread)
 
-    async def publish_summary_change(self, thread: str) -> None:
-        await self.publish_control(f"{SUMMARY}{thread}")
+    async def publish_change(self, thread: str, what: str) -> None:
+        await self.publish_control(f"{what} {thread}")
 
     async def publish_control(self, message: str) -> None:
         with contextlib.suppress(*REDIS_ERRORS):
@@ -249,8 +248,9 @@ class RedisLog:
                 self._fill_soon(thread)
 
     def _on_control_message(self, text: str) -> None:
-        if text.startswith(SUMMARY):
-            self._memory.notify_summary_change(text.removeprefix(SUMMARY))
+        what, _, about = text.partition(" ")
+        if what in CHANGES:
+            self._memory.notify_change(about, what)
             return
         if not text.startswith(FORGET):
             self._on_control(text)

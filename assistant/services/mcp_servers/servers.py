@@ -34,6 +34,8 @@ CONTEXT_KEYS: Mapping[str, Callable[[ToolContext], Any]] = {
     "tool_call_id": lambda context: context.tool_call_id,
     "idempotency_key": lambda context: context.idempotency_key,
 }
+# Prefixes of tools' names. Names of assistants as tools begin with `ask_`.
+PREFIX = re.compile(r"(?!ask_|ask$)[a-z0-9]+([_-][a-z0-9]+)*", re.ASCII)
 # Headers of the protocol, and those that determine where a message ends.
 _RESERVED = re.compile(
     r"host|connection|content-.*|transfer-encoding|accept|accept-encoding|te|upgrade|expect|mcp-.*|last-event-id", re.I

@@ -19,7 +19,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 
-from assistant.models import Conversation, EndUser, Invitation, Membership, Tenant
+from assistant.models import Conversation, EndUser, Invitation, Membership, Tenant, TenantLimits
 from assistant.models.tenants import ErasedTenant
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import remove_deleted
@@ -147,6 +147,7 @@ def _erase_person(user: Any) -> Counter[str]:
     names = names_of(user)
     replace_names(names, f"user {pk}", is_ours_alone=is_hosts)
     counts = _delete_invitations(names)
+    _remove_recipients(names)
     if is_hosts:
         counts += _erase(model, pk)
     else:
@@ -163,6 +164,15 @@ def _delete_invitations(names: Iterable[str]) -> Counter[str]:
     for name in names:
         theirs |= Q(email__iexact=name)
     return _delete(Invitation, list(Invitation.objects.filter(theirs).values_list("pk", flat=True)))
+
+
+def _remove_recipients(names: Iterable[str]) -> None:
+    """Take a person's address from those that tenants are warned of their spend at."""
+    theirs = {name.lower() for name in names}
+    for limits in TenantLimits.objects.exclude(warning_emails=[]):
+        kept = [address for address in limits.warning_emails if str(address).lower() not in theirs]
+        if kept != limits.warning_emails:
+            TenantLimits.objects.filter(pk=limits.pk, tenant=limits.tenant_id).update(warning_emails=kept)
 
 
 def _erase(root: type[models.Model], pk: Any, *, keep: frozenset[type[models.Model]] = frozenset()) -> Counter[str]:

@@ -17,8 +17,10 @@ from assistant.models import (
     IdempotentAnswer,
     Incident,
     Invitation,
+    Job,
     Retention,
     Run,
+    RunConfiguration,
     Tenant,
     ToolCall,
     ToolFile,
@@ -74,6 +76,10 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
         due.append(("conversations", old, _delete_conversations))
+        # After its last run. A process that has stored one within the hour does not store it again for its next run.
+        used = Run.objects.filter(tenant=tenant).values("configuration")
+        unused = RunConfiguration.objects.filter(tenant=tenant, used_at__lt=until).exclude(digest__in=used)
+        due.append(("run configurations", unused, _delete))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
     if (until := before("tool_calls")) is not None:
@@ -87,6 +93,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         ended = Q(accepted_at__lt=until) | Q(revoked_at__lt=until) | Q(expires_at__lt=until)
         due.append(("invitations", Invitation.objects.filter(ended, tenant=tenant), _delete))
         due.append(("audit entries", AuditEntry.objects.filter(tenant=tenant, created_at__lt=until), _delete))
+        due.append(("jobs", Job.objects.filter(tenant=tenant, ended_at__lt=until), _delete))
         due.append(("incidents", Incident.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     return due
 

@@ -11,6 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Q
 
 from assistant.models import Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
+from assistant.models.tenants import ChatReading
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
 
@@ -85,12 +86,15 @@ def _end_users(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 
 
 def _conversations(text: str, tenants: TenantFilter) -> Iterator[Hit]:
-    matches = Q(title__icontains=text)
+    # Where reading is restricted a title would tell what somebody has written.
+    is_open = Q(tenant__chat_reading=ChatReading.OPEN)
+    matches = Q(is_open, title__icontains=text)
     if (key := _uuid(text)) is not None:
         matches |= Q(pk=key)
     rows = tenants.rows(Conversation.objects.filter(matches, is_stateless=False).select_related("tenant"))
     for row in rows.order_by("-updated_at")[: MAX_HITS + 1]:
-        yield Hit("conversation", str(row.pk), str(row), row.tenant.name)
+        is_shown = row.tenant.chat_reading == ChatReading.OPEN
+        yield Hit("conversation", str(row.pk), str(row) if is_shown else str(row.pk), row.tenant.name)
 
 
 def _runs(text: str, tenants: TenantFilter) -> Iterator[Hit]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from assistant.models import Approval, Message, ToolCall
 from assistant.services.db.threads import in_database
@@ -75,14 +77,30 @@ def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:
 
 
 def with_question(rows: QuerySet[Approval]) -> QuerySet[Approval]:
-    """Add `question` to waiting calls: the member's last message before the call, or None."""
+    """Add `question` to waiting calls: the message of the call's run, else the member's last one before, or None."""
     asked = Message.objects.filter(
         conversation=OuterRef("run__conversation"),
         conversation__tenant=OuterRef("tenant"),
         role=Message.Role.USER,
         created_at__lte=OuterRef("started_at"),
     )
-    return rows.annotate(question=Subquery(asked.order_by("-position").values("content")[:1]))
+    texts = asked.order_by("-position").values("content")
+    # The last message of all may be on another path of the conversation.
+    own = texts.filter(run=OuterRef("run"))
+    return rows.annotate(question=Coalesce(Subquery(own[:1]), Subquery(texts[:1])))
+
+
+def changes_of(call: Approval) -> list[Mapping[str, Any]]:
+    """Return what a waiting call would change, as its tool's preview said when the run asked.
+
+    Returns:
+        Mappings with `label`, and where they are known `old` and `new`; empty without a preview.
+    """
+    ending: Any = call.waiting_run.ending
+    outcome = ending.get("outcome") if isinstance(ending, dict) else None
+    asked = outcome.get("interrupts") if isinstance(outcome, dict) else None
+    about: Any = next((one for one in asked or () if one.get("toolCallId") == call.call_id), {})
+    return list((about.get("metadata") or {}).get("changes") or ())
 
 
 def expiry_of(call: ToolCall) -> datetime:

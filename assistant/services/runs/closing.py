@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from assistant.services.eventlog.frames import as_mapping
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
+from assistant.services.runs.run_configurations import RunRecord, store_configuration
 from assistant.services.webhooks.events import record_run_event
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,8 @@ _END = PreparedUpdate(
     "input_tokens",
     "output_tokens",
     "first_token_ms",
+    "configuration",
+    "timeline",
     "partial",
     "checkpoint_seq",
     "lease_until",
@@ -86,8 +89,9 @@ def close_run(
     position: int | None = None,
     has_webhooks: bool = True,
     first_token: float | None = None,
+    make_record: Callable[[], RunRecord] | None = None,
 ) -> None:
-    """Store a run's messages, usage and ending.
+    """Store a run's messages, usage, record and ending.
 
     Args:
         last_seq: the number of the ending's event.
@@ -95,6 +99,7 @@ def close_run(
             nothing else adds messages.
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
         first_token: seconds until the model's first token; None if there was none.
+        make_record: returns the run's times and configuration; None if they are not known.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -103,6 +108,7 @@ def close_run(
         counts = _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).values_list("message_count", flat=True)
         position = (counts.first() or 0) + _count_input_messages(key)
     now, total = timezone.now(), sum(usage.values(), Usage())
+    record = None if make_record is None else make_record()
     settle_usage(key=key, total=total)
     # Every transaction updates the conversation's row first, so that two for the same conversation cannot deadlock.
     _COUNT.update(
@@ -119,6 +125,8 @@ def close_run(
             "input_tokens": total.input_tokens,
             "output_tokens": total.output_tokens,
             "first_token_ms": None if first_token is None else round(first_token * 1000),
+            "configuration": "" if record is None else record.configuration.digest,
+            "timeline": None if record is None else dict(record.timeline),
             "partial": None,
             "checkpoint_seq": last_seq,
             "lease_until": None,
@@ -138,6 +146,8 @@ def close_run(
         digests=digests_of(messages, key=key),
     )
     write_usage(key=key, usage=usage)
+    if record is not None:
+        store_configuration(tenant_id=key.tenant_id, configuration=record.configuration, now=now)
     if has_webhooks:
         record_run_event(
             key=key,

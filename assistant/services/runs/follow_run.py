@@ -10,13 +10,13 @@ from assistant.services.eventlog.log import Entry, Position
 from assistant.services.run_key import RunKey
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.stored_thread import stored_thread
 from assistant.services.runs.thread_snapshot import (
     SNAPSHOT_RETRY_SECONDS,
     Snapshot,
     build_snapshot,
     run_ending,
     run_state,
-    stored_thread,
 )
 from assistant.services.tenancy.members import Member
 

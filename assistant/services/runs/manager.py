@@ -27,7 +27,6 @@ from assistant.services.limits.run_queue import Place, RunQueue
 from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
-from assistant.services.runs.approval_expiry import expire_approvals
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.leases import release_run, renew_leases, request_cancel
@@ -40,6 +39,7 @@ from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.recovery import recover_dead_runs
 from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_task import RunTask
+from assistant.services.runs.timed_work import TimedWork
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
@@ -55,8 +55,6 @@ Opener = Callable[..., OpenedRun]
 HOUSEKEEPING_SECONDS = 5.0
 # Dead runs are looked for more often than that: the process that recovers one may die too.
 RECOVERIES_PER_RENEWAL = 2
-# How often expired approvals are marked. Answering one checks its age anyway.
-APPROVAL_EXPIRY_SECONDS = 60.0
 # How long a process that is shutting down waits for its runs.
 DRAIN_SECONDS = 10.0
 
@@ -74,6 +72,7 @@ class Runs:
         self._warm_up: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
+        self._timed_work = TimedWork()
         self._webhook_sender = WebhookSender()
         self._loop_watch = LoopWatch()
         self.connection_limiter = configured_limiter()
@@ -156,9 +155,7 @@ class Runs:
                 partial(plan_of, key=key, setup=setup, member=place.member),
                 self.log,
                 self._checkpoints,
-                position=setup.position,
-                has_webhooks=setup.has_webhooks,
-                is_stateless=setup.is_stateless,
+                setup=setup,
                 place=place if setup.queued is not None else None,
             )
         finally:
@@ -192,6 +189,7 @@ class Runs:
         for task in (self._housekeeping, self._recovery):
             if task is not None:
                 task.cancel()
+        self._timed_work.stop()
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -235,7 +233,6 @@ class Runs:
     async def _run_housekeeping(self) -> None:
         # For all tenants: this is the deployment's own work.
         set_all_tenants()
-        next_expiry_at = 0.0
         for turn in itertools.count():
             try:
                 began, is_due = time.monotonic(), turn % RECOVERIES_PER_RENEWAL == 0
@@ -249,9 +246,7 @@ class Runs:
                     self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
                 # With a timeout, because without Redis a recovery takes longer than leases last.
                 await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
-                if time.monotonic() >= next_expiry_at:
-                    await in_database(expire_approvals)
-                    next_expiry_at = time.monotonic() + APPROVAL_EXPIRY_SECONDS
+                self._timed_work.start()
                 # A message that another process's run has ended may be lost.
                 self._queue.wake()
                 if is_due:

@@ -17,7 +17,9 @@ from assistant.core.values.json_completion import complete_json
 from assistant.core.values.messages import ToolCall as Call
 from assistant.core.values.untrusted import bounded_sources, sources_of
 from assistant.models import Conversation, ToolCall
+from assistant.services.conversations.paths import shown_path
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
+from assistant.services.conversations.summaries import summary_of
 from assistant.services.run_key import RunKey
 
 NOT_STARTED = "Not run: the server stopped first."
@@ -42,7 +44,8 @@ def audited_calls(*, key: RunKey) -> list[AuditedCall]:
     """Return the calls of an earlier run that this run continued, and then the calls of this run, in their order."""
     rows = ToolCall.objects.filter(tenant_id=key.tenant_id, run__conversation_id=key.conversation_id, agent="")
     conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
-    earlier = open_calls(recent_messages(conversation=conversation))
+    path = shown_path(conversation, is_active=True)
+    earlier = open_calls(recent_messages(conversation=conversation, path=path))
     found = {row.call_id: row for row in rows.filter(call_id__in=list(earlier))}
     continued = [
         AuditedCall(call, _result(row := found.get(call_id)), True, _sources(row)) for call_id, call in earlier.items()
@@ -64,7 +67,9 @@ def _sources(row: ToolCall | None) -> tuple[str, ...]:
 def earlier_sources(*, key: RunKey) -> tuple[str, ...]:
     """Return where untrusted text in the conversation before the run came from."""
     conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
-    return bounded_sources((*conversation.summary_sources, *sources_of(recent_messages(conversation=conversation))))
+    path = shown_path(conversation, is_active=True)
+    _, summarised = summary_of(conversation, path)
+    return bounded_sources((*summarised, *sources_of(recent_messages(conversation=conversation, path=path))))
 
 
 def _result(row: ToolCall | None) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
+from ag_ui.core import AssistantMessage, RunAgentInput, TextPart, ToolMessage, UserMessage
 from pydantic import ValidationError
 
 from assistant.core.conversation.turn_endings import APPROVAL_SCHEMA
@@ -64,7 +64,15 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """The validated input of a run. `allowed_tools` are the names of the only tools to use; None for all."""
+    """The validated input of a run.
+
+    Attributes:
+        allowed_tools: the names of the only tools to use; None for all.
+        follows: the id of the run that it follows, "" for none; None to follow what is shown.
+        parent: the same by AG-UI's `parentRunId`, which may name a run of elsewhere.
+        replaces: the id of the user's message in whose place `message` comes.
+        previous: the id of the message before `message` in the client's history.
+    """
 
     thread_id: uuid.UUID
     run_id: str
@@ -75,6 +83,10 @@ class RunInput:
     output_schema: dict[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None
     protocol_version: str = ""
+    follows: str | None = None
+    parent: str = ""
+    replaces: str = ""
+    previous: str = ""
 
 
 def parse_thread_id(value: object) -> uuid.UUID:
@@ -100,6 +112,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         field, problem = problems(exc, root="input")[0]
         raise Refused("invalid_input", f"{field[:200]}: {problem[:200]}.") from exc
     message, answers = _trailing(given)
+    replaces = _forwarded_id(given.forwarded_props, "replacesMessageId") if message is not None else None
     return RunInput(
         thread_id=parse_thread_id(given.thread_id),
         run_id=parse_run_id(given.run_id),
@@ -112,7 +125,24 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         output_schema=_output_schema(given.forwarded_props),
         allowed_tools=_allowed_tools(given.forwarded_props),
         protocol_version=given.protocol_version or "",
+        follows=_forwarded_id(given.forwarded_props, "followsRunId"),
+        parent=clean_text(given.parent_run_id or "")[:MAX_ID_LENGTH],
+        replaces=replaces or "",
+        previous=_previous(given) if message is not None else "",
     )
+
+
+def _forwarded_id(forwarded: object, name: str) -> str | None:
+    value = forwarded.get(name) if isinstance(forwarded, Mapping) else None
+    if value is not None and (not isinstance(value, str) or (value and not _ID.fullmatch(value))):
+        raise Refused("invalid_input", f"forwardedProps.{name} must be an id of at most {MAX_ID_LENGTH} characters.")
+    return value
+
+
+def _previous(given: RunAgentInput) -> str:
+    """Return the id of the last message of a conversation before the trailing one; "" if there is none."""
+    before = reversed(given.messages[:-1])
+    return next((one.id for one in before if isinstance(one, UserMessage | AssistantMessage | ToolMessage)), "")
 
 
 def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswer, ...]]:

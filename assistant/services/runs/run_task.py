@@ -30,13 +30,15 @@ from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.errors import log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
-from assistant.services.eventlog.log import Entry, EventLog, Fenced
+from assistant.services.eventlog.log import SUMMARY, Entry, EventLog, Fenced
 from assistant.services.limits.run_queue import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
 from assistant.services.runs.leases import Checkpoint, LostRun
+from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.run_configurations import RunRecord, record_of
 from assistant.services.toolcalls.tracing import fail, run_span
 from assistant.toolkit.logs import run_log_context
 
@@ -54,9 +56,7 @@ class RunTask:
 
     Args:
         make_plan: returns the run's plan, whose deadline counts from then on.
-        position: the position in the conversation of the first message that the run adds.
-        has_webhooks: whether the tenant has webhooks, as for `close_run`.
-        is_stateless: whether the caller keeps the history, so that the conversation is not summarised.
+        setup: what the plan is built from. A conversation whose caller keeps the history is not summarised.
         place: its place in the queue; None if it runs at once.
     """
 
@@ -67,18 +67,14 @@ class RunTask:
         log: EventLog,
         checkpoints: CheckpointWriter,
         *,
-        position: int,
-        has_webhooks: bool,
-        is_stateless: bool = False,
+        setup: RunSetup,
         place: Place | None = None,
     ) -> None:
         self.key = key
         self._checkpoints = checkpoints
-        self._is_stateless = is_stateless
         self._make_plan, self._plan = make_plan, make_plan()
         self._place = place
-        self._position = position
-        self._has_webhooks = has_webhooks
+        self._setup = setup
         self._transcript = Transcript()
         self._encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
         self._seq = 0
@@ -99,7 +95,7 @@ class RunTask:
 
     async def summarise(self) -> None:
         """Summarise the conversation after the run, if it has grown long."""
-        if self._is_stateless:
+        if self._setup.is_stateless:
             return
         with run_log_context(self._plan.context):
             is_shorter = await summarise_if_long(
@@ -110,7 +106,7 @@ class RunTask:
                 tokens=self._plan.settings.history_tokens,
             )
         if is_shorter:
-            await self._log.publish_summary_change(self.key.thread)
+            await self._log.publish_change(self.key.thread, SUMMARY)
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""
@@ -158,6 +154,7 @@ class RunTask:
                 thread=self.key.thread,
                 run_id=self.key.run_id,
                 model=self._plan.model,
+                replaced=self._plan.replaced_model,
             ) as span,
         ):
             await self._drive()
@@ -262,6 +259,9 @@ class RunTask:
         self._failure = "internal_error"
         return RunError(failure.message, code="internal_error", usage=self._transcript.token_usage() or None)
 
+    def _record(self) -> RunRecord:
+        return record_of(self._setup, self._plan.context.extra, self._transcript.timeline)
+
     async def _close(self, ending: Ending) -> None:
         await in_database_with_retry(
             close_run,
@@ -270,9 +270,10 @@ class RunTask:
             usage=self._transcript.usage if self._is_storable else {},
             ending=ending,
             last_seq=self._seq + 1,
-            position=self._position,
-            has_webhooks=self._has_webhooks,
+            position=self._setup.position,
+            has_webhooks=self._setup.has_webhooks,
             first_token=self._first_token,
+            make_record=self._record if self._is_storable else None,
         )
 
     async def _store_checkpoints(self) -> None:

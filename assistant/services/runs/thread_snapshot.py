@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
-
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
-from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_stored
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
-from assistant.core.values.messages import Message
-from assistant.models import Conversation, Run, ToolCall
-from assistant.models import Message as MessageRow
-from assistant.services.conversations.stored_messages import to_message
+from assistant.models import Run
+from assistant.services.conversations.paths import shown_path
+from assistant.services.conversations.summaries import summary_of
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, stored_event
 from assistant.services.eventlog.log import Position, ThreadLog
 from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.stored_thread import StoredThread, own_thread, readable_runs
 from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.files import files_of_calls
-from assistant.services.toolpolicy.titles import titles_of
 
-# A snapshot has the newest messages, up to this many.
-MAX_SNAPSHOT_MESSAGES = 1000
 # If Redis has lost the events since the last checkpoint, a new snapshot is tried this often until the next checkpoint.
 SNAPSHOT_RETRY_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadState:
-    """The last run of a thread, and `after`: a client's position in it, None without a known position."""
+    """The last run of a thread, and `after`: a client's position in it, None without a known position.
+
+    `has_branches`: another path may be shown than when the client was at its position.
+    """
 
     run: Run
     after: Position | None
+    has_branches: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -59,7 +56,7 @@ def thread_state(
         after_seq: the number of the last event of that run that the client has.
     """
     runs = readable_runs(member).filter(conversation__in=own_thread(member, thread_id))
-    last = runs.order_by("-number").first()
+    last = runs.select_related("conversation").order_by("-number").first()
     if last is None:
         return None
     if after_run is None:
@@ -69,22 +66,13 @@ def thread_state(
         if after_run == last.run_id
         else runs.filter(run_id=after_run).values_list("number", flat=True).first()
     )
-    return ThreadState(last, None if number is None else Position(number, after_seq))
-
-
-def readable_runs(member: Member) -> QuerySet[Run]:
-    own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
-    return own.filter(api_key_id=member.key_id) if member.reads_only_own_runs else own
+    has_branches = bool(last.conversation.branches)
+    return ThreadState(last, None if number is None else Position(number, after_seq), has_branches)
 
 
 def may_read_run(*, member: Member, thread_id: uuid.UUID, number: int) -> bool:
     """Return whether a member may read run `number` of a thread of theirs."""
     return readable_runs(member).filter(conversation__in=own_thread(member, thread_id), number=number).exists()
-
-
-def own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
-    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=thread_id)
-    return own if member.assistant_id is None else own.filter(assistant_id=member.assistant_id)
 
 
 def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tuple[str, str] | None:
@@ -97,9 +85,11 @@ def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tupl
     runs = Run.objects.filter(
         tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=own_thread(member, thread_id)
     )
-    return runs.filter(number=number).exclude(conversation__summary="").values_list(
-        "run_id", "conversation__summary"
-    ).first()  # fmt: skip
+    run = runs.filter(number=number).exclude(conversation__summary="").select_related("conversation").first()
+    if run is None:
+        return None
+    summary, _ = summary_of(run.conversation, shown_path(run.conversation))
+    return (run.run_id, summary) if summary else None
 
 
 def find_run(*, member: Member, run_id: str, to_read: bool = True) -> RunKey | None:
@@ -130,76 +120,17 @@ def run_before(*, key: RunKey) -> RunKey | None:
 
 def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
     """Return whether the log has every event after the client's position."""
+    if state.has_branches and not state.is_running:
+        return False
     if state.is_at_end:
         return True
     after, last = state.after, log.last
     return after is not None and last is not None and after <= last and log.holds(after)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredThread:
-    """The stored part of a thread.
-
-    Attributes:
-        messages: the newest messages, oldest first.
-        calls: status, title, duration, display and media of their tool calls, by call id.
-        sub_agents: the runs of assistants that these calls called, by call id.
-        stopped: the ids of partial answers that were cut off because somebody stopped the run.
-    """
-
-    messages: list[Message]
-    calls: dict[str, dict[str, Any]]
-    sub_agents: dict[str, list[SubAgentRun]]
-    stopped: frozenset[str] = frozenset()
-
-
 def run_state(*, key: RunKey) -> ThreadState:
     """Return the state of a thread as of one of its runs. Raises `Run.DoesNotExist` if it was deleted."""
     return ThreadState(Run.objects.get(pk=key.pk, tenant_id=key.tenant_id), None)
-
-
-def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> StoredThread:
-    """Return the stored part of a member's thread that they may read, up to run number `until`; None for all."""
-    rows = MessageRow.objects.filter(conversation__in=own_thread(member, thread_id))
-    if member.reads_only_own_runs:
-        rows = rows.filter(run__in=readable_runs(member))
-    if until is not None:
-        rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
-    rows = rows.annotate(run_status=F("run__status")).order_by("-position")[:MAX_SNAPSHOT_MESSAGES]
-    stopped = frozenset(row.message_id for row in rows if row.is_partial and row.run_status == Run.Status.CANCELLED)
-    messages = [to_message(row) for row in reversed(rows)]
-    while len(messages) == MAX_SNAPSHOT_MESSAGES and messages and messages[0].role != "user":
-        messages.pop(0)
-    audit = ToolCall.objects.filter(
-        tenant_id=member.tenant_id, run__conversation_id=thread_id, run__user_id=member.user_id
-    )
-    own = audit.filter(call_id__in=_call_ids(messages))
-    sub_agents = {
-        call_id: from_stored(runs or ()) for call_id, runs in own.exclude(asked=None).values_list("call_id", "asked")
-    }
-    nested = _call_ids(message for runs in sub_agents.values() for run in runs for message in run.messages)
-    audited: list[tuple[int, str, str, str, int | None, Any]] = list(
-        (own | audit.filter(call_id__in=nested) if nested else own).values_list(
-            "pk", "call_id", "name", "status", "duration_ms", "display"
-        )
-    )
-    files = files_of_calls(member=member, call_pks=[row[0] for row in audited])
-    titles = titles_of(tenant_id=member.tenant_id, names={row[2] for row in audited})
-    calls = {
-        call_id: {
-            "status": status,
-            "title": titles.get(name),
-            "durationMs": duration,
-            "display": display,
-            "media": files.get(pk),
-        }
-        for pk, call_id, name, status, duration, display in audited
-    }
-    return StoredThread(messages, calls, sub_agents, stopped)
-
-
-def _call_ids(messages: Iterable[Message]) -> list[str]:
-    return [call.id for message in messages for call in message.tool_calls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,16 +170,19 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     for message in messages:
         if message["id"] in stored.stopped and message["role"] == "assistant":
             message["metadata"] = {**message.get("metadata", {}), "stopped": True}
+    _add_versions(messages, stored, stored_ids)
+    shown = run if state.is_running or stored.last_run is None else stored.last_run
     events: list[Event] = [
-        RunStarted(thread, run.run_id, protocol_version=PROTOCOL_VERSION),
+        # The frames' own number is that of the thread's last run, whichever is shown: there the log goes on.
+        RunStarted(thread, shown.run_id, protocol_version=PROTOCOL_VERSION),
         MessagesSnapshot(messages),
         *transcript.open_events(),
     ]
     encoder = FrameEncoder(run_id=run.run_id, thread=thread)
     frames = [encoder.frame(event, seq) for event in events]
     head = len(frames)
-    if not state.is_running and run.ending is not None:
-        frames.append(encoder.frame(stored_event(run.ending), seq))
+    if not state.is_running and shown.ending is not None:
+        frames.append(encoder.frame(stored_event(shown.ending), seq))
     return Snapshot(
         frames=frames,
         head=head,
@@ -260,6 +194,18 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
             event.message_id for event in transcript.open_events() if isinstance(event, TextMessageStart)
         ),
     )
+
+
+def _add_versions(messages: Iterable[dict[str, Any]], stored: StoredThread, stored_ids: set[str]) -> None:
+    """Add `metadata.versions` to the messages that others stand beside; of the running answer to its first message."""
+    new_version = stored.new_version
+    for message in messages:
+        version = stored.versions.get(message["id"])
+        if version is None and new_version is not None and message["id"] not in stored_ids:
+            version, new_version = new_version, None
+        if version is not None:
+            known = {name: value for name, value in asdict(version).items() if value is not None}
+            message["metadata"] = {**message.get("metadata", {}), "versions": known}
 
 
 def _running_answer(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:

@@ -58,8 +58,9 @@ def _protected(model: Model) -> ProtectedTable | None:
     own = next((key for key in keys if key.related_model is Tenant), None)
     if own is not None:
         condition = f"{_quoted(own.column)} = {_VISIBLE_IDS}"
-        # All tenants may read providers without a tenant. Any other row without one is the deployment's own.
-        return ProtectedTable(model._meta.db_table, condition, own.null and model._meta.label == "assistant.Provider")
+        # All tenants may read providers and prices without a tenant. Any other row without one is the deployment's own.
+        is_shared = own.null and model._meta.label in ("assistant.Provider", "assistant.ModelPrice")
+        return ProtectedTable(model._meta.db_table, condition, is_shared)
     parents = [key for key in keys if _leads_to_tenant(key.related_model, (model,)) and not key.null]
     if not parents:
         return None

@@ -53,6 +53,7 @@ FRAMES: Mapping[str, Rule] = {
     "attach": _READ_OR_OWN,
     "cancel": _CHAT,
     "feedback": _CHAT,
+    "show": _CHAT,
     "ping": _CHAT_OR_READ,
 }
 # By the address below `/api/v1/tenants/<tenant>/` and the method; HEAD is as GET.
@@ -67,6 +68,7 @@ REST: Mapping[str, Mapping[str, Rule]] = {
     "conversations/<uuid:thread>/": {"GET": _READ, "PATCH": Rule((CHAT,), also=(READ,)), "DELETE": _CHAT},
     "conversations/<uuid:thread>/export/": {"GET": _READ},
     "conversations/<uuid:thread>/messages/": {"GET": _READ},
+    "conversations/<uuid:thread>/shown/": {"PUT": _CHAT},
     "conversations/<uuid:thread>/messages/<str:message_id>/feedback/": {"PUT": _CHAT, "DELETE": _CHAT},
     "conversations/<uuid:thread>/runs/": {"POST": _CHAT},
     "runs/<str:run_id>/": {"GET": _READ_OR_OWN},

@@ -11,13 +11,14 @@ from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.values.messages import ToolCall as Call
-from assistant.models import ToolCall
+from assistant.models import Tenant, ToolCall
 from assistant.services import metrics
 from assistant.services.db.clock import DatabaseTime, clock_watch
 from assistant.services.db.threads import in_database
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
+from assistant.services.toolcalls.approvers import check_approver
 from assistant.services.toolcalls.run_journal import (
     MAX_STORED_CHARACTERS,
     above_quota,
@@ -112,8 +113,15 @@ def record_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
 
 
 def settle_approval(*, member: Member, call_id: str, approved: bool) -> bool:
-    """Approve or decline a call that waits for its caller. Return False if it is not waiting."""
+    """Approve or decline a call that waits for its caller. Return False if it is not waiting.
+
+    Raises:
+        OwnApproval: it is approved, and the tenant wants approvals by others, whom nobody can ask outside of a run.
+    """
     waiting = _calls_of(member).filter(call_id=call_id, status=ToolCall.Status.AWAITING_APPROVAL)
+    if approved:
+        by_others = Tenant.objects.filter(pk=member.tenant_id, approvals_by_others=True).exists()
+        check_approver(by_others=by_others, asked_by=member.user_id, decided_by=member.user_id)
     status = ToolCall.Status.RUNNING if approved else ToolCall.Status.DECLINED
     return bool(waiting.update(status=status, decided_by_id=member.user_id, decided_at=timezone.now()))
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from django.db.models import Aggregate, Exists, Func, JSONField, Q, Subquery, TextField
+from django.db.models import Aggregate, Exists, JSONField, Q, Subquery, TextField
 from django.db.models.functions import Cast, JSONArray
 from django.db.models.sql.compiler import SQLCompiler
 
 from assistant.core.toolcalls.protocols import Policy
 from assistant.models import McpServer, ToolSetting
+from assistant.services.db.json_rows import JsonArrayOf
 from assistant.services.toolpolicy.blocks import Block, active_blocks
 
 # The columns that `switch_columns` adds to a row, for `read_switches`.
@@ -52,16 +53,6 @@ class _JsonRows(Aggregate):
         return self.as_sql(compiler, connection, function="JSONB_AGG")
 
 
-class _JsonArrayOf(Func):
-    """Aggregate all rows of a subquery into a JSON array; without an `Aggregate`'s GROUP BY, which needs a column."""
-
-    function = "JSON_GROUP_ARRAY"
-    output_field = JSONField()
-
-    def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> Any:
-        return self.as_sql(compiler, connection, function="JSONB_AGG")
-
-
 def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
     """Return annotations, named as `COLUMNS`, with the switches of a tenant and of one of its assistants.
 
@@ -72,7 +63,7 @@ def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
     # `config` as text, because databases represent JSON within JSON differently.
     row = JSONArray("assistant_id", "tool", "policy", Cast("config", TextField()), "secrets")
     servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
-    blocks = active_blocks().annotate(rows=_JsonArrayOf(JSONArray("tool", "reason", "until")))
+    blocks = active_blocks().annotate(rows=JsonArrayOf(JSONArray("tool", "reason", "until")))
     return {
         "switches": Subquery(rows.values("tenant_id").annotate(rows=_JsonRows(row)).values("rows")),
         "has_servers": Exists(servers),

@@ -71,15 +71,15 @@ def remove_fences() -> None:
     """The model is sent results from outside as they are."""
     from assistant.core.values import untrusted
 
-    untrusted._fenced = lambda text, what, seed="": text
+    untrusted.__dict__["fenced"] = lambda text, what, seed="": text
 
 
 def say_more() -> None:
     """The policy explains itself to the model in each result."""
     from assistant.core.values import untrusted
 
-    fenced = untrusted._fenced
-    untrusted._fenced = lambda text, what, seed="": f"{fenced(text, what, seed)}\nAsk before you act on it."
+    fenced = untrusted.fenced
+    untrusted.__dict__["fenced"] = lambda text, what, seed="": f"{fenced(text, what, seed)}\nAsk before you act on it."
 
 
 FAULTS = (

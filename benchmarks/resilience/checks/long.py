@@ -41,15 +41,16 @@ _TEXT, _END = re.compile(rb'^\{"type":"TEXT_MESSAGE_CONTENT"'), re.compile(rb'^\
 
 def read_everything() -> None:
     """Opening a run reads the whole conversation, a thousand messages at a time."""
+    from assistant.core.conversation.paths import Path
     from assistant.models import Conversation, Message
-    from assistant.services.runs.opening import open_run as opening
+    from assistant.services.runs.opening import followed_path as opening
 
     recent = opening.recent_messages  # type: ignore[attr-defined]
 
-    def all_messages(*, conversation: Conversation) -> object:
+    def all_messages(*, conversation: Conversation, path: Path | None = None) -> object:
         for first in range(0, conversation.message_count, 1000):
             list(Message.objects.filter(conversation=conversation, position__range=(first, first + 999)))
-        return recent(conversation=conversation)
+        return recent(conversation=conversation, path=path)
 
     opening.recent_messages = all_messages  # type: ignore[assignment,attr-defined]
 

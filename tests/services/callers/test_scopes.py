@@ -144,6 +144,7 @@ def frame_of(kind: str, world: World) -> Frame:
         "attach": {"type": "attach", "threadId": str(world.talk.pk)},
         "cancel": {"type": "cancel", "runId": world.run.run_id},
         "feedback": {"type": "feedback", "threadId": str(world.talk.pk), "messageId": "m", "rating": 1},
+        "show": {"type": "show", "threadId": str(world.talk.pk), "messageId": "m"},
         "ping": {"type": "ping"},
     }
     return frames[kind]

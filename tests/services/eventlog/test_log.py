@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from assistant.services.eventlog import file, memory, redis, redis_watch, redis_writer
 from assistant.services.eventlog import log as eventlog
 from assistant.services.eventlog.file import WINDOW_BYTES, FileLog
-from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position, ThreadLog
+from assistant.services.eventlog.log import CHANGES, Entry, EventLog, Fenced, Position, ThreadLog
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis import READERS, STREAM, RedisLog
 from assistant.services.eventlog.redis_watch import MARK_KEY
@@ -502,16 +502,17 @@ if REDIS_URL:
         assert await here.append([(thread, entries(1, 1, 3))]) == [None]
         assert (await here.open(thread)).read(Position(0, 0)) == entries(1, 1, 3)
 
-    async def test_a_summary_change_reaches_readers_in_every_process(
-        two_processes: tuple[RedisLog, RedisLog], thread: str
+    @pytest.mark.parametrize("what", CHANGES)
+    async def test_a_change_reaches_readers_in_every_process(
+        two_processes: tuple[RedisLog, RedisLog], thread: str, what: str
     ) -> None:
         here, there = two_processes
         views = [await here.open(thread), await there.open(thread)]
         with views[0].watching() as first, views[1].watching() as second:
             async with asyncio.timeout(20):
                 # As below: a process that has not subscribed yet receives nothing.
-                while not all(view.summary_changes for view in views):
-                    await here.publish_summary_change(thread)
+                while not all(view.changes[what] for view in views):
+                    await here.publish_change(thread, what)
                     await asyncio.sleep(0.01)
             assert first.is_set() and second.is_set()
 

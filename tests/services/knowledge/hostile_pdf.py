@@ -91,8 +91,8 @@ def forms() -> bytes:
         entries = (
             f"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F1 5 0 R>>/XObject<</N {number + 1} 0 R>>>>"
         )
-        made[f"o{number}"] = stream(b"/N Do " * 2 + TEXT * 50, entries)
-    made["o22"] = stream(TEXT * 50, "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F1 5 0 R>>>>")
+        made[f"o{number}"] = stream(b"/N Do " * 2 + TEXT * 150, entries)
+    made["o22"] = stream(TEXT * 150, "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F1 5 0 R>>>>")
     return one_page(stream(b"/N Do"), more="/XObject<</N 10 0 R>>", **made)
 
 

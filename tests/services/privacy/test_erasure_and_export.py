@@ -48,6 +48,7 @@ MENTIONS = {
     "assistant.AuditEntry.actor",
     "assistant.PromptVersion.created_by",
     "assistant.Incident.user",
+    "assistant.Job.created_by",
     "assistant.ToolBlock.actor",
     "assistant.Invitation.invited_by",
 }

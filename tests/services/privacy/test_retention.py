@@ -15,8 +15,10 @@ from assistant.models import (
     AuditEntry,
     Conversation,
     Incident,
+    Job,
     Retention,
     Run,
+    RunConfiguration,
     Tenant,
     ToolCall,
     ToolFile,
@@ -104,6 +106,17 @@ def test_old_calls_are_emptied_and_kept_in_the_audit(aged: Cast) -> None:
     assert ToolCall.objects.filter(tenant=aged.globex, result="canary").count() == 2
 
 
+def test_jobs_that_have_ended_are_deleted_with_the_audit(cast: Cast) -> None:
+    now = timezone.now()
+    for key, state, ended in (("old", "done", 40), ("new", "done", 0), ("waiting", "waiting", None)):
+        at = None if ended is None else now - timedelta(days=ended)
+        due = now - timedelta(days=40)
+        Job.objects.create(tenant=cast.acme, name="x", key=key, due_at=due, state=state, ended_at=at)
+    Retention.objects.create(tenant=cast.acme, audit=30)
+    assert run() == "acme: 1 jobs\n"
+    assert sorted(Job.objects.values_list("key", flat=True)) == ["new", "waiting"]
+
+
 def test_a_dry_run_counts_and_changes_nothing(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, conversations=30)
     assert run("--dry-run", "--tenant", "acme") == "acme: 1 conversations\n"
@@ -160,3 +173,22 @@ def test_a_tenants_period_cannot_exceed_the_maximum(settings: object, cast: Cast
     settings.RETENTION_MAX_DAYS = 60  # type: ignore[attr-defined]
     with pytest.raises(ValidationError, match="60 days"):
         Retention(tenant=cast.acme, files=61).full_clean()
+
+
+def test_a_configuration_goes_after_the_last_run_that_had_it(cast: Cast) -> None:
+    Retention.objects.create(tenant=cast.acme, conversations=30)
+    kept_run = make_run(make_conversation(cast.alice, cast.support), configuration="used")
+    old = timezone.now() - timedelta(days=40)
+    for tenant, digest, used_at in (
+        (cast.acme, "used", old),
+        (cast.acme, "unused", old),
+        (cast.acme, "of today", timezone.now()),
+        (cast.globex, "unused", old),
+    ):
+        RunConfiguration.objects.create(tenant=tenant, digest=digest, content={}, used_at=used_at)
+    assert retention.apply_retention(tenant=cast.acme) == {"run configurations": 1}
+    left = RunConfiguration.objects.filter(tenant=cast.acme).values_list("digest", flat=True)
+    assert set(left) == {"used", "of today"}
+    assert RunConfiguration.objects.filter(tenant=cast.globex).exists()
+    kept_run.delete()
+    assert retention.apply_retention(tenant=cast.acme) == {"run configurations": 1}

@@ -100,7 +100,7 @@ async def main():
     model = traced(ScriptedModel([ToolCall("c", "greet", '{"name": "canary-name"}'), "canary-answer"]), tenant="acme")
     plan = Plan(model, [Message("user", "canary-question")], FixedToolset([greet]),
                 context=ToolContext(tenant=TenantInfo(1, "acme")), interceptors=(trace_call,))
-    with run_span(assistant="support", tenant="acme", thread="t", run_id="r", model=model):
+    with run_span(assistant="support", tenant="acme", thread="t", run_id="r", model=model, replaced="Large, l-1"):
         async for event in run_turn(plan, Transcript()):
             pass
     broken = traced(ScriptedModel([ToolCall("c", "break_down", "{}"), ModelError("No.", "provider_timeout")]),
@@ -147,6 +147,7 @@ def test_spans_of_runs_model_calls_and_tool_calls_have_no_content() -> None:
     for name in ("invoke_agent support", "chat scripted", "execute_tool greet"):
         assert f"{name} {{" in told
     assert "'tenant.slug': 'acme'" in told
+    assert told.count("'run.replaced_model': 'Large, l-1'") == 1
     assert "gen_ai.usage.input_tokens" in told
     for operation in ("invoke_agent", "chat", "execute_tool"):
         assert f"metric gen_ai.client.operation.duration {{'gen_ai.operation.name': '{operation}'" in told

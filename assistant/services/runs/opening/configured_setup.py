@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assistant.services.assistants.configuration import prompt_of, settings_of
+from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.runs.opening.run_setup import RunSetup
@@ -35,7 +36,7 @@ def setup_of(
     )
     return RunSetup(
         assistant_slug=assistant.slug,
-        system_prompt=prompt_of(assistant),
+        system_prompt=prompt_of(assistant, PromptValues(tenant=assistant.tenant, user_id=member.user_id)),
         history=(),
         provider=choice,
         settings=settings_of(assistant, choice),

@@ -16,7 +16,9 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
+from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
+from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool
@@ -45,13 +47,23 @@ def tool_name_of(slug: str) -> str:
     return f"ask_{slug.replace('-', '_')}"[:64]
 
 
-def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
-    """Return the active assistants of the tenant that this one may call, with one query."""
-    rows = with_prompt(
-        Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True).order_by("slug")
-    )
+def delegates_of(
+    *, tenant_id: int, assistant_id: int, user_id: UserId, soft: SoftModel | None = None
+) -> list[Delegate]:
+    """Return the active assistants of the tenant that this one may call, with one query.
+
+    What the variables of their prompts stand for is read with one query a kind, if there are any.
+
+    Args:
+        soft: what answers in place of what each would choose; None below the tenant's soft threshold of cost.
+    """
+    assistants = Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True)
+    rows = list(with_prompt(assistants.order_by("slug")))
+    if not rows:
+        return []
     # Slugs that differ only in dashes and underscores have the same tool name; the first one is used.
     named = {tool_name_of(row.slug): row for row in reversed(rows)}
+    values = PromptValues(tenant=rows[0].tenant, user_id=user_id)
     return [
         Delegate(
             assistant_id=row.pk,
@@ -59,13 +71,18 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
             slug=row.slug,
             name=row.name,
             description=row.description or row.name,
-            prompt=prompt_of(row),
-            provider=(provider := choose_provider(row)),
+            prompt=prompt_of(row, values),
+            provider=(provider := _provider_of(row, soft)),
             settings=settings_of(row, provider),
             tenant_slug=row.tenant.slug,
         )
         for tool_name, row in sorted(named.items())
     ]
+
+
+def _provider_of(assistant: Assistant, soft: SoftModel | None) -> ProviderChoice:
+    own = choose_provider(assistant)
+    return own if soft is None else soft.instead_of(own, assistant)
 
 
 class DelegatingToolset:
@@ -75,6 +92,7 @@ class DelegatingToolset:
         narrowing: the names of the only tools allowed, here and for the assistants that are called; None for all.
         initial: the tools for the first offer, if the policy has been read already.
         context: for tools that are asked whether they know a destination.
+        soft: as for `delegates_of`.
     """
 
     def __init__(
@@ -86,7 +104,9 @@ class DelegatingToolset:
         narrowing: Collection[str] | None = None,
         initial: Sequence[EffectiveTool] | None = None,
         context: ToolContext | None = None,
+        soft: SoftModel | None = None,
     ) -> None:
+        self._soft = soft
         self._toolset = TenantToolset(
             tenant_id=tenant_id,
             user_id=user_id,
@@ -118,7 +138,13 @@ class DelegatingToolset:
         ]
 
     async def _delegates(self) -> list[Delegate]:
-        found = await in_database_with_retry(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
+        found = await in_database_with_retry(
+            delegates_of,
+            tenant_id=self._tenant_id,
+            assistant_id=self._assistant_id,
+            user_id=self._user_id,
+            soft=self._soft,
+        )
         return [row for row in found if self._narrowing is None or row.tool_name in self._narrowing]
 
     def _admission(self, row: Delegate, admission: Admission) -> Admission:
@@ -141,6 +167,7 @@ class DelegatingToolset:
                     assistant_id=row.assistant_id,
                     narrowing=self._narrowing,
                     context=self._context,
+                    soft=self._soft,
                 )
             ),
             system=row.prompt,

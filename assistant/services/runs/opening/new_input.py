@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
-from assistant.models import Conversation, ToolCall
+from assistant.models import Conversation, Tenant, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import open_calls
 from assistant.services.errors import Refused
 from assistant.services.runs.approval_expiry import oldest_answerable
 from assistant.services.runs.run_input import RunInput
+from assistant.services.toolcalls.approvers import check_approver
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
 from assistant.toolkit.context import UserId
 from assistant.toolkit.definition.questions import Question
+
+# Sent to the model, and not stored, after an answer that was cut off.
+GO_ON = Message("user", "Your last answer was cut off. Go on exactly where it ends, and repeat nothing of it.")
 
 
 def extract_new_input(
@@ -47,24 +52,42 @@ def extract_new_input(
     return new, decisions
 
 
+def request_to_go_on(history: Sequence[Message]) -> tuple[Message, ...]:
+    """Return what asks the model to go on with its last message, if that was cut off and nothing follows it."""
+    is_cut = bool(history) and history[-1].role == "assistant" and history[-1].is_partial and not open_calls(history)
+    return (GO_ON,) if is_cut else ()
+
+
 def check_decisions(
-    decisions: Mapping[str, Decision], history: Sequence[Message], tools: Iterable[EffectiveTool]
+    decisions: Mapping[str, Decision],
+    history: Sequence[Message],
+    tools: Iterable[EffectiveTool],
+    *,
+    tenant: Tenant,
+    asked_by: UserId,
+    decided_by: UserId,
 ) -> None:
-    """Check the arguments that a person has edited, and answers to questions, before the waiting call is used up.
+    """Check who approves, the edited arguments and answers to questions, before the waiting call is used up.
 
     A tool that is not available any more is refused when the call is run.
 
     Args:
         history: ends with the calls that wait.
+        asked_by: the user whose conversation it is; they answer a tool's questions themselves.
 
     Raises:
+        OwnApproval: the tenant wants approvals by others, and who asked has approved a call.
         Refused: edited arguments do not fit the tool's parameters, an answer does not fit the question's schema, a
             question is approved without an answer, or something else is answered as if it were a question.
     """
     pending, offered = open_calls(history), {one.tool.name: one.tool for one in tools}
     for call_id, decision in decisions.items():
         tool = offered.get(pending[call_id].name)
-        if tool is None or not decision.approved:
+        if not decision.approved:
+            continue
+        if tool is None or tool.asks is None:
+            check_approver(by_others=tenant.approvals_by_others, asked_by=asked_by, decided_by=decided_by)
+        if tool is None:
             continue
         try:
             if tool.asks is not None:
@@ -129,7 +152,8 @@ def _record_decisions(
         decided = answer.interrupt_id in pending and waiting.update(
             status=status, decided_by_id=decided_by, decided_at=timezone.now()
         )
-        if not decided and rows.exclude(pk__in=in_time).exists():
+        is_expired = Q(status=ToolCall.Status.EXPIRED) | ~Q(pk__in=in_time)
+        if not decided and rows.filter(is_expired).exists():
             raise Refused("invalid_input", "This approval has expired. Send your message again to be asked again.")
         if not decided:
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")

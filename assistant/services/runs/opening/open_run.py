@@ -8,14 +8,18 @@ from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import CharField, Func
 
+from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
-from assistant.services.assistants.configuration import prompt_of
-from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
-from assistant.services.conversations.stored_messages import recent_messages, store_messages
+from assistant.services.assistants.configuration import settings_of
+from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.assistants.soft_threshold import soft_model
+from assistant.services.conversations.stored_messages import store_messages
+from assistant.services.conversations.summaries import summary_of
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
@@ -24,7 +28,8 @@ from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, l
 from assistant.services.run_key import key_of
 from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.opening.configured_setup import setup_of
-from assistant.services.runs.opening.new_input import check_decisions, extract_new_input
+from assistant.services.runs.opening.followed_path import Followed, begin_branch, followed_path
+from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import RunInput
@@ -33,9 +38,14 @@ from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
+FROM_START = Followed(WHOLE, [])
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
-_RUNS, _CONVERSATIONS = PreparedInsert(Run, lease_until=LEASE_END), PreparedInsert(Conversation)
+_UNCOUNTED = Estimate(0, 0, 0)
+# Set afterwards where a model was replaced, so that the other runs, which are most, send no value.
+_NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
+_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL)
+_CONVERSATIONS = PreparedInsert(Conversation)
 
 
 def open_run(
@@ -59,7 +69,8 @@ def open_run(
         must_wait: the process has as many runs as it may, so that the run is queued.
 
     Raises:
-        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer; or
+        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer;
+            `approval_forbidden`, as `OwnApproval`; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
     opening = partial(
@@ -128,24 +139,30 @@ def _open_once(
     if state.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
     found = state.conversation
-    history = [] if found is None else recent_messages(conversation=found)
+    followed = FROM_START if found is None else followed_path(given, found, has_message=state.has_message)
+    history = followed.history
     conversation = found or _new_conversation(member, state.assistant, given)
     new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=state.has_message)
+    if followed.branching is not None:
+        begin_branch(conversation=conversation, branching=followed.branching, is_answer=bool(decisions))
     run, setup = begin_run(
         member=member,
         state=state,
         conversation=conversation,
         run_id=given.run_id,
+        follows=given.follows or given.parent,
+        path=followed.path,
         owner=owner,
         must_wait=must_wait,
-        history=(*history, *new_rows),
+        history=(*history, *(new_rows or request_to_go_on(history))),
         new=new_rows,
         # Answers to approvals and client-side calls are not messages of the user.
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
     )
     if decisions:
-        check_decisions(decisions, history, setup.tools)
+        who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
+        check_decisions(decisions, history, setup.tools, **who)
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
     setup = replace(setup, client_tools=given.client_tools, decisions=decisions)
@@ -170,6 +187,8 @@ def begin_run(
     new: Sequence[Message],
     messages: int,
     allowed_tools: frozenset[str] | None = None,
+    follows: str = "",
+    path: Path = WHOLE,
 ) -> tuple[Run, RunSetup]:
     """Store a run and its new messages, and return its setup by the assistant's configuration.
 
@@ -179,6 +198,8 @@ def begin_run(
         history: the messages of the conversation, the `new` ones last.
         messages: what the run counts towards quotas of messages, 1 or 0.
         allowed_tools: the names of the only tools to offer; None for all.
+        follows: the id of the run that the client says it follows; it is kept for the record.
+        path: the path of the conversation that `history` is the end of.
 
     Raises:
         QuotaReached: the tenant or the member has used up a quota.
@@ -189,11 +210,18 @@ def begin_run(
     is_queued = (
         exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
     )
-    expected = Estimate(messages, 0, 0)
+    setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools)
+    expected = _UNCOUNTED
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
-        expected = _estimate(assistant, choice, history, messages)
+        expected = _estimate(assistant, setup, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
+    soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost) if quotas.counted else None
+    own = choice
+    if soft is not None:
+        choice = soft.instead_of(choice, assistant)
+        setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
+    replaced = "" if choice is own or choice.label == own.label else own.label
     run = _RUNS.insert(
         Run(
             tenant_id=member.tenant_id,
@@ -202,6 +230,7 @@ def begin_run(
             assistant=assistant,
             api_key_id=key_of_run(member),
             run_id=run_id,
+            follows=follows,
             number=conversation.run_count + 1,
             status=Run.Status.QUEUED if is_queued else Run.Status.RUNNING,
             prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
@@ -212,26 +241,32 @@ def begin_run(
             lease_owner=owner,
         )
     )
+    if replaced:
+        Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id).update(replaced_model=replaced)
     store_messages(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
+    summary, summary_sources = summary_of(conversation, path)
     return run, replace(
-        setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools),
+        setup,
+        soft=soft,
+        replaced_model=replaced,
         history=history,
-        summary=conversation.summary,
-        summary_sources=conversation.summary_sources,
+        summary=summary,
+        summary_sources=summary_sources,
         position=conversation.message_count + len(new),
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
     )
 
 
-def _estimate(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Estimate:
+def _estimate(assistant: Assistant, setup: RunSetup, history: Sequence[Message], messages: int) -> Estimate:
     """Estimate what a run will use: the conversation that the model is sent, and one answer."""
     input_tokens = sum(map(estimate, history))
     if assistant.history_tokens:
         input_tokens = min(input_tokens, assistant.history_tokens)
-    usage = Usage(input_tokens + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT_TOKENS)
+    usage = Usage(input_tokens + estimate_tokens(setup.system_prompt), EXPECTED_OUTPUT_TOKENS)
+    choice = setup.provider
     return Estimate(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from django.utils import timezone
 
@@ -28,8 +29,6 @@ from assistant.toolkit import ToolContext
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     """Return the plan of a run, without a query; tools and journal use the database later."""
     seconds, schema = setup.settings.limits.seconds, setup.settings.answer_schema
-    # Most assistants have no delegates, and so save the queries for them.
-    toolset_class = DelegatingToolset if setup.has_delegates else TenantToolset
     context = ToolContext(
         tenant=member.tenant,
         user=member.user,
@@ -39,6 +38,8 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         deadline=timezone.now() + timedelta(seconds=seconds) if seconds else None,
         extra=member.extra,
     )
+    # Most assistants have no delegates, and so save the queries for them.
+    toolset_class = partial(DelegatingToolset, soft=setup.soft) if setup.has_delegates else TenantToolset
     toolset: Toolset = toolset_class(
         tenant_id=member.tenant_id,
         user_id=member.user_id,
@@ -70,6 +71,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         interceptors=tool_interceptors(),
         output=SchemaOutput(schema) if schema else None,
         output_mode=getattr(model, "output_mode", "native"),
+        replaced_model=setup.replaced_model,
         thread_id=key.thread,
         run_id=key.run_id,
     )

@@ -11,6 +11,7 @@ from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
 from assistant.core.values.settings import AssistantSettings
 from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import Quotas
@@ -33,6 +34,8 @@ class RunSetup:
         has_webhooks: whether the tenant has active webhooks.
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
+        soft: what answers in place of what an assistant would choose; None below the tenant's soft threshold of cost.
+        replaced_model: the provider and model in whose place `provider` answers; "" if it is the assistant's choice.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
     """
@@ -53,6 +56,8 @@ class RunSetup:
     quotas: Quotas
     allowances: tuple[Allowance, ...] = ()
     queued: QueuedRun | None = None
+    soft: SoftModel | None = None
+    replaced_model: str = ""
     is_stateless: bool = False
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asgiref.sync import async_to_sync
 from django.utils import timezone
@@ -13,6 +13,7 @@ from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.turn.offer import offered_tools
 from assistant.core.values.history_window import estimate_tokens
 from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.run_key import RunKey
 from assistant.services.runs.opening.configured_setup import setup_of
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
@@ -60,7 +61,9 @@ def simulate(*, member: Member, assistant_slug: str) -> Simulation | None:
         return None
     assistant = state.assistant
     quotas = quotas_of(assistant.tenant, is_end_user=member.is_end_user)
-    setup = setup_of(member=member, state=state, choice=choose_provider(assistant), quotas=quotas)
+    own, soft = choose_provider(assistant), soft_model(assistant=assistant, quotas=quotas)
+    choice = own if soft is None else soft.instead_of(own, assistant)
+    setup = replace(setup_of(member=member, state=state, choice=choice, quotas=quotas), soft=soft)
     key = RunKey(
         pk=0,
         number=1,

@@ -43,9 +43,12 @@ export class Chat {
     this.#connection = new Connection(socket, signal);
     this.#follow = new Follow(byId("scroller"), byId("jump"));
     this.#transcript = new Transcript(byId("transcript"), assistant, {
-      retry: () => this.#thread.retry(),
+      retry: (question) => this.#thread.retry(question),
       resume: (entries) => this.#thread.resume(entries),
-      again: (text) => !this.#thread.isBusy && this.#send(text),
+      again: (question) => !this.#thread.isBusy && this.#thread.askAgain(question),
+      edit: (id, text) => !this.#thread.isBusy && this.#send(text, id),
+      goOn: () => !this.#thread.isBusy && this.#thread.goOn(),
+      show: (id) => !this.#thread.isBusy && this.#thread.show(id),
       rate: (...rating) => this.#thread.rate(...rating),
       passage: showPassage,
     });
@@ -53,7 +56,7 @@ export class Chat {
     byId("composer").before(this.#queue.element);
     this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent });
     this.#composer = new Composer(
-      { send: (text) => this.#submit(text), stop: () => this.#stop(), problem: whyTooLong, changed: () => this.#keepDraft() },
+      { send: (text) => this.#submit(text), stop: () => this.#stop(), problem: whyTooLong, changed: () => this.#keepDraft(), up: () => this.#transcript.editLast() },
       signal,
     );
     byId("welcome")?.addEventListener("click", (event) => {
@@ -110,9 +113,10 @@ export class Chat {
     return !problem;
   }
 
-  #send(text) {
+  /** Send a text, in place of the message `replaced` if that is given. Returns whether it was accepted. */
+  #send(text, replaced = "") {
     const problem = whyTooLong(text);
-    if (!problem && this.#thread.sendText(text)) return true;
+    if (!problem && this.#thread.sendText(text, replaced)) return true;
     this.#showProblem(problem || "This message is too long to send. Shorten it, please.");
     return false;
   }
@@ -169,6 +173,7 @@ export class Chat {
   #ended(event, isLive) {
     this.#transcript.ended(event, isLive);
     this.#change();
+    if (!isLive) this.#transcript.refocus();
     if (!isLive) return;
     this.#sidebar.changed();
     const outcome = event.outcome?.type;

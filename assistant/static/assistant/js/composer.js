@@ -14,7 +14,7 @@ export class Composer {
   #isBusy = false;
 
   /** `actions`: send(text), which returns whether the text was accepted; stop(); problem(text), why it cannot be sent;
-   * changed(). Keys of the page are read until `signal` aborts. */
+   * changed(); up(), for the up arrow in the empty box, which returns whether it did something. Keys of the page are read until `signal` aborts. */
   constructor(actions, signal) {
     this.#actions = actions;
     this.#form.addEventListener("submit", (event) => {
@@ -23,6 +23,7 @@ export class Composer {
     });
     this.#box.addEventListener("input", () => this.#changed());
     this.#box.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowUp" && !this.#box.value && !this.#isBusy && actions.up()) event.preventDefault();
       if (!isSendKey(event)) return;
       event.preventDefault();
       this.#submit();

@@ -44,6 +44,12 @@ export class Footer {
     return make("button.icon-button", { type: "button", title, "aria-label": title, onclick: act }, icon(name));
   }
 
+  /** Put the switch between versions of the answer before all else. */
+  set versions(element) {
+    this.element.firstChild.querySelector(".versions")?.remove();
+    if (element) this.element.firstChild.prepend(element);
+  }
+
   /** The last answer can be asked for again. */
   set isLast(value) {
     this.#again.hidden = !value;

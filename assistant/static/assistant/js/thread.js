@@ -3,6 +3,7 @@
 import { newId } from "./shared.js";
 
 const VERSION = "1.0";
+const FORWARDED = { render: "html" };
 const DELAYED = "The service is unavailable for a moment. This is sent as soon as it is back.";
 const MAX_FRAME = 256 * 1024; // bytes
 const MAX_TEXT = 200_000; // characters of a message
@@ -43,6 +44,7 @@ export class Thread {
   #unsent;
   #outages = 0;
   #retryTimer = 0;
+  #known = new Set(); // ids of the user's messages that the server has
 
   /** `unsent` stores input that has not reached the server. Without it, such input is lost when the page is left. */
   constructor({ id, isNew, connection, view, unsent = null }) {
@@ -71,9 +73,26 @@ export class Thread {
     return this.#pending?.messages[0] ?? null;
   }
 
-  /** Start a run with the user's text. Returns false if it is too long for one frame. */
-  sendText(text) {
-    return this.#start({ messages: [{ id: newId(), role: "user", content: text }] });
+  /** Start a run with the user's text, in place of the message `replaced` if that is given.
+   * Returns false if it is too long for one frame. */
+  sendText(text, replaced = "") {
+    const forwardedProps = replaced ? { forwardedProps: { ...FORWARDED, replacesMessageId: replaced } } : {};
+    return this.#start({ messages: [{ id: newId(), role: "user", content: text }], ...forwardedProps });
+  }
+
+  /** Ask for another answer to a message of the user. */
+  askAgain({ id, content }) {
+    return this.#start({ messages: [{ id, role: "user", content }] });
+  }
+
+  /** Go on with an answer that was cut off. */
+  goOn() {
+    this.#start({ messages: [] });
+  }
+
+  /** Show the path with this message. Returns false without a connection. */
+  show(messageId) {
+    return this.#connection.send({ type: "show", threadId: this.id, messageId });
   }
 
   /** Answer the last run's open interrupts with entries of AG-UI's `resume`. */
@@ -86,11 +105,13 @@ export class Thread {
     return this.#connection.send({ type: "feedback", threadId: this.id, messageId, rating, comment });
   }
 
-  /** Repeat the failed run, or send refused input again. */
-  retry() {
+  /** Send refused input again, or go on where the run failed; `question` is what to ask again if it said nothing. */
+  retry(question) {
     const refused = this.#lastRefused;
     this.#lastRefused = null;
-    this.#start(refused ? { messages: refused.messages, resume: refused.resume } : { messages: [] });
+    if (refused) this.#start({ messages: refused.messages, resume: refused.resume, forwardedProps: refused.forwardedProps });
+    else if (question) this.askAgain(question);
+    else this.goOn();
   }
 
   /** Stop the run. Returns its message if that was not sent yet, else null. */
@@ -114,7 +135,7 @@ export class Thread {
       state: {},
       tools: [],
       context: [],
-      forwardedProps: { render: "html" },
+      forwardedProps: FORWARDED,
       ...parts,
     };
     if (!input.resume) delete input.resume;
@@ -180,6 +201,7 @@ export class Thread {
     this.#outages = 0;
     const last = this.#position;
     const isOurs = this.#pending?.runId === run.id;
+    const isBranch = isOurs && this.#begins(this.#pending);
     if (last?.runId === run.id && run.seq <= last.seq) return;
     if (run.seq > 1 || (this.#awaitsSnapshot && !isOurs)) return; // a snapshot follows
     this.#position = { runId: run.id, seq: run.seq };
@@ -187,9 +209,16 @@ export class Thread {
     this.isNew = false;
     this.running = run.id;
     if (isOurs) this.#setPending(null);
-    else this.#resync(); // started in another tab: only a snapshot has its message
+    if (!isOurs || isBranch) this.#resync(); // only a snapshot has another tab's message, or what a branch leaves out
     this.#sendCancel();
     this.#view.started(isOurs);
+  }
+
+  /** Return whether an input begins a branch of the conversation. */
+  #begins({ messages: [message], forwardedProps }) {
+    const isKnown = this.#known.has(message?.id);
+    if (message) this.#known.add(message.id);
+    return isKnown || Boolean(forwardedProps.replacesMessageId);
   }
 
   #snapshot(event, run) {
@@ -199,6 +228,7 @@ export class Thread {
     this.#awaitsSnapshot = false;
     this.isNew = false;
     this.running = run.id;
+    this.#known = new Set(event.messages.filter(({ role }) => role === "user").map(({ id }) => id));
     if (this.#pending?.runId === run.id) this.#setPending(null);
     this.#view.snapshot(event.messages);
   }

@@ -1,5 +1,6 @@
 /* Shows the turns of the user and the assistant, from events and snapshots. */
 
+import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "./branches.js";
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
 import { Footer } from "./footer.js";
@@ -41,12 +42,14 @@ export class Transcript {
   #footers = new WeakMap();
   #lastFooter = null;
   #actions;
+  #versions;
 
-  /** `actions`: retry(), resume(entries), again(text), rate(messageId, rating, comment), passage(passage, number). */
+  /** `actions`: retry(question), resume(entries), again(question), edit(messageId, text), goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number). */
   constructor(root, assistantName, actions) {
     this.#root = root;
     this.#name = assistantName;
     this.#actions = actions;
+    this.#versions = new Versions(root, { show: (id) => actions.show(id), announce });
     root.addEventListener("click", (event) => this.#clicked(event));
   }
 
@@ -59,7 +62,24 @@ export class Transcript {
     const article = piece("user");
     article.dataset.id = message.id;
     article.querySelector(".bubble").textContent = message.content;
+    this.#addTools(article, message);
     this.#append(article);
+  }
+
+  #addTools(article, message) {
+    addQuestionTools(article, this.#versions.of(message), (text) => this.#actions.edit(message.id, text));
+  }
+
+  /** Change the last question. Returns whether there is one. */
+  editLast() {
+    const button = [...this.#root.querySelectorAll(".turn.user:not([data-kind='refused']) .edit")].at(-1);
+    button?.click();
+    return Boolean(button);
+  }
+
+  /** Put the focus back after a switch between versions. */
+  refocus() {
+    this.#versions.refocus();
   }
 
   #append(turn) {
@@ -95,7 +115,7 @@ export class Transcript {
   }
 
   clearFailures() {
-    for (const old of this.#root.querySelectorAll(".failure")) old.remove();
+    for (const old of this.#root.querySelectorAll(".failure, .go-on")) old.remove();
   }
 
   // The assistant's turn
@@ -183,7 +203,8 @@ export class Transcript {
   }
 
   #lastQuestion() {
-    return [...this.#root.querySelectorAll(".turn.user .bubble")].at(-1)?.textContent ?? "";
+    const article = [...this.#root.querySelectorAll(".turn.user")].at(-1);
+    return article ? { id: article.dataset.id, content: article.querySelector(".bubble").textContent } : null;
   }
 
   /** Show what the server knows of answers: times, models, ratings; and the sources of those that searched documents. */
@@ -334,9 +355,10 @@ export class Transcript {
   ended(event, isLive) {
     this.#removeNotice(this.#openTurn(), QUEUED);
     const outcome = event.outcome?.type;
-    if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code);
+    if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code, isLive);
     else if (outcome === "cancelled") this.#addStop();
     else if (outcome === "interrupt") this.#askAll(event.outcome.interrupts);
+    else this.#offerToGoOn();
     const said = this.#lastText();
     this.working(false);
     if (outcome === "interrupt") this.#markLast(null);
@@ -345,6 +367,13 @@ export class Transcript {
     else if (outcome === "cancelled") announce("The answer was stopped.");
     else if (outcome === "interrupt") announce(asksQuestion(event) ? "The assistant has a question." : "The assistant needs your approval to go on.");
     else announce(`Answer complete. ${said.length > ANNOUNCED_CHARACTERS ? `${said.slice(0, ANNOUNCED_CHARACTERS)}…` : said}`);
+  }
+
+  /** Offer to go on with an answer that ends with a note that it was cut off. */
+  #offerToGoOn() {
+    const last = this.#openTurn().querySelector(":scope > .items").lastElementChild;
+    if (last?.className !== "stopped" || ![CUT.length, UNFINISHED].includes(last.textContent)) return;
+    last.append(" ", goOnButton(() => this.#actions.goOn()));
   }
 
   /** Say that the answer was stopped, unless the snapshot has said so. */
@@ -358,11 +387,13 @@ export class Transcript {
     return this.#answers.get(elements[elements.length - 1]?.dataset.id)?.text ?? "";
   }
 
-  #fail(message, canRetry) {
+  #fail(message, canRetry, isLive) {
+    const items = this.#openTurn().querySelector(":scope > .items");
     const box = piece("error");
     box.querySelector(".failure-text").textContent = inLocalTime(message);
     box.querySelector("button").hidden = !canRetry;
-    this.#openTurn().querySelector(":scope > .items").append(box);
+    box.dataset.asks = isToBeAskedAgain(items, isLive) ? "again" : "";
+    items.append(box);
   }
 
   #askAll(interrupts) {
@@ -406,6 +437,7 @@ export class Transcript {
         const kept = users.get(message.id);
         if (kept) this.#append(kept);
         else this.addUser(message);
+        if (kept) this.#addTools(kept, message);
         this.note(message.id, "");
         this.#turn = null;
       } else {
@@ -431,6 +463,8 @@ export class Transcript {
   }
 
   #addMessage(message, oldCards) {
+    const versions = this.#versions.of(message);
+    if (versions) this.#footerOf(this.#openTurn()).versions = versions;
     if (message.role === "reasoning") {
       const reasoning = this.#reasoning(message.id);
       reasoning.reset(message.content);
@@ -460,7 +494,7 @@ export class Transcript {
     const button = event.target.closest("[data-action]");
     const action = button?.dataset.action;
     if (action === "retry") {
-      this.#actions.retry();
+      this.#actions.retry(button.closest(".failure").dataset.asks ? this.#lastQuestion() : null);
     } else if (action === "copy-code") {
       await copyText(button.closest("[data-code]").querySelector("code").textContent);
       confirmCopy(button, "Copied");

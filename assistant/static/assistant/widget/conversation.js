@@ -22,10 +22,13 @@ export class Conversation extends EventTarget {
     this.#queue = new Queue((text) => this.#write(text));
     panel.waiting = this.#queue.element;
     this.#transcript = new Transcript(panel.log, {
-      retry: () => this.#thread.retry(),
+      retry: (question) => this.#thread.retry(question),
       resume: (entries) => this.#thread.resume(entries),
       decided: () => panel.focus(), // the focused button was removed
-      again: (text) => this.sendText(text),
+      again: (question) => !this.#thread.isBusy && this.#thread.askAgain(question),
+      edit: (id, text) => !this.#thread.isBusy && this.#send(text, id),
+      goOn: () => !this.#thread.isBusy && this.#thread.goOn(),
+      show: (id) => !this.#thread.isBusy && this.#thread.show(id),
       rate: (...rating) => this.#thread.rate(...rating),
       announce: (text) => panel.announce(text),
       media: async (list) => (await import("./media.js")).shown(list, connection),
@@ -56,8 +59,13 @@ export class Conversation extends EventTarget {
       this.#queue.add(text);
       return true;
     }
+    return this.#send(text);
+  }
+
+  /** Send a text, in place of the message `replaced` if that is given. Returns whether it was accepted. */
+  #send(text, replaced = "") {
     const problem = whyTooLong(text);
-    if (!problem && this.#thread.sendText(text)) {
+    if (!problem && this.#thread.sendText(text, replaced)) {
       if (this.isOpen) this.#panel.hideProblem();
       return true;
     }
@@ -128,8 +136,9 @@ export class Conversation extends EventTarget {
         panel.follow(true);
       },
       ended: (event, isLive) => {
-        const sentence = transcript.ended(event);
+        const sentence = transcript.ended(event, isLive);
         this.changed();
+        if (!isLive) transcript.refocus();
         if (!isLive) return;
         panel.announce(sentence);
         if (panel.isIdle) transcript.focusQuestion();
@@ -141,7 +150,7 @@ export class Conversation extends EventTarget {
           return;
         }
         if (refused) transcript.note(refused.id, "Not sent");
-        panel.announce(transcript.ended({ type: "RUN_ERROR", message, code }));
+        panel.announce(transcript.ended({ type: "RUN_ERROR", message, code }, true));
         this.changed();
       },
     };

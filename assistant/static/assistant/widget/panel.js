@@ -99,6 +99,7 @@ export class Panel {
   working(isBusy, isOpen = true) {
     const hadFocus = [this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
     this.isBusy = isBusy;
+    this.log.classList.toggle("working", isBusy);
     showStop(this.#stop, isBusy);
     this.#fit();
     this.#thinking.hidden = !isBusy || !isOpen;

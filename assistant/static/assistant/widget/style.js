@@ -46,6 +46,15 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .bubble{max-width:88%;padding:8px 14px;border-radius:16px 16px 5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap;max-height:360px;overflow-y:auto}
 .note,.remark,.host{color:var(--soft);font-size:14px}
 .note:empty{display:none}
+.question-tools{display:flex;align-items:center}
+.versions{display:flex;align-items:center;color:var(--soft);font-size:13px}
+.versions .step{width:28px;font-size:18px;line-height:1}
+.working :is(.edit,.step){visibility:hidden}
+.editing>:is(.bubble,.question-tools){display:none}
+.edit-form{display:grid;gap:9px;width:100%}
+.edit-form textarea{width:100%;min-height:76px;max-height:300px;padding:8px 11px;border:1px solid var(--edge);border-radius:10px;background:var(--paper);field-sizing:content;font-size:16px}
+.edit-form .row{justify-content:flex-end}
+.go-on{margin-inline-start:6px;padding:3px 10px}
 .turn,.items{display:grid;grid-template-columns:minmax(0,1fr);gap:10px}
 .icon-button{display:grid;place-items:center;width:32px;height:32px;padding:0;border-color:transparent;background:none;color:var(--soft)}
 .icon-button svg{width:17px}

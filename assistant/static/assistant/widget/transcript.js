@@ -1,5 +1,6 @@
 /* Shows the messages, tool calls, approvals and outcomes of a conversation in the widget. */
 
+import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "../js/branches.js";
 import { make } from "../js/elements.js";
 import { Footer } from "../js/footer.js";
 import { inLocalTime, touch } from "../js/shared.js";
@@ -10,6 +11,8 @@ import { Answer, Reasoning } from "./answer.js";
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
 const STOPPED = "Stopped.";
+const CUT = "The answer was cut off.";
+const UNFINISHED = "This answer was cut off.";
 
 export class Transcript {
   #root;
@@ -21,16 +24,27 @@ export class Transcript {
   #decided = new Map();
   #footers = new WeakMap();
   #lastFooter = null;
+  #versions;
 
-  /** `actions`: retry(), resume(entries), decided(), media(list), again(text), rate(...), announce(text). */
+  /** `actions`: retry(question), resume(entries), decided(), media(list), again(question), edit(messageId, text), goOn(),
+   * show(messageId), rate(...), announce(text). */
   constructor(root, actions) {
     this.#root = root;
     this.#actions = actions;
+    this.#versions = new Versions(root, actions);
   }
 
-  addUser({ id, content }) {
+  addUser(message) {
+    const { id, content } = message;
     if (this.#user(id)) return;
-    this.#root.append(make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", { dir: "auto" }, content), make("p.note")));
+    const article = make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", { dir: "auto" }, content), make("p.note"));
+    addQuestionTools(article, this.#versions.of(message), (text) => this.#actions.edit(id, text));
+    this.#root.append(article);
+  }
+
+  get #lastQuestion() {
+    const article = [...this.#root.querySelectorAll(".user")].at(-1);
+    return article ? { id: article.dataset.id, content: article.querySelector(".bubble").textContent } : null;
   }
 
   #user(id) {
@@ -102,7 +116,7 @@ export class Transcript {
 
   #custom({ name, value }) {
     const card = this.#calls.get(value?.toolCallId);
-    if (name === "message.cut") this.#addNotice("The answer was cut off.");
+    if (name === "message.cut") this.#addNotice(CUT);
     else if (name === "tool.progress") card?.progress(value);
     else if (name === "tool.started") {
       card?.settle();
@@ -142,21 +156,21 @@ export class Transcript {
   }
 
   clearFailures() {
-    for (const old of this.#root.querySelectorAll(".failure")) old.remove();
+    for (const old of this.#root.querySelectorAll(".failure, .go-on")) old.remove();
   }
 
-  /** Show how the run ended. Returns the sentence to announce. */
-  ended(event) {
-    const sentence = this.#end(event);
+  /** Show how the run ended. `isLive`: that was received as it happened. Returns the sentence to announce. */
+  ended(event, isLive) {
+    const sentence = this.#end(event, isLive);
     const turn = this.#root.lastElementChild;
     if (turn?.querySelector(".answer")) this.#markLast(event.outcome?.type === "interrupt" ? null : this.#footerOf(turn));
     return sentence;
   }
 
-  #end(event) {
+  #end(event, isLive) {
     const outcome = event.outcome?.type;
     if (event.type === "RUN_ERROR") {
-      this.#fail(event);
+      this.#fail(event, isLive);
       return `The answer failed. ${inLocalTime(event.message)}`;
     }
     if (outcome === "cancelled") {
@@ -169,6 +183,8 @@ export class Transcript {
       const asks = interrupts.some(({ reason }) => reason === "input_required");
       return asks ? "The assistant has a question." : "The assistant needs your approval to go on.";
     }
+    const last = this.#root.querySelector(".turn:last-child > .items > .remark:last-child");
+    if ([CUT, UNFINISHED].includes(last?.textContent)) last.append(" ", goOnButton(() => this.#actions.goOn()));
     return `Answer complete. ${[...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? ""}`;
   }
 
@@ -176,7 +192,7 @@ export class Transcript {
     if (!this.#footers.has(turn)) {
       const footer = new Footer({
         text: () => [...turn.querySelectorAll(".answer")].map(({ dataset }) => this.#answers.get(dataset.id).text.trim()).join("\n\n"),
-        again: () => this.#actions.again([...this.#root.querySelectorAll(".bubble")].at(-1)?.textContent ?? ""),
+        again: () => this.#actions.again(this.#lastQuestion),
         rate: (...rating) => this.#actions.rate(...rating),
         announce: (text) => this.#actions.announce(text),
       });
@@ -235,8 +251,10 @@ export class Transcript {
     if (turn) this.#footers.get(turn)?.rated(value);
   }
 
-  #fail({ message, code }) {
-    const retry = make("button", { type: "button", onclick: () => this.#actions.retry() }, "Try again");
+  #fail({ message, code }, isLive) {
+    const asksAgain = isToBeAskedAgain(this.#turn.firstChild, isLive);
+    const act = () => this.#actions.retry(asksAgain ? this.#lastQuestion : null);
+    const retry = make("button", { type: "button", onclick: act }, "Try again");
     this.#place(make("div.failure", {}, make("p", {}, inLocalTime(message)), ...(FINAL.has(code) ? [] : [retry])));
   }
 
@@ -287,16 +305,28 @@ export class Transcript {
     for (const card of this.#calls.values()) if (!card.isFinished) card.start();
   }
 
-  #addReasoning({ id, content }) {
+  /** Put the focus back after a switch between versions. */
+  refocus() {
+    this.#versions.refocus();
+  }
+
+  #addReasoning({ id, content, metadata }) {
+    this.#addVersions({ id, metadata });
     const reasoning = this.#reasoning(id);
     reasoning.append(content);
     reasoning.finish();
   }
 
+  #addVersions(message) {
+    const versions = this.#versions.of(message);
+    if (versions) this.#footerOf(this.#turn).versions = versions;
+  }
+
   #addStored({ id, content, toolCalls, metadata }) {
+    this.#addVersions({ id, metadata });
     if (content) this.#answer(id).append(content);
     if (metadata?.partial) {
-      this.#place(make("p.remark.partial", { "data-about": id }, metadata.stopped ? STOPPED : "This answer was cut off."));
+      this.#place(make("p.remark.partial", { "data-about": id }, metadata.stopped ? STOPPED : UNFINISHED));
     }
     for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).setArguments(called.arguments);
   }

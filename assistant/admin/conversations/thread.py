@@ -1,0 +1,110 @@
+"""A conversation's page: the thread as its member sees it, and beside it each run as a waterfall."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from assistant.markdown.render import render_blocks
+from assistant.models import Message, Run, ToolCall
+from assistant.services.reports.thread import Exchange, ShownMessage, Thread
+from assistant.services.reports.waterfall import FAILED, WAITING, Step, Waterfall
+
+# Of the bars: as wide as the cell, with these units.
+BAR_UNITS = 1_000
+
+
+def shown_thread(thread: Thread) -> list[dict[str, Any]]:
+    """Return a thread for its template."""
+    return [_shown(exchange) for exchange in thread.exchanges]
+
+
+def _shown(exchange: Exchange) -> dict[str, Any]:
+    fall = exchange.waterfall
+    return {
+        "messages": [_message(message) for message in exchange.messages],
+        "fall": None if fall is None else shown_waterfall(fall),
+    }
+
+
+def _message(message: ShownMessage) -> dict[str, Any]:
+    is_answer = message.row.role == Message.Role.ASSISTANT
+    return {
+        "row": message.row,
+        "is_answer": is_answer,
+        "blocks": markdown_html(message.row.content) if is_answer else [],
+        "calls": message.calls,
+        "feedback": message.feedback,
+    }
+
+
+def markdown_html(text: str) -> list[SafeString]:
+    """Return a Markdown text as HTML blocks, sanitised as those that members see."""
+    return [mark_safe(block) for block in render_blocks(text)]  # noqa: S308 - the renderer's own, sanitised  # nosec B308, B703
+
+
+def shown_waterfall(fall: Waterfall) -> dict[str, Any]:
+    """Return a waterfall for its template, each step with its bar."""
+    return {
+        "it": fall,
+        "run": fall.run,
+        "state": _state(fall),
+        "steps": [{"it": step, "bar": bar(step, fall.total_ms)} for step in fall.steps],
+        "configuration": None if fall.configuration is None else _configuration(fall.configuration),
+        "options": _lines(fall.choices.get("options")),
+        "client_tools": ", ".join(map(str, fall.choices.get("client_tools", ()))),
+        "context": ", ".join(map(str, fall.choices.get("context", ()))),
+    }
+
+
+def _state(fall: Waterfall) -> str:
+    """Return the status. A run whose approval was answered stays `waiting`, because another run continues it."""
+    waits = any(step.status == ToolCall.Status.AWAITING_APPROVAL for step in fall.steps)
+    if fall.run.status == Run.Status.WAITING and not waits:
+        return _("Answered; another run went on")
+    return str(fall.run.get_status_display())
+
+
+def bar(step: Step, total_ms: int) -> SafeString | str:
+    """Return a step's bar as inline SVG, in the run's time; the wait for the first token is paler."""
+    if step.at is None or step.ms is None or total_ms <= 0:
+        return ""
+    left, width = _units(step.at, total_ms), max(_units(step.ms, total_ms), 4)
+    wait = 0 if step.first is None else min(_units(step.first, total_ms), width)
+    kind = "model" if step.kind == "model" else _kind_of_call(step)
+    title = _("from %(at)s ms, %(ms)s ms") % {"at": f"{step.at:,}", "ms": f"{step.ms:,}"}
+    return format_html(
+        '<svg class="bar" viewBox="0 0 {} 10" preserveAspectRatio="none" role="img" aria-label="{}"><title>{}</title>'
+        '<rect class="bar-wait" x="{}" y="2" width="{}" height="6"/>'
+        '<rect class="bar-{}" x="{}" y="0" width="{}" height="10"/></svg>',
+        BAR_UNITS, title, title, left, wait, kind, left + wait, max(width - wait, 0),
+    )  # fmt: skip
+
+
+def _kind_of_call(step: Step) -> str:
+    return "failed" if step.status in FAILED else "waiting" if step.status in WAITING else "tool"
+
+
+def _units(milliseconds: int, total_ms: int) -> int:
+    return round(BAR_UNITS * milliseconds / total_ms)
+
+
+def _configuration(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "provider": content.get("provider") or {},
+        "limits": _lines({**(content.get("limits") or {}), "history": content.get("history")}),
+        "tools": content.get("tools") or [],
+        "offered": sum(tool.get("policy") != "off" for tool in content.get("tools") or []),
+    }
+
+
+def _lines(values: Any) -> list[tuple[str, str]]:
+    """Return names and values as text; a list has names alone."""
+    if isinstance(values, Mapping):
+        return [(str(name), json.dumps(value, ensure_ascii=False)) for name, value in values.items()]
+    return [(str(name), "") for name in values or ()]

@@ -1,0 +1,173 @@
+"""What the providers' pages show and do besides the form: who uses them, a test, and a new key that is tried first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.views.main import ChangeList
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ImproperlyConfigured
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.formats import date_format
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.http import require_POST
+
+from assistant.admin.base.links import assistant_label, link
+from assistant.admin.base.tenant_scope import TenantScopedAdmin
+from assistant.models import Provider
+from assistant.services.assistants.provider_check import KeyRefused, check_choice, choice_of, rotate_key
+from assistant.services.assistants.provider_use import ProviderUse, assistants_of, tenants_of, uses_of
+
+# Assistants and tenants listed of those that use a provider.
+MAX_LISTED_USERS = 50
+
+
+class KeyForm(forms.Form):
+    """A provider's new key."""
+
+    api_key = forms.CharField(
+        label=gettext_lazy("New API key"),
+        max_length=1_000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "autofocus": True, "size": 60}),
+        help_text=gettext_lazy("Tried at once. If the provider does not answer with it, the stored key stays."),
+    )
+
+
+class ProviderList(ChangeList):
+    """The list, with the use and the last change of each provider of the page."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows: list[Any] = list(self.result_list)
+        uses, changes = uses_of(providers=rows), last_changes(rows)
+        for row in rows:
+            row.use, row.last_change = uses[row.pk], changes.get(str(row.pk))
+        self.result_list = rows
+
+
+def last_changes(rows: list[Provider]) -> dict[str, LogEntry]:
+    """Return the newest entry about each provider by its id as text; two queries."""
+    entries = LogEntry.objects.filter(
+        content_type=ContentType.objects.get_for_model(Provider), object_id__in=[str(row.pk) for row in rows]
+    )
+    newest = entries.order_by().values("object_id").annotate(newest=Max("pk")).values("newest")
+    return {str(entry.object_id): entry for entry in LogEntry.objects.filter(pk__in=newest).select_related("user")}
+
+
+class ProviderPages(TenantScopedAdmin):
+    """The columns about the use of a provider, and the buttons of its page."""
+
+    change_form_template = "admin/assistant/provider/change_form.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ProviderList
+
+    @admin.display(description=gettext_lazy("used by"))
+    def used_by(self, provider: Any) -> str:
+        """Return how many use it; on its own page this is computed for it alone."""
+        use: ProviderUse = getattr(provider, "use", None) or uses_of(providers=[provider])[provider.pk]
+        if not use.assistants:
+            return gettext("a tenant's default") if use.defaults else gettext("nobody")
+        assistants = ngettext("%(count)d assistant", "%(count)d assistants", use.assistants) % {"count": use.assistants}
+        return assistants + (
+            ngettext(" of %(count)d tenant", " of %(count)d tenants", use.tenants) % {"count": use.tenants}
+        )
+
+    @admin.display(description=gettext_lazy("used by"))
+    def users(self, provider: Provider) -> SafeString | str:
+        """Return links to the assistants that answer with it and the tenants that have it as default."""
+        lines = users_of(provider) if provider.pk else []
+        return format_html_join("", "{}<br>", ((line,) for line in lines)) or gettext("nobody")
+
+    @admin.display(description=gettext_lazy("last changed"))
+    def set_by(self, provider: Any) -> str:
+        if not provider.pk:
+            return "—"
+        entry = provider.last_change if hasattr(provider, "last_change") else None
+        if not hasattr(provider, "last_change"):
+            entry = last_changes([provider]).get(str(provider.pk))
+        if entry is None:
+            return "—"
+        at = date_format(timezone.localtime(entry.action_time), "SHORT_DATETIME_FORMAT")
+        return gettext("by %(user)s on %(at)s") % {"user": entry.user, "at": at}
+
+    def get_urls(self) -> list[Any]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("<path:object_id>/test/", wrap(require_POST(self.test_view)), name="assistant_provider_test"),
+            path("<path:object_id>/rotate/", wrap(self.rotate_view), name="assistant_provider_rotate"),
+            *super().get_urls(),
+        ]
+
+    def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask the provider, and say what it answered."""
+        provider = self.row_or_404(request, object_id, self.has_change_permission)
+        try:
+            found = check_choice(choice_of(provider))
+        except ImproperlyConfigured:
+            self.message_user(request, gettext("No key of this deployment decrypts its API key."), messages.ERROR)
+        else:
+            self.message_user(request, found.sentence, messages.SUCCESS if found.is_good else messages.ERROR)
+        return HttpResponseRedirect(reverse("admin:assistant_provider_change", args=[provider.pk]))
+
+    @method_decorator(csrf_protect)
+    def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take a new key, try it, and store it if the provider answers."""
+        provider = self.row_or_404(request, object_id, self.has_change_permission)
+        form = KeyForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            try:
+                found = rotate_key(provider=provider, api_key=form.cleaned_data["api_key"], actor=request.user)
+            except KeyRefused as exc:
+                form.add_error("api_key", str(exc))
+            else:
+                # For the column that says who changed the provider last. The audit trail has its own entry.
+                super(TenantScopedAdmin, self).log_change(request, provider, "Rotated the key.")
+                sentence = gettext("The key was replaced, and is used from the next request on.")
+                self.message_user(request, f"{sentence} {found.sentence}", messages.SUCCESS)
+                return HttpResponseRedirect(reverse("admin:assistant_provider_change", args=[provider.pk]))
+        context = self.admin_site.each_context(request) | {
+            "title": gettext("New key of %(provider)s") % {"provider": provider},
+            "opts": self.opts,
+            "original": provider,
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/assistant/provider/rotate.html", context)
+
+    def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
+        """List those that use the providers; without them another model would answer, unsaid."""
+        return [reason for provider in rows for reason in _reason_to_keep(provider)]
+
+
+def users_of(provider: Provider) -> list[Any]:
+    """Return links to those that use a provider, at most `MAX_LISTED_USERS` of each kind."""
+    lines: list[Any] = []
+    for rows, label in ((assistants_of(provider=provider), assistant_label), (tenants_of(provider=provider), _default)):
+        found: list[Any] = list(rows[: MAX_LISTED_USERS + 1])
+        lines += [link(row, label(row)) for row in found[:MAX_LISTED_USERS]]
+        if len(found) > MAX_LISTED_USERS:
+            lines.append(gettext("and more"))
+    return lines
+
+
+def _default(tenant: Any) -> str:
+    return gettext("%(tenant)s, as its default") % {"tenant": tenant.name}
+
+
+def _reason_to_keep(provider: Provider) -> list[Any]:
+    users = users_of(provider)
+    if not users:
+        return []
+    sentence = gettext("%(provider)s is used by these. Choose another provider for them first.")
+    return [sentence % {"provider": provider.name}, users]

@@ -1,0 +1,78 @@
+"""The price list. It is the operators' alone, since costs of all tenants are computed by it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from assistant.admin.base.tenant_scope import TenantScopedAdmin
+from assistant.admin.base.visible_tenants import is_list, is_operator, picked_tenant_id
+from assistant.models import ModelPrice
+
+
+class PriceForm(forms.ModelForm[ModelPrice]):
+    """A price, which belongs to the tenant of its provider."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        provider = cleaned.get("provider")
+        self.instance.tenant = None if provider is None else provider.tenant
+        return cleaned
+
+
+@admin.register(ModelPrice)
+class ModelPriceAdmin(TenantScopedAdmin):
+    """Prices by provider and model, with the day from which they hold. What was used keeps its cost."""
+
+    form = PriceForm  # type: ignore[assignment]  # its rows take the tenant of their provider
+    tenant_admins_may = frozenset()
+    list_display = ("model_or_all", "provider_or_any", "input_price", "output_price", "cached_price", "valid_from")
+    list_display_links = ("model_or_all",)
+    list_filter = ("provider", "valid_from")
+    search_fields = ("model", "provider__name")
+    list_select_related = ("provider__tenant",)
+    fields = ("provider", "model", "input", "output", "cached_input", "valid_from")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ModelPrice]:
+        """With a tenant picked, the prices that hold for it: those of no tenant's provider too."""
+        picked = picked_tenant_id(request) if is_list(request) else None
+        if picked is None or not is_operator(request):
+            return super().get_queryset(request)
+        return ModelPrice.objects.filter(Q(tenant=None) | Q(tenant=picked))
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"valid_from": timezone.now().date(), **super().get_changeform_initial_data(request)}
+
+    @admin.display(description="input", ordering="input")
+    def input_price(self, price: ModelPrice) -> str:
+        return _shown(price.input)
+
+    @admin.display(description="output", ordering="output")
+    def output_price(self, price: ModelPrice) -> str:
+        return _shown(price.output)
+
+    @admin.display(description="cached input", ordering="cached_input")
+    def cached_price(self, price: ModelPrice) -> str:
+        return "—" if price.cached_input is None else _shown(price.cached_input)
+
+    @admin.display(description="model", ordering="model")
+    def model_or_all(self, price: ModelPrice) -> str:
+        return price.model or "every model"
+
+    @admin.display(description="provider", ordering="provider__name")
+    def provider_or_any(self, price: ModelPrice) -> str:
+        if price.provider is None:
+            return "any"
+        tenant = price.provider.tenant
+        return price.provider.name if tenant is None else f"{price.provider.name} ({tenant.slug})"
+
+
+def _shown(price: Decimal) -> str:
+    """Return a price without zeros at its end."""
+    return f"{price.normalize():f}"

@@ -1,0 +1,42 @@
+"""Work that is to be done at a moment: scheduled publications and the like."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from assistant.models.tenants import Tenant
+
+
+class Job(models.Model):
+    """Work of a tenant that one process does once, after its due moment (`services/jobs`)."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Waiting"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="jobs")
+    name = models.CharField(max_length=64, help_text="Which function does the work.")
+    key = models.CharField(max_length=100, help_text="What the work is about: of each name and key one job waits.")
+    due_at = models.DateTimeField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    attempts = models.PositiveIntegerField(default=0)
+    problem = models.CharField(max_length=200, blank=True, help_text="Why it failed.")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["due_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "name", "key"], condition=Q(state="waiting"), name="one_waiting_job_per_key"
+            )
+        ]
+        indexes = [models.Index(fields=["due_at"], condition=Q(state="waiting"), name="waiting_jobs")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.key}"

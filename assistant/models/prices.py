@@ -1,0 +1,74 @@
+"""The price list: what a million tokens cost, and from when on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from assistant.models.assistants import Provider
+from assistant.models.tenants import Tenant, validate_same_tenant
+
+MAX_PRICE = 1_000_000
+
+
+def _price(name: str, **options: Any) -> models.DecimalField[Any, Any]:
+    bounds = [MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(MAX_PRICE))]
+    return models.DecimalField(name, max_digits=14, decimal_places=6, validators=bounds, **options)
+
+
+class ModelPrice(models.Model):
+    """What a million tokens of a model cost from a day on, until a later row of the same provider and model."""
+
+    tenant = models.ForeignKey(
+        Tenant,
+        null=True,
+        editable=False,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="The provider's. Empty: for all tenants.",
+    )
+    provider = models.ForeignKey(
+        Provider,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="price_list",
+        help_text="Empty: any provider; tenants' own providers only where these have no price for the model.",
+    )
+    model = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The model's name or its beginning, since providers answer with dated names; the longest that fits "
+        "holds. Empty: every model of the provider.",
+    )
+    input = _price("input", help_text="A million input tokens, in the currency of all costs.")
+    output = _price("output", help_text="A million output tokens.")
+    cached_input = _price(
+        "cached input", null=True, blank=True, help_text="A million cached input tokens. Empty: as other input."
+    )
+    valid_from = models.DateField(help_text="The first day, in UTC. What was used before keeps its cost.")
+
+    class Meta:
+        ordering = ["model", "provider", "-valid_from"]
+        verbose_name = "price"
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "model", "valid_from"], name="one_price_a_day"),
+            # SQLite has no NULLS NOT DISTINCT.
+            models.UniqueConstraint(
+                fields=["model", "valid_from"], condition=Q(provider=None), name="one_price_a_day_of_any_provider"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model or 'every model'} from {self.valid_from}"
+
+    def clean(self) -> None:
+        super().clean()
+        validate_same_tenant(self, self.tenant_id, "provider")
+        if self.provider_id is None and not self.model:
+            raise ValidationError({"model": "Name a model, a provider, or both."})

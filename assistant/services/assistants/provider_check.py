@@ -1,0 +1,137 @@
+"""Asks providers whether they work, which models they have, and whether a new key works before it is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from dataclasses import dataclass
+
+from asgiref.sync import async_to_sync
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from assistant.models import Assistant, Provider
+from assistant.providers.openai_probe import ProbeFailed, Server, list_models, try_model
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.url_guard import tenant_guard
+
+# A person waits for the answer, and a thread with them.
+SECONDS = 10.0
+# Lists of models are kept this long, so that a form asks a provider once; at most so many of them.
+KEPT_SECONDS, MAX_KEPT = 300.0, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a provider answered: a sentence for those who configure it, and its models if it lists them."""
+
+    is_good: bool
+    sentence: str
+    models: tuple[str, ...] = ()
+
+
+class KeyRefused(ValueError):
+    """The new key was not stored; the message says why."""
+
+
+def choice_of(provider: Provider, *, api_key: str | None = None) -> ProviderChoice:
+    """Return a provider as runs choose it, with its default model; `api_key` in place of the stored one."""
+    return ProviderChoice(
+        source="tenant" if provider.tenant_id is not None else "deployment",
+        name=provider.name,
+        model=provider.default_model,
+        base_url=provider.base_url,
+        api_key=provider.api_key if api_key is None else api_key,
+        is_guarded=provider.tenant_id is not None,
+    )
+
+
+def check_choice(choice: ProviderChoice) -> Check:
+    """Ask for the list of models and for the first words of an answer, both at once, within `SECONDS`.
+
+    A server may have no list; what counts is the answer. The requests wait on the event loop, not in this thread.
+    """
+    if choice.source == "stand-in":
+        return Check(False, _("No language model is configured: a stand-in answers."))
+    return async_to_sync(_check)(choice)
+
+
+def check_assistant(*, assistant: Assistant) -> Check:
+    """Ask the provider and model that an assistant answers with."""
+    return check_choice(choose_provider(assistant))
+
+
+def models_of(choice: ProviderChoice) -> Check:
+    """Return the models that a provider lists, asked at most once in `KEPT_SECONDS`."""
+    if choice.source in ("stand-in", "embedded"):
+        return Check(False, _("The model on this machine is the only one."))
+    key = hashlib.sha256(f"{choice.base_url}\n{choice.api_key}\n{choice.is_guarded}".encode()).hexdigest()
+    kept, now = _lists.get(key), time.monotonic()
+    if kept is not None and now - kept[0] < KEPT_SECONDS:
+        return kept[1]
+    found: Check = async_to_sync(_list)(choice)
+    if len(_lists) >= MAX_KEPT:
+        _lists.clear()
+    _lists[key] = (now, found)
+    return found
+
+
+_lists: dict[str, tuple[float, Check]] = {}
+
+
+def rotate_key(*, provider: Provider, api_key: str, actor: audit_trail.Actor) -> Check:
+    """Replace a provider's key, from the next request on, once the provider has answered with the new one.
+
+    Raises:
+        KeyRefused: it did not answer, or its address was changed meanwhile; the old key stays.
+    """
+    found = check_choice(choice_of(provider, api_key=api_key))
+    if not found.is_good:
+        raise KeyRefused(found.sentence)
+    with transaction.atomic():
+        same = Provider.objects.select_for_update().filter(
+            pk=provider.pk, tenant=provider.tenant_id, base_url=provider.base_url
+        )
+        row = same.defer("api_key").first()
+        if row is None:
+            # The key was tried at the old address, and must not be sent to another one.
+            raise KeyRefused(_("The provider was changed meanwhile: try again."))
+        row.api_key = api_key
+        row.save(update_fields=["api_key"])
+        audit_trail.record(actor=actor, action="provider.rotate_key", target=row.name, tenant=row.tenant)
+    return found
+
+
+def _server(choice: ProviderChoice) -> Server:
+    return Server(choice.base_url, choice.api_key, tenant_guard() if choice.is_guarded else None)
+
+
+async def _list(choice: ProviderChoice) -> Check:
+    try:
+        models = await list_models(_server(choice), seconds=SECONDS)
+    except ProbeFailed as exc:
+        return Check(False, _("%(name)s lists no models: %(reason)s") % {"name": choice.name, "reason": exc})
+    return Check(True, _listed(models), models)
+
+
+async def _check(choice: ProviderChoice) -> Check:
+    answer, listed = await asyncio.gather(
+        try_model(_server(choice), choice.model, seconds=SECONDS), _list(choice), return_exceptions=True
+    )
+    models = listed.models if isinstance(listed, Check) else ()
+    words = {"name": choice.name, "model": choice.model, "reason": answer}
+    if isinstance(answer, ProbeFailed):
+        sentence = _("%(name)s did not answer with the model %(model)s: %(reason)s") % words
+        return Check(False, f"{sentence} {_listed(models)}" if models else sentence, models)
+    if isinstance(answer, BaseException):
+        raise answer
+    sentence = _("%(name)s answers with the model %(model)s.") % words
+    return Check(True, f"{sentence} {_listed(models)}" if models else sentence, models)
+
+
+def _listed(models: tuple[str, ...]) -> str:
+    count = len(models)
+    return ngettext("It lists %(count)d model.", "It lists %(count)d models.", count) % {"count": count}

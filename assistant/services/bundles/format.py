@@ -1,0 +1,223 @@
+"""The format of bundles: strict models of the JSON file, and the function that reads an untrusted one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal
+
+from django.db import models
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model, model_validator
+
+from assistant.models import TenantLimits
+from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
+from assistant.models.prompt_variables import MAX_NAME, MAX_VALUE, MAX_VARIABLES
+from assistant.services.text import JSONOutOfBounds, read_json
+from assistant.toolkit.validation_errors import problems
+
+FORMAT: Final = "tenant-assistant/bundle"
+VERSION: Final = 1
+MAX_BYTES = 1024 * 1024
+MAX_PROBLEMS, MAX_PROBLEM_LENGTH = 10, 200
+MAX_ASSISTANTS, MAX_SERVERS, MAX_TOOLS = 200, 100, 2_000
+
+Code = Literal["too_large", "not_json", "another_version", "invalid"]
+Slug = Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,63}$")]
+Text = Annotated[str, StringConstraints(max_length=500)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_Number = Annotated[int, Field(ge=0, le=2**63 - 1)] | None
+_Money = Annotated[Decimal, Field(ge=0, max_digits=14, decimal_places=2)] | None
+
+
+class BundleError(ValueError):
+    """The file is not a bundle that can be imported. `problems` say why, each with the place in the file."""
+
+    def __init__(self, code: Code, problems: Iterable[str]) -> None:
+        self.code = code
+        self.problems = tuple(problem[:MAX_PROBLEM_LENGTH] for problem in problems)[:MAX_PROBLEMS]
+        super().__init__("; ".join(self.problems))
+
+
+class Part(BaseModel):
+    """A part of a bundle: unknown keys are refused, and no value is converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ProviderName(Part):
+    """A provider by its name; `of` says whose it was: the tenant's own or the deployment's."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    of: Literal["tenant", "deployment"]
+
+
+class ToolPart(Part):
+    """The switch of a tool with its settings; never its secrets."""
+
+    tool: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    policy: Literal["on", "ask", "off"]
+    config: dict[str, Any]
+
+
+class VariablePart(Part):
+    """A variable of the tenant's own, which prompts name."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
+    value: Annotated[str, StringConstraints(max_length=MAX_VALUE)]
+
+
+class ServerPart(Part):
+    """An external MCP server, without its credentials and without the decisions on its tools."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,40}$")]
+    prefix: Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,24}$")]
+    url: Text
+    command: Annotated[str, StringConstraints(max_length=60)]
+    credentials_of: Literal["tenant", "user"]
+    oauth_client_id: Annotated[str, StringConstraints(max_length=200)]
+    oauth_issuer: Text
+    oauth_scope: Text
+    context_keys: Annotated[list[str], Field(max_length=50)]
+    timeout_seconds: Annotated[int, Field(ge=1, le=240)]
+
+
+class SettingsPart(Part):
+    """The settings of a tenant that assistants depend on; not its name, time zone or state."""
+
+    default_provider: ProviderName | None
+    ends_runs_on_tool_failure: bool
+    after_untrusted: Literal["ask", "off", "on"]
+    trusts_documents: bool
+    shows_usage: bool
+    approvals_by_others: bool
+    chat_reading: Literal["open", "reason", "off"]
+
+
+class AssistantPart(Part):
+    """An assistant with its published prompt, its switches and the slugs of those that it may ask."""
+
+    slug: Slug
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    description: Text
+    provider: ProviderName | None
+    model: Annotated[str, StringConstraints(max_length=200)]
+    temperature: Annotated[float, Field(ge=0, le=2)] | None
+    is_active: bool
+    starters: list[str]
+    max_rounds: Count
+    max_tool_calls: Count
+    max_calls_per_tool: Count
+    max_tokens: Count
+    max_cost: Annotated[Decimal, Field(ge=0, max_digits=12, decimal_places=4)]
+    max_seconds: Count
+    history_tokens: Count
+    history_messages: Count
+    task_schema: dict[str, Any] | None
+    answer_schema: dict[str, Any] | None
+    delegates: Annotated[list[Slug], Field(max_length=MAX_ASSISTANTS)]
+    prompt: Annotated[str, StringConstraints(min_length=1)] | None
+    tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)]
+
+    @model_validator(mode="after")
+    def _has_no_doubles(self) -> AssistantPart:
+        _check_doubles("tools", [part.tool for part in self.tools])
+        return self
+
+
+# What is a column of `Assistant` and is compared as it is.
+ASSISTANT_COLUMNS = tuple(
+    name for name in AssistantPart.model_fields if name not in ("slug", "provider", "delegates", "prompt", "tools")
+)
+
+
+def _limits() -> dict[str, Any]:
+    names = (*OF_TENANT, *OF_MEMBER, *OF_END_USER)
+    columns = ((name, TenantLimits._meta.get_field(name)) for name in names)
+    return {name: (_Money if isinstance(column, models.DecimalField) else _Number, ...) for name, column in columns}
+
+
+# A field for each column of `TenantLimits`.
+LimitsPart: type[Part] = create_model("LimitsPart", __base__=Part, **_limits())
+
+
+class Bundle(Part):
+    """A whole file. Of the kind `assistant` it has one assistant and nothing of its tenant."""
+
+    format: Literal["tenant-assistant/bundle"]
+    version: Literal[1]
+    kind: Literal["tenant", "assistant"]
+    settings: SettingsPart | None = None
+    limits: LimitsPart | None = None
+    variables: Annotated[list[VariablePart], Field(max_length=MAX_VARIABLES)] = Field(default_factory=list)
+    mcp_servers: Annotated[list[ServerPart], Field(max_length=MAX_SERVERS)] = Field(default_factory=list)
+    tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)] = Field(default_factory=list)
+    assistants: Annotated[list[AssistantPart], Field(max_length=MAX_ASSISTANTS)] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Bundle:
+        if self.kind == "assistant":
+            has_more = self.settings or self.limits or self.variables or self.mcp_servers or self.tools
+            if has_more or len(self.assistants) != 1:
+                raise ValueError("a bundle of the kind assistant has one assistant and nothing else")
+        _check_doubles("assistants", [part.slug for part in self.assistants])
+        _check_doubles("tools", [part.tool for part in self.tools])
+        _check_doubles("variables", [part.name for part in self.variables])
+        for key in ("name", "prefix"):
+            _check_doubles("mcp_servers", [getattr(part, key) for part in self.mcp_servers])
+        return self
+
+
+def read_bundle(content: bytes) -> Bundle:
+    """Read an untrusted file.
+
+    Raises:
+        BundleError: it has more than `MAX_BYTES`, is not JSON in UTF-8, is of another version, or a value is missing,
+            unknown or not allowed.
+    """
+    if len(content) > MAX_BYTES:
+        raise BundleError("too_large", [_("The file has more than %(limit)d KiB.") % {"limit": MAX_BYTES // 1024}])
+    try:
+        value = read_json(text := content.decode("utf-8-sig"))
+    except JSONOutOfBounds as exc:
+        raise BundleError("invalid", [_("The file %(reason)s.") % {"reason": str(exc)}]) from None
+    except ValueError:
+        raise BundleError("not_json", [_("The file is not JSON in UTF-8.")]) from None
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise BundleError("invalid", [_("This is not a bundle: its format is not %(format)s.") % {"format": FORMAT}])
+    if value.get("version") != VERSION or isinstance(value.get("version"), bool):
+        raise BundleError("another_version", [_("Only bundles of version %(number)d are read.") % {"number": VERSION}])
+    if not all(_is_storable(one) for one in _strings(value)):
+        raise BundleError("invalid", [_("The file has characters that cannot be stored.")])
+    try:
+        return Bundle.model_validate_json(text)
+    except ValidationError as exc:
+        raise invalid(exc) from None
+
+
+def invalid(exc: ValidationError) -> BundleError:
+    """Return the error for values that are not allowed."""
+    return BundleError("invalid", [f"{path}: {problem}" for path, problem in problems(exc, root="bundle")])
+
+
+def _is_storable(text: str) -> bool:
+    """Whether a text has neither NUL nor halves of surrogate pairs, which databases do not store."""
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _strings(value: object) -> Iterable[str]:
+    stack = [value]
+    while stack:
+        match stack.pop():
+            case str() as text:
+                yield text
+            case dict() as found:
+                yield from found
+                stack.extend(found.values())
+            case list() as found:
+                stack.extend(found)
+
+
+def _check_doubles(where: str, names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError(f"{where} has the same name twice")

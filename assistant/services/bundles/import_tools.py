@@ -1,0 +1,90 @@
+"""Imports the switches and settings of tools, of a tenant or one of its assistants; never their secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from assistant.models import Assistant, ToolSetting
+from assistant.models.fields import is_stored
+from assistant.services.bundles.difference import Entry, changes_of, kind_of
+from assistant.services.bundles.format import ToolPart
+from assistant.services.bundles.target import Target, refused
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.switch_changes import FOLLOW, POLICIES, set_switches
+from assistant.services.toolpolicy.switch_changes import Target as Switch
+from assistant.services.toolpolicy.tool_settings import read_config
+
+
+def import_tools(
+    target: Target, assistant: Assistant | None, parts: Sequence[ToolPart], *, is_whole: bool
+) -> Iterator[Entry]:
+    """Set switches and settings of the tenant's tools, or of an assistant's.
+
+    Args:
+        is_whole: whether the bundle has all switches of its origin, so that others are only here.
+    """
+    stored = {row.tool: row for row in _stored(target, assistant)}
+    changed: list[ToolPart] = []
+    for part in parts:
+        name, row = _name(assistant, part.tool), stored.get(part.tool)
+        try:
+            _check(target, assistant, part, row)
+        except ValueError as exc:
+            yield refused("tool", name, exc)
+            continue
+        before = (FOLLOW, {}) if row is None else (row.policy, row.config)
+        changes = changes_of([("policy", before[0], part.policy), ("config", before[1], part.config)])
+        if changes:
+            changed.append(part)
+        yield Entry(kind_of(changes, is_new=row is None), "tool", name, changes)
+        if assistant is None:
+            target.tool_configs[part.tool] = part.config
+        yield from _missing_secrets(part, name, row)
+    _save(target, assistant, changed, stored)
+    if is_whole:
+        named = {part.tool for part in parts}
+        yield from (Entry("kept", "tool", _name(assistant, tool)) for tool in stored if tool not in named)
+
+
+def _stored(target: Target, assistant: Assistant | None) -> Any:
+    rows = ToolSetting.objects.filter(tenant=target.tenant, assistant=assistant).defer("secrets")
+    return rows.annotate(secrets_are_stored=is_stored("secrets")).order_by("tool")
+
+
+def _name(assistant: Assistant | None, tool: str) -> str:
+    return tool if assistant is None else f"{assistant.slug}: {tool}"
+
+
+def _check(target: Target, assistant: Assistant | None, part: ToolPart, row: ToolSetting | None) -> None:
+    """Check what the form of a tool's settings checks. Raises `ValueError`."""
+    if not target.knows_tool(part.tool):
+        raise ValueError(_("There is no tool of this name here, or its MCP server is off or has not let it in."))
+    if part.tool in catalogue.registry():
+        of_tenant = {} if assistant is None else target.tool_configs.get(part.tool, {})
+        read_config(catalogue.registry().get(part.tool), [of_tenant, part.config])
+
+
+def _missing_secrets(part: ToolPart, name: str, row: Any) -> Iterator[Entry]:
+    """Yield what has to be entered by hand before a tool works."""
+    secrets = catalogue.registry().get(part.tool).secrets if part.tool in catalogue.registry() else ()
+    if secrets and part.policy != "off" and not getattr(row, "secrets_are_stored", False):
+        reason = _("Enter its secrets, unless they are stored elsewhere: %(names)s.")
+        yield Entry("by_hand", "tool", name, reason=reason % {"names": ", ".join(secrets)})
+
+
+def _save(
+    target: Target, assistant: Assistant | None, parts: Sequence[ToolPart], stored: Mapping[str, ToolSetting]
+) -> None:
+    tenant, assistant_id = target.tenant, None if assistant is None else assistant.pk
+    for policy in POLICIES:
+        switches = [Switch(tenant.pk, assistant_id, part.tool) for part in parts if part.policy == policy]
+        if switches:
+            set_switches(actor=target.actor, targets=switches, policy=policy)
+    for part in parts:
+        if part.config != (stored[part.tool].config if part.tool in stored else {}):
+            rows = ToolSetting.objects.filter(tenant=tenant, assistant=assistant, tool=part.tool)
+            rows.update(config=part.config, updated_at=timezone.now())

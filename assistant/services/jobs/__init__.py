@@ -1,0 +1,1 @@
+"""Work at a moment, done once by one of all processes."""

@@ -1,0 +1,123 @@
+"""Schedules work by a name and a key for a moment; one of all processes does it once, after that moment.
+
+The rooms that have such work register a function for its name (`handles`). The housekeeping of each process looks for
+due jobs (`do_due_jobs`), by the database's clock.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+
+from assistant.models import Job
+from assistant.services.db.clock import DatabaseTime
+from assistant.services.errors import is_outage, log_failure
+from assistant.toolkit.context import UserId
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[Job], None]
+# A job that fails unexpectedly is tried again after this time, doubled each time, and given up after so many attempts.
+RETRY_SECONDS, MAX_ATTEMPTS = 60.0, 5
+# Jobs that one look at them does; the next look does the others.
+MAX_AT_ONCE = 20
+_handlers: dict[str, Handler] = {}
+
+
+class JobRefused(Exception):
+    """A job cannot be done, and trying again would not help. People read the message."""
+
+
+def handles(name: str) -> Callable[[Handler], Handler]:
+    """Register the decorated function for jobs of this name.
+
+    It is called in a transaction that also marks the job as done, so that what it does in the database happens once. It
+    may be called again after a failure: anything that it does elsewhere must allow for that.
+
+    Raises:
+        ValueError: another function is registered for the name.
+    """
+
+    def register(handler: Handler) -> Handler:
+        if _handlers.setdefault(name, handler) is not handler:
+            raise ValueError(f"two functions for jobs of the name {name!r}")
+        return handler
+
+    return register
+
+
+def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_by: UserId | None = None) -> Job:
+    """Have work of a tenant done at a moment. A job of this name and key that waits already gets the new moment."""
+    job, _ = Job.objects.update_or_create(
+        tenant_id=tenant_id,
+        name=name,
+        key=key,
+        state=Job.State.WAITING,
+        defaults={"due_at": due_at, "created_by_id": created_by, "attempts": 0, "problem": ""},
+    )
+    return job
+
+
+def cancel(*, tenant_id: int, name: str, key: str) -> bool:
+    """Cancel the waiting job of a name and key; return whether there was one. One that is being done is not undone."""
+    waiting = waiting_jobs(tenant_id=tenant_id, name=name).filter(key=key)
+    return bool(waiting.update(state=Job.State.CANCELLED, ended_at=DatabaseTime()))
+
+
+def waiting_jobs(*, tenant_id: int, name: str) -> QuerySet[Job]:
+    """Return a tenant's waiting jobs of a name, the next one first."""
+    return Job.objects.filter(tenant_id=tenant_id, name=name, state=Job.State.WAITING)
+
+
+def do_due_jobs() -> int:
+    """Do the due jobs of all tenants that no other process does first. Return how many were done.
+
+    Jobs without a registered function wait: another version of the product may have it.
+
+    Raises:
+        DatabaseError: the database cannot be reached.
+    """
+    due = Job.objects.filter(state=Job.State.WAITING, due_at__lte=DatabaseTime(), name__in=list(_handlers))
+    return sum(map(_do, due.values_list("pk", flat=True)[:MAX_AT_ONCE]))
+
+
+def _do(pk: int) -> bool:
+    try:
+        with transaction.atomic():
+            # The row is locked from here on: another process waits for it, and then finds that it is done.
+            waiting = Job.objects.filter(pk=pk, state=Job.State.WAITING, due_at__lte=DatabaseTime())
+            if not waiting.update(state=Job.State.DONE, ended_at=DatabaseTime(), attempts=F("attempts") + 1):
+                return False
+            job = Job.objects.select_related("tenant", "created_by").get(pk=pk)
+            _handlers[job.name](job)
+    except JobRefused as exc:
+        _fail(pk, str(exc))
+        return False
+    except Exception as exc:
+        if is_outage(exc):
+            raise
+        _try_again(pk, log_failure(logger, exc, "Job %s failed", pk).message)
+        return False
+    return True
+
+
+def _fail(pk: int, problem: str) -> None:
+    waiting = Job.objects.filter(pk=pk, state=Job.State.WAITING)
+    waiting.update(state=Job.State.FAILED, ended_at=DatabaseTime(), attempts=F("attempts") + 1, problem=problem[:200])
+
+
+def _try_again(pk: int, problem: str) -> None:
+    job = Job.objects.filter(pk=pk, state=Job.State.WAITING).first()
+    if job is None:
+        return
+    if job.attempts + 1 >= MAX_ATTEMPTS:
+        _fail(pk, problem)
+        return
+    later = DatabaseTime(RETRY_SECONDS * 2**job.attempts)
+    Job.objects.filter(pk=pk, state=Job.State.WAITING).update(
+        due_at=later, attempts=job.attempts + 1, problem=problem[:200]
+    )

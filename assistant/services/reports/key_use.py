@@ -1,0 +1,34 @@
+"""What an API key was used for lately, for whoever replaces a key that has leaked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Count
+from django.utils import timezone
+
+from assistant.models import ApiKey, Run
+
+# Runs are not indexed by their key: those of the tenant in this time are read.
+DAYS, LISTED = 30, 20
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """Runs that a key started in the last `DAYS`: how many, with which assistants how often, and the latest ones."""
+
+    runs: int
+    assistants: tuple[tuple[str, int], ...]
+    latest: tuple[Run, ...]
+
+
+def use_of_key(*, key: ApiKey) -> KeyUse:
+    """Return the use of a key; two queries. Calls of tools outside of runs are not recorded by key."""
+    since = timezone.now() - timedelta(days=DAYS)
+    runs = Run.objects.filter(tenant_id=key.tenant_id, api_key=key, started_at__gte=since)
+    counted = runs.order_by().values_list("assistant__slug").annotate(count=Count("pk")).order_by("-count")
+    assistants = tuple(counted)
+    columns = ("started_at", "status", "input_tokens", "output_tokens", "assistant__slug")
+    latest = runs.select_related("assistant").only(*columns).order_by("-started_at")
+    return KeyUse(sum(count for _, count in assistants), assistants[:LISTED], tuple(latest[:LISTED]))

@@ -1,0 +1,129 @@
+"""Which path of the conversation a run follows: the one that is shown, or another, of which it begins a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assistant.core.conversation.paths import WHOLE, Path, Tree
+from assistant.core.values.messages import Message
+from assistant.models import Approval, Conversation
+from assistant.models import Message as MessageRow
+from assistant.services.conversations.paths import (
+    MAX_BRANCHES,
+    end_of_run,
+    position_of,
+    shown_path,
+    store_tree,
+    tree_of,
+)
+from assistant.services.conversations.stored_messages import open_calls, recent_messages
+from assistant.services.errors import Refused
+from assistant.services.runs.run_input import RunInput
+
+NO_RUN = "followsRunId names no run of this conversation."
+NO_MESSAGE = "replacesMessageId names no question of this conversation."
+TOO_MANY = f"This conversation has {MAX_BRANCHES} branches, and no more are possible. Begin another one."
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What a run follows.
+
+    Attributes:
+        path: the messages before the run's own.
+        history: the newest of them, oldest first.
+        branching: the conversation's tree with the run's branch; None if the run goes on with its newest messages.
+    """
+
+    path: Path
+    history: list[Message]
+    branching: Tree | None = None
+
+
+def followed_path(given: RunInput, conversation: Conversation, *, has_message: bool) -> Followed:
+    """Return what a run follows; for a run that goes on with what is shown only the history is read.
+
+    Args:
+        has_message: whether the input's message is stored already. It is answered again then.
+
+    Raises:
+        Refused: `invalid_input`, if the input names a run or message that is not of the conversation;
+            `limit_reached`, if there are too many branches.
+    """
+    shown = shown_path(conversation)
+    after = _named_place(given, conversation, has_message=has_message)
+    history = recent_messages(conversation=conversation, path=shown) if after is None else []
+    if after is None and given.resume:
+        after = _place_of_answers(given, conversation, history)
+    if after is None and given.previous:
+        after = _cut_place(given.previous, conversation, history)
+    if after is None and shown is WHOLE:
+        return Followed(shown, history)
+    tree = tree_of(conversation)
+    path = shown if after is None or after == (tree.end if shown.stop is None else shown.stop) else tree.until(after)
+    if after is not None:
+        history = recent_messages(conversation=conversation, path=path)
+    if path.stop is None:
+        return Followed(path, history)
+    if len(tree.branches) >= MAX_BRANCHES:
+        raise Refused("limit_reached", TOO_MANY)
+    return Followed(path, history, tree.branching(path.stop))
+
+
+def begin_branch(*, conversation: Conversation, branching: Tree, is_answer: bool) -> None:
+    """Store that the conversation's next message begins a branch, which is shown from now on.
+
+    Args:
+        branching: from `Followed`.
+        is_answer: the run continues the one that asked for approval. Otherwise approvals that the conversation waits
+            for cannot be given any more: it has gone on without them.
+    """
+    store_tree(conversation_id=conversation.pk, tenant_id=conversation.tenant_id, tree=branching)
+    if not is_answer:
+        waiting = Approval.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation)
+        waiting.update(status=Approval.Status.EXPIRED)
+
+
+def _named_place(given: RunInput, conversation: Conversation, *, has_message: bool) -> int | None:
+    """Return the place that the input says the run follows; None if it says nothing."""
+    answers = bool(given.resume or given.tool_answers)
+    if given.message is not None and has_message and not answers:
+        position = position_of(conversation=conversation, message_id=given.message.id, role=MessageRow.Role.USER)
+        return None if position is None else position + 1
+    if given.replaces:
+        position = position_of(conversation=conversation, message_id=given.replaces, role=MessageRow.Role.USER)
+        if position is None:
+            raise Refused("invalid_input", NO_MESSAGE)
+        return position
+    if given.follows == "":
+        return 0
+    if given.follows is not None or given.parent:
+        place = end_of_run(conversation=conversation, run_id=given.follows or given.parent)
+        if place is None and given.follows:
+            raise Refused("invalid_input", NO_RUN)
+        return place
+    return None
+
+
+def _place_of_answers(given: RunInput, conversation: Conversation, history: Sequence[Message]) -> int | None:
+    """Return the end of the run whose approvals are answered, if that is not shown."""
+    pending = open_calls(history)
+    elsewhere = [answer.interrupt_id for answer in given.resume if answer.interrupt_id not in pending]
+    if not elsewhere:
+        return None
+    waiting = Approval.objects.filter(
+        tenant_id=conversation.tenant_id, run__conversation=conversation, call_id__in=elsewhere
+    )
+    run_id = waiting.values_list("run__run_id", flat=True).first()
+    place = None if run_id is None else end_of_run(conversation=conversation, run_id=run_id)
+    # What follows it in the same path has been said without its answer.
+    return None if place is None or shown_path(conversation).has(place - 1) else place
+
+
+def _cut_place(previous: str, conversation: Conversation, history: Sequence[Message]) -> int | None:
+    """Return the place after the last message that the client knows, if it is a recent one with others after it."""
+    if previous not in {message.id for message in history[:-1]}:
+        return None
+    position = position_of(conversation=conversation, message_id=previous)
+    return None if position is None else position + 1

@@ -1,0 +1,68 @@
+"""The work of all tenants that is done at moments: approvals that expire, warnings of spend, and due jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from django.db import DatabaseError
+
+from assistant.services.assistants import scheduled_prompts  # noqa: F401 - registers its jobs
+from assistant.services.db.threads import in_database
+from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.jobs.jobs import do_due_jobs
+from assistant.services.limits.spend_warnings import warn_of_spend
+from assistant.services.runs.approval_expiry import expire_approvals
+
+logger = logging.getLogger(__name__)
+
+# How often due jobs are looked for: one begins so many seconds after its moment, at most.
+JOBS_SECONDS = 5.0
+# How often the rest is done. Answering an approval checks its age anyway, and a warning may be a minute late.
+TIMED_WORK_SECONDS = 60.0
+
+
+class TimedWork:
+    """The timed work of one process, which its housekeeping starts again and again. Each thing is done once by all."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._next_look_at = self._next_expiry_at = self._next_warning_at = 0.0
+
+    def start(self) -> None:
+        """Start what is due in tasks, unless they are still at work: leases are renewed meanwhile."""
+        self._start("timed-work", self._work)
+        # Beside it, because sending e-mail takes its time.
+        self._start("spend-warnings", self._warn)
+
+    def stop(self) -> None:
+        """Stop the tasks. What has begun in the database is completed."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        if name not in self._tasks or self._tasks[name].done():
+            self._tasks[name] = asyncio.create_task(self._done(name, work), name=name)
+
+    async def _done(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except (*OUTAGE_ERRORS, DatabaseError, OSError):
+            logger.warning("The task %s could not reach the database", name, exc_info=True)
+        except Exception:
+            logger.exception("The task %s failed", name)
+
+    async def _work(self) -> None:
+        if time.monotonic() >= self._next_expiry_at:
+            await in_database(expire_approvals)
+            self._next_expiry_at = time.monotonic() + TIMED_WORK_SECONDS
+        if time.monotonic() >= self._next_look_at:
+            await in_database(do_due_jobs)
+            self._next_look_at = time.monotonic() + JOBS_SECONDS
+
+    async def _warn(self) -> None:
+        if time.monotonic() >= self._next_warning_at:
+            await warn_of_spend()
+            self._next_warning_at = time.monotonic() + TIMED_WORK_SECONDS

@@ -1,0 +1,93 @@
+/* What lets a conversation branch: the switch between versions of a message, and the form in which a question is changed. */
+
+import { icon, make } from "./elements.js";
+import { isSendKey } from "./shared.js";
+
+/** The switches between versions below the messages of `root`. `actions`: show(messageId), announce(text). */
+export class Versions {
+  #root;
+  #actions;
+  #wanted = null;
+
+  constructor(root, actions) {
+    this.#root = root;
+    this.#actions = actions;
+  }
+
+  /** Return the switch of an AG-UI message, as its `metadata.versions` tells; null if there is one version. */
+  of({ id, metadata }) {
+    if (!metadata?.versions) return null;
+    const { number, of, previous, next } = metadata.versions;
+    const step = (label, sign, other) => {
+      const act = () => {
+        this.#wanted = { id: other, label };
+        this.#actions.show(other);
+      };
+      return make("button.icon-button.step", { type: "button", title: label, "aria-label": label, disabled: !other, onclick: act }, sign);
+    };
+    const count = make("bdi", { dir: "ltr", "aria-hidden": "true" }, `${number}/${of}`);
+    const parts = [step("Previous version", "‹", previous), count, step("Next version", "›", next)];
+    return make("div.versions", { role: "group", "aria-label": `Version ${number} of ${of}`, "data-id": id }, ...parts);
+  }
+
+  /** Put the focus back, which the switched messages took with them, and say which version is shown. */
+  refocus() {
+    const bar = [...this.#root.querySelectorAll(".versions")].find((one) => one.dataset.id === this.#wanted?.id);
+    if (!bar) return;
+    const steps = [...bar.querySelectorAll(".step:enabled")];
+    (steps.find(({ title }) => title === this.#wanted.label) ?? steps[0])?.focus({ preventScroll: true });
+    this.#wanted = null;
+    this.#actions.announce(bar.getAttribute("aria-label"));
+  }
+}
+
+/** Add what stands under a question: a button to change it, and the switch between its versions, or null.
+ * `edit(text)` asks the changed question, and returns whether that was possible. */
+export function addQuestionTools(article, versions, edit) {
+  article.querySelector(":scope > .question-tools")?.remove();
+  const bubble = article.querySelector(".bubble");
+  const open = () => !article.querySelector(".edit-form") && openForm(article, bubble, edit);
+  const label = "Edit the question";
+  const button = make("button.icon-button.edit", { type: "button", title: label, "aria-label": label, onclick: open }, icon("edit"));
+  bubble.after(make("div.question-tools", {}, ...[button, versions].filter(Boolean)));
+}
+
+function openForm(article, bubble, edit) {
+  const box = make("textarea", { rows: 3, value: bubble.textContent, dir: "auto", "aria-label": "Your question" });
+  const cancel = make("button.button", { type: "button" }, "Cancel");
+  const send = make("button.button.primary", { type: "submit" }, "Send the change");
+  const form = make("form.edit-form", {}, box, make("div.row", {}, send, cancel));
+  const close = () => {
+    form.remove();
+    article.classList.remove("editing");
+    article.querySelector(".edit")?.focus({ preventScroll: true });
+  };
+  cancel.onclick = close;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (box.value.trim() && edit(box.value.trim())) close();
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+    else if (event.target === box && isSendKey(event)) form.requestSubmit();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  article.classList.add("editing");
+  bubble.after(form);
+  box.focus();
+  box.setSelectionRange(box.value.length, box.value.length);
+}
+
+/** Return whether a failed turn is to be asked for again, because nothing is in it to go on from.
+ * `isLive`: its end was received as it happened. Else an answer without a note on it is whole, and of an earlier run. */
+export function isToBeAskedAgain(items, isLive) {
+  const last = [...items.children].findLast((one) => !one.classList.contains("failure"));
+  return !last || (!isLive && last.classList.contains("answer"));
+}
+
+/** Return a button below an answer that was cut off. */
+export function goOnButton(goOn) {
+  return make("button.button.go-on", { type: "button", onclick: goOn }, "Continue");
+}

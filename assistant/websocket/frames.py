@@ -1,0 +1,26 @@
+"""Reads parts of clients' frames."""
+
+from __future__ import annotations
+
+from assistant.services.errors import Refused
+from assistant.services.runs.run_input import parse_run_id
+from assistant.toolkit.text import clean_text
+
+
+def parse_after(value: object) -> tuple[str | None, int]:
+    """Return the run and event number of a client's position; (None, 0) without one. Raises `Refused`."""
+    if value is None:
+        return None, 0
+    if not isinstance(value, dict):
+        raise Refused("invalid_input", "after must be an object with runId and seq.")
+    seq = value.get("seq")
+    if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
+        raise Refused("invalid_input", "after.seq must be a whole number from 0.")
+    return parse_run_id(value.get("runId")), seq
+
+
+def parse_message_id(value: object) -> str:
+    """Return a message's id. Raises `Refused` unless it is a text."""
+    if not isinstance(value, str):
+        raise Refused("invalid_input", "messageId must be a text.")
+    return clean_text(value)

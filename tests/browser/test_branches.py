@@ -1,0 +1,74 @@
+"""Changed questions, other answers and the switch between them, on the page and in the widget."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.acts import answered, ask, last_answer, questions
+from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.browser.test_widget import ask as ask_widget
+from tests.fake_answers import reply
+from tests.fake_provider import FakeProvider
+
+# ruff: noqa: F811 - the fixtures of another module
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_a_question_is_changed_answered_again_and_its_versions_are_switched_in_two_tabs(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    fake_provider.queue(reply("One."), reply("Two."), reply("Blue."), reply("Cut off", finish="length"))
+    await ask(page, "Count")
+    await answered(page)
+    await page.get_by_role("button", name="Ask again").click()
+    await expect(last_answer(page)).to_have_text("Two.")
+    await answered(page)
+    # By keyboard: the empty box's arrow opens the form of the last question.
+    await page.get_by_role("textbox", name="Message to").press("ArrowUp")
+    await page.get_by_label("Your question").fill("Colours")
+    await page.keyboard.press("Enter")
+    await expect(last_answer(page)).to_have_text("Blue.")
+    await expect(questions(page)).to_have_text(["Colours"])
+    await answered(page)
+    other = await page.context.new_page()
+    await other.goto(page.url)
+    await expect(last_answer(other)).to_have_text("Blue.")
+    await page.bring_to_front()
+    await page.get_by_role("button", name="Previous version").click()
+    for tab in (page, other):
+        await expect(last_answer(tab)).to_have_text("Two.")
+        await expect(questions(tab)).to_have_text(["Count"])
+    await expect(page.get_by_role("button", name="Next version").first).to_be_focused()
+    await expect(page.get_by_role("status")).to_have_text("Version 1 of 2")
+    await page.get_by_role("group", name="Version 2 of 2").get_by_role("button", name="Previous version").click()
+    await expect(last_answer(page)).to_have_text("One.")
+    await page.reload()
+    await expect(last_answer(page)).to_have_text("One.")
+    # An answer that reached the model's limit can go on, after a reload too.
+    await ask(page, "More")
+    await expect(last_answer(page)).to_have_text("Cut off")
+    await page.reload()
+    fake_provider.reply("and on.")
+    await page.get_by_role("button", name="Continue").click()
+    await expect(last_answer(page)).to_have_text("and on.")
+    await expect(questions(page)).to_have_text(["Count", "More"])
+    await expect(page.get_by_role("button", name="Continue")).to_have_count(0)
+
+
+async def test_the_widget_switches_between_versions_too(shop: Shop, fake_provider: FakeProvider) -> None:
+    fake_provider.queue(reply("One."), reply("Two."), reply("Blue."))
+    page = await shop.visit()
+    await open_widget(page)
+    await ask_widget(page, "Count")
+    await page.get_by_role("button", name="Ask again").click()
+    await expect(page.locator(".answer")).to_have_text("Two.")
+    await page.locator(".user").hover()
+    await page.get_by_role("button", name="Edit the question").click()
+    await page.get_by_label("Your question").fill("Colours")
+    await page.get_by_role("button", name="Send the change").click()
+    await expect(page.locator(".answer")).to_have_text("Blue.")
+    await page.get_by_role("button", name="Previous version").click()
+    await expect(page.locator(".answer")).to_have_text("Two.")
+    await expect(page.get_by_role("button", name="Next version").first).to_be_focused()
+    await expect(page.locator(".bubble")).to_have_text("Count")
