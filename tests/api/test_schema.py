@@ -13,7 +13,9 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from assistant.api.openapi_pages import api_document
+from assistant.core.values.events import RunFinished
 from assistant.models import Provider
+from assistant.services.eventlog.frames import as_mapping
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
@@ -56,7 +58,8 @@ OPERATIONS = attackable()
 @pytest.fixture
 def amys_rows(cast: Cast, provider: Provider) -> None:
     talk = make_conversation(cast.amy, cast.support, title="Refund", pk=THREAD, run_count=1, message_count=3)
-    run = make_run(talk, run_id="run-1")
+    # Without an ending a stream of its events would wait for one.
+    run = make_run(talk, run_id="run-1", ending=as_mapping(RunFinished(THREAD, "run-1")))
     make_message(talk, "user", "How long?", message_id="msg-1", run=run)
     make_message(talk, "assistant", "30 days.", message_id="msg-2", run=run)
 
