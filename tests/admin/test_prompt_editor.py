@@ -179,7 +179,7 @@ def test_a_failed_publication_is_shown(amys: Client, cast: Cast) -> None:
     hours = PromptVariable.objects.create(tenant=cast.acme, name="hours", value="nine")
     draft = draft_prompt(assistant=cast.support, text="{{ hours }}")
     schedule_publication(version=draft, at=timezone.now() + timedelta(hours=1))
-    Job.objects.update(due_at=timezone.now())
+    Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
     hours.delete()
     do_due_jobs()
     assert "Version 2 was not published on" in amys.get(editor(cast.support)).content.decode()

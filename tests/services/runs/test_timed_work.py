@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def plan(cast: Cast) -> PromptVersion:
     version = draft_prompt(assistant=cast.support, text="Sale!")
     schedule_publication(version=version, at=timezone.now() + timedelta(hours=1), actor=cast.amy)
-    Job.objects.update(due_at=timezone.now())
+    Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
     return version
 
 
