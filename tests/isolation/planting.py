@@ -33,6 +33,8 @@ FIXED: Mapping[str, Any] = {
     "assistant.Invitation.accepted_by": None,
     "assistant.Invitation.revoked_at": None,
     "assistant.Message.tool_calls": [],
+    "assistant.Conversation.branches": [],
+    "assistant.Conversation.choices": [],
     "assistant.Run.ending": None,
     "assistant.Run.partial": None,
     "assistant.Run.cancel_requested_at": None,
