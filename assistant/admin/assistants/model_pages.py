@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, choices_of
 from assistant.models import Assistant, Provider, Tenant
-from assistant.services.assistants.provider_check import Check, check_assistant, choice_of, models_of
+from assistant.services.assistants.provider_check import Check, check_assistant, default_choice_of, models_of
 from assistant.services.assistants.provider_choice import choose_provider
 
 
@@ -45,7 +45,7 @@ class ModelPages(TenantScopedAdmin):
         if provider is None and tenant is None:
             return JsonResponse({"sentence": gettext("Choose a provider or a tenant first."), "models": []})
         if provider is not None:
-            found = _or_locked(lambda: models_of(choice_of(provider)))
+            found = _or_locked(lambda: models_of(default_choice_of(provider)))
         else:
             found = _or_locked(lambda: models_of(choose_provider(Assistant(tenant=tenant))))
         return JsonResponse({"sentence": found.sentence, "models": found.models})

@@ -26,7 +26,7 @@ from django.views.decorators.http import require_POST
 from assistant.admin.base.links import assistant_label, link
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.models import Provider
-from assistant.services.assistants.provider_check import KeyRefused, check_choice, choice_of, rotate_key
+from assistant.services.assistants.provider_check import KeyRefused, check_choice, default_choice_of, rotate_key
 from assistant.services.assistants.provider_use import ProviderUse, assistants_of, tenants_of, uses_of
 
 # Assistants and tenants listed of those that use a provider.
@@ -114,7 +114,7 @@ class ProviderPages(TenantScopedAdmin):
         """Ask the provider, and say what it answered."""
         provider = self.row_or_404(request, object_id, self.has_change_permission)
         try:
-            found = check_choice(choice_of(provider))
+            found = check_choice(default_choice_of(provider))
         except ImproperlyConfigured:
             self.message_user(request, gettext("No key of this deployment decrypts its API key."), messages.ERROR)
         else:

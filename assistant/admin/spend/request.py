@@ -24,15 +24,6 @@ PERMISSION = "spend"
 MAX_TEXT = 200
 # What a request may narrow the page to. `provider` belongs to `model`.
 NAMES = ("tenant", "person", "assistant", "tool", "provider", "model", "day")
-# The table that is shown after a line of another was chosen.
-_NEXT: Mapping[By, By] = {
-    "tenant": "assistant",
-    "person": "assistant",
-    "assistant": "person",
-    "tool": "assistant",
-    "model": "assistant",
-    "day": "assistant",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +51,10 @@ class SpendRequest:
         """Return the URL's query of the page that a line of the table leads to; None if it stands for several."""
         if line.key is None:
             return None
+        following = "person" if self.by == "assistant" else "assistant"
         if self.by == "model":
-            return self.query(by=_NEXT[self.by], provider=line.key[0], model=line.key[1])
-        return self.query(**{"by": _NEXT[self.by], str(self.by): str(line.key)})
+            return self.query(by=following, provider=line.key[0], model=line.key[1])
+        return self.query(**{"by": following, str(self.by): str(line.key)})
 
 
 def read_request(request: HttpRequest, *, now: datetime) -> SpendRequest:

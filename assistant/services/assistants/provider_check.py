@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from dataclasses import dataclass
+from threading import Lock
 
 from asgiref.sync import async_to_sync
+from cachetools import TTLCache
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -37,7 +38,7 @@ class KeyRefused(ValueError):
     """The new key was not stored; the message says why."""
 
 
-def choice_of(provider: Provider, *, api_key: str | None = None) -> ProviderChoice:
+def default_choice_of(provider: Provider, *, api_key: str | None = None) -> ProviderChoice:
     """Return a provider as runs choose it, with its default model; `api_key` in place of the stored one."""
     return ProviderChoice(
         source="tenant" if provider.tenant_id is not None else "deployment",
@@ -69,17 +70,18 @@ def models_of(choice: ProviderChoice) -> Check:
     if choice.source in ("stand-in", "embedded"):
         return Check(False, _("The model on this machine is the only one."))
     key = hashlib.sha256(f"{choice.base_url}\n{choice.api_key}\n{choice.is_guarded}".encode()).hexdigest()
-    kept, now = _lists.get(key), time.monotonic()
-    if kept is not None and now - kept[0] < KEPT_SECONDS:
-        return kept[1]
+    with _lock:
+        kept = _lists.get(key)
+    if kept is not None:
+        return kept
     found: Check = async_to_sync(_list)(choice)
-    if len(_lists) >= MAX_KEPT:
-        _lists.clear()
-    _lists[key] = (now, found)
+    with _lock:
+        _lists[key] = found
     return found
 
 
-_lists: dict[str, tuple[float, Check]] = {}
+_lists: TTLCache[str, Check] = TTLCache(MAX_KEPT, KEPT_SECONDS)
+_lock = Lock()
 
 
 def rotate_key(*, provider: Provider, api_key: str, actor: audit_trail.Actor) -> Check:
@@ -88,7 +90,7 @@ def rotate_key(*, provider: Provider, api_key: str, actor: audit_trail.Actor) ->
     Raises:
         KeyRefused: it did not answer, or its address was changed meanwhile; the old key stays.
     """
-    found = check_choice(choice_of(provider, api_key=api_key))
+    found = check_choice(default_choice_of(provider, api_key=api_key))
     if not found.is_good:
         raise KeyRefused(found.sentence)
     with transaction.atomic():

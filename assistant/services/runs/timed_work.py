@@ -33,9 +33,12 @@ class TimedWork:
 
     def start(self) -> None:
         """Start what is due in tasks, unless they are still at work: leases are renewed meanwhile."""
-        self._start("timed-work", self._work)
-        # Beside it, because sending e-mail takes its time.
-        self._start("spend-warnings", self._warn)
+        now = time.monotonic()
+        if now >= min(self._next_expiry_at, self._next_look_at):
+            self._start("timed-work", self._work)
+        if now >= self._next_warning_at:
+            # Beside the other, because sending e-mail takes its time.
+            self._start("spend-warnings", self._warn)
 
     def stop(self) -> None:
         """Stop the tasks. What has begun in the database is completed."""
@@ -63,6 +66,5 @@ class TimedWork:
             self._next_look_at = time.monotonic() + JOBS_SECONDS
 
     async def _warn(self) -> None:
-        if time.monotonic() >= self._next_warning_at:
-            await warn_of_spend()
-            self._next_warning_at = time.monotonic() + TIMED_WORK_SECONDS
+        await warn_of_spend()
+        self._next_warning_at = time.monotonic() + TIMED_WORK_SECONDS
