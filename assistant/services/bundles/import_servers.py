@@ -70,7 +70,9 @@ def _import_server(target: Target, part: ServerPart, stored: Any) -> Iterator[En
         row.save(update_fields=None if stored is None else [*(one.name for one in changes), *INITIAL_COLUMNS])
     yield Entry(kind_of(changes, is_new=stored is None), "mcp_server", part.name, changes)
     if stored is None:
-        reason = _("It is switched off: enter its credentials, list its tools, let them in, and switch it on.")
+        reason = _(
+            "It is switched off: enter its credentials, list its tools, allow those that are wanted, and switch it on."
+        )
         yield Entry("by_hand", "mcp_server", part.name, reason=reason)
 
 

@@ -62,7 +62,7 @@ def _name(assistant: Assistant | None, tool: str) -> str:
 def _check(target: Target, assistant: Assistant | None, part: ToolPart, row: ToolSetting | None) -> None:
     """Check what the form of a tool's settings checks. Raises `ValueError`."""
     if not target.knows_tool(part.tool):
-        raise ValueError(_("There is no tool of this name here, or its MCP server is off or has not let it in."))
+        raise ValueError(_("There is no tool of this name here, or its MCP server is off or does not allow it."))
     if part.tool in catalogue.registry():
         of_tenant = {} if assistant is None else target.tool_configs.get(part.tool, {})
         read_config(catalogue.registry().get(part.tool), [of_tenant, part.config])
