@@ -9,7 +9,7 @@ from playwright.async_api import Browser, expect
 
 from assistant.models import Message, Run, RunConfiguration
 from tests.admin.conftest import say_something
-from tests.admin.test_conversation_page import CONFIGURATION, TIMELINE
+from tests.admin.conversations.test_conversation_page import CONFIGURATION, TIMELINE
 from tests.base import Cast
 from tests.browser.test_admin import enter
 from tests.live import Server

@@ -12,7 +12,7 @@ from assistant.core.values.messages import Usage
 from assistant.models import Assistant, AuditEntry, ModelPrice, Provider, Run, UsageEntry
 from assistant.services.runs.opening.delegation import delegates_of
 from tests.admin.conftest import signed_in
-from tests.admin.test_frame import pick
+from tests.admin.home.test_frame import pick
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider
 from tests.fake_provider import FakeProvider

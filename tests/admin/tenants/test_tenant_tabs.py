@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from assistant.admin.tenants.tenant_pages import PAGES
 from assistant.models import AuditEntry, Tenant, TenantLimits
 from tests.admin.conftest import fill, say_something
-from tests.admin.test_home import run_of
+from tests.admin.home.test_home import run_of
 from tests.base import Cast
 from tests.factories import make_member
 

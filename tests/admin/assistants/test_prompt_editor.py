@@ -17,7 +17,7 @@ from assistant.services.assistants.prompts import draft_prompt, edit_draft, publ
 from assistant.services.assistants.scheduled_prompts import schedule_publication
 from assistant.services.jobs.jobs import do_due_jobs
 from tests.admin.conftest import signed_in
-from tests.admin.test_custom_roles import holder
+from tests.admin.tenants.test_custom_roles import holder
 from tests.base import Cast
 from tests.factories import make_member
 

@@ -11,8 +11,8 @@ from django.test import Client
 from assistant.models import AuditEntry, Provider, SpendNotice, TenantLimits
 from assistant.services.reports.months import Month
 from tests.admin.conftest import signed_in
-from tests.admin.test_custom_roles import holder
-from tests.admin.test_frame import pick
+from tests.admin.home.test_frame import pick
+from tests.admin.tenants.test_custom_roles import holder
 from tests.base import Cast
 from tests.factories import make_provider
 

@@ -13,8 +13,8 @@ from django.test import Client
 from assistant.models import McpServer, Provider, ToolSetting
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool
-from tests.admin.test_frame import pick
-from tests.admin.test_home import home
+from tests.admin.home.test_frame import pick
+from tests.admin.home.test_home import home
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
 from tests.webhooks.conftest import hook

@@ -10,7 +10,7 @@ from django.test import Client
 
 from assistant.models import AuditEntry, Conversation, Message, Run, Tenant, ToolCall
 from tests.admin.conftest import say_something, signed_in
-from tests.admin.test_inbox import waiting
+from tests.admin.inbox.test_inbox import waiting
 from tests.base import Cast
 
 REASON, OFF = "reason", "off"

@@ -11,7 +11,7 @@ from django.utils import timezone
 from assistant.models import AuditEntry, PromptVariable
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.assistants.scheduled_prompts import schedule_publication
-from tests.admin.test_custom_roles import holder
+from tests.admin.tenants.test_custom_roles import holder
 from tests.base import Cast
 
 LIST = "/admin/assistant/promptvariable/"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.test import Client
 
 from assistant.models import AuditEntry, TenantLimits
-from tests.admin.test_scope import new_assistant
+from tests.admin.tenants.test_scope import new_assistant
 from tests.base import Cast
 from tests.factories import make_provider
 

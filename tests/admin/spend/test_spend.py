@@ -20,8 +20,8 @@ from assistant.services.reports.months import Month
 from assistant.services.reports.spend import SpendScope, forecast, spend_table, spend_total
 from assistant.services.reports.tenant_filter import TenantFilter
 from tests.admin.conftest import signed_in
-from tests.admin.test_custom_roles import holder
-from tests.admin.test_frame import pick
+from tests.admin.home.test_frame import pick
+from tests.admin.tenants.test_custom_roles import holder
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_member, make_run, make_tenant
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from assistant.models import Membership, Run, TenantLimits, UsageEntry
 from assistant.services.reports.tenants import TenantReport
-from tests.admin.test_home import run_of
+from tests.admin.home.test_home import run_of
 from tests.base import Cast
 from tests.factories import make_member, make_tenant
 

@@ -27,7 +27,7 @@ from assistant.services.tenancy.custom_roles import PermissionLacking, set_custo
 from assistant.services.tenancy.end_users import save_end_user
 from assistant.services.tenancy.invitations import InvitationRefused, invite
 from tests.admin.conftest import say_something, signed_in
-from tests.admin.test_home import run_of
+from tests.admin.home.test_home import run_of
 from tests.base import Cast
 from tests.factories import make_member, make_tenant, switch_tool
 

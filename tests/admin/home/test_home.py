@@ -28,7 +28,7 @@ from assistant.models import (
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, tool
 from tests.admin.conftest import say_something
-from tests.admin.test_frame import pick
+from tests.admin.home.test_frame import pick
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_provider, make_run, make_tenant, switch_tool
 from tests.webhooks.conftest import hook
