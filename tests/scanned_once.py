@@ -12,10 +12,12 @@ _found: dict[str, dict[str, Any]] = {}
 class StaticFilesScannedOnce(StaticFilesMiddleware):
     """The deployment's middleware. Every test client makes one of its own, and files do not change between tests."""
 
+    files: dict[str, Any]
+
     def add_files_from_finders(self) -> None:
+        collected, self.files = self.files, {}
         if self.static_prefix not in _found:
-            collected, self.files = self.files, {}
             super().add_files_from_finders()
-            _found[self.static_prefix], self.files = self.files, collected
+            _found[self.static_prefix] = self.files
         # As in the base class, what the finders find takes precedence.
-        self.files = {**self.files, **_found[self.static_prefix]}
+        self.files = {**collected, **_found[self.static_prefix]}

@@ -68,11 +68,9 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         rounds = neighbour_of_a_flood(testbed)
     lines = [seen.line(what) for what in seen.wrong]
     if rounds:
+        usual, ratio = median(alone for alone, _ in rounds), median(beside / alone for alone, beside in rounds)
         where = "behind nginx" if nginx() else "without a proxy"
-        seen_alone, ratio = median(alone for alone, _ in rounds), median(beside / alone for alone, beside in rounds)
-        note = (
-            f"{where}, {len(rounds)} rounds of {TURNS} turns each: {seen_alone:.0f} ms alone, {ratio:.2f} times beside"
-        )
+        note = f"{where}, {len(rounds)} rounds of {TURNS} turns: {usual:.0f} ms alone, {ratio:.2f} times as long beside"
         slower = median(beside - alone for alone, beside in rounds)
         lines.append(Line(NEIGHBOUR, slower, "ms", allowed_beside(usual), beside=note))
     return lines
