@@ -90,9 +90,7 @@ class Evaluation(models.Model):
         verbose_name_plural = _("evaluations")
         constraints = [models.UniqueConstraint(fields=["assistant", "name"], name="evaluation_name_per_assistant")]
         indexes = [
-            models.Index(
-                fields=["tenant"], condition=Q(state__in=["waiting", "running"]), name="evaluations_under_way"
-            )
+            models.Index(fields=["tenant"], condition=Q(state__in=["waiting", "running"]), name="evaluations_under_way")
         ]
 
     def __str__(self) -> str:
