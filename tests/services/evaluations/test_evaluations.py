@@ -60,13 +60,12 @@ async def runs(transactional_db: None) -> AsyncIterator[None]:
 def asked(cast: Cast, text: str = "When do you open?", *, status: str = "finished", rating: int = 0) -> Run:
     """Create a question of Alice's after an earlier one, with a tool call and an answer."""
     conversation = make_conversation(cast.alice, cast.support)
-    earlier = make_run(conversation)
-    make_message(conversation, "user", "Hello?", run=earlier)
-    make_message(conversation, "assistant", "Hello!", run=earlier)
+    make_message(conversation, "user", "Hello?")
+    make_message(conversation, "assistant", "Hello!")
     run = make_run(conversation, status=status)
     make_message(conversation, "user", text, run=run)
     answer = make_message(conversation, "assistant", "At nine.", run=run)
-    Conversation.objects.filter(pk=conversation.pk).update(message_count=5, run_count=2)
+    Conversation.objects.filter(pk=conversation.pk).update(message_count=5, run_count=1)
     call = {"tenant": cast.acme, "run": run, "status": "ok", "name": "current_time", "arguments": "{}"}
     ToolCall.objects.create(call_id="c1", result="nine", sources=["a page"], **call)
     if rating:
@@ -89,6 +88,13 @@ def by_prompt(request: Recorded) -> Any:
         long = max("AB", key=lambda letter: len(answers[letter]["answer"]))
         return reply(json.dumps({"better": long, "reason": "It says more."}))(request)
     return reply("At nine." if "Acme" in first else "We open at nine.")(request)
+
+
+def with_a_call(request: Recorded) -> Any:
+    """Answer one of the questions with a tool."""
+    if request.messages[-1]["content"] == "When do you open?":
+        return reply(calls=[("current_time", {})])(request)
+    return by_prompt(request)
 
 
 async def run_it(evaluation: Evaluation) -> Evaluation:
@@ -130,8 +136,7 @@ async def test_both_prompts_answer_with_recorded_results_and_a_judge_compares(
     await in_db(switch_tool)(cast.acme, "current_time")
     question = await in_db(lambda: question_of_run(run=asked(cast)))()
     evaluation = await in_db(made)(cast, question, Question("Closed?"), judge_model="the-judge")
-    fake_provider.call("current_time", {})
-    fake_provider.rule(by_prompt)
+    fake_provider.rule(with_a_call)
     await run_it(evaluation)
     assert (evaluation.state, evaluation.problem) == ("done", "")
     cases = await in_db(lambda: list(evaluation.cases.prefetch_related("results")))()
@@ -140,7 +145,7 @@ async def test_both_prompts_answer_with_recorded_results_and_a_judge_compares(
     calls = [call for case in cases for row in case.results.all() for call in row.calls]
     assert [(call["name"], call["answered"], call["result"]) for call in calls] == [
         ("current_time", "recorded", "nine")
-    ]
+    ] * 2
     figures = figures_of(cases)
     assert (figures.done, figures.sides["draft"].answers, figures.judged_by_model["better"]) == (4, 2, 2)
     judged = UsageEntry.objects.filter(is_test=True, run=None)
