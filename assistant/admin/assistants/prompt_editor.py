@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
@@ -168,6 +169,7 @@ def _page(request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_ke
         "waiting": [(named[job.key], job) for job in waiting if job.key in named],
         "failed": [(named[job.key], job) for job in failed if job.key in named],
         "built_in": BUILT_IN,
+        "can_test": settings.PROMPT_TESTS,
         "own": own_names(tenant_id=assistant.tenant_id)[:MAX_NAMES],
         "users": users,
         "user_name": request.POST.get("user") or (own_name if own_name in users else next(iter(users), "")),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -22,8 +23,8 @@ BAR_UNITS = 1_000
 
 
 def may_try(request: HttpRequest, tenant_id: int) -> bool:
-    """Whether the user may try a tenant's questions on a draft: those who may write its prompts."""
-    return tenants_of(request, "prompts").filter(pk=tenant_id).exists()
+    """Whether the user may try a tenant's questions on a draft: those who may write its prompts, where that is on."""
+    return settings.PROMPT_TESTS and tenants_of(request, "prompts").filter(pk=tenant_id).exists()
 
 
 def shown_thread(thread: Thread) -> list[dict[str, Any]]:

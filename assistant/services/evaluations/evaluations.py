@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
@@ -104,8 +105,11 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
         in_background: whether a server does it, as a job; if not, the caller does.
 
     Raises:
-        EvaluationRefused: it is under way, too many of the tenant are, or nobody is there in whose name it could run.
+        EvaluationRefused: it is under way, too many of the tenant are, nobody is there in whose name it could run, or
+            the operator has switched evaluations off.
     """
+    if not settings.PROMPT_TESTS:
+        raise EvaluationRefused(_("Evaluations are switched off in this deployment."))
     Tenant.objects.select_for_update().only("pk").get(pk=evaluation.tenant_id)
     evaluation.refresh_from_db()
     if evaluation.is_under_way:
