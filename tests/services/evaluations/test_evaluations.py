@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db.models import Q
+from django.utils import timezone
 
 from assistant.models import (
     AuditEntry,
@@ -20,6 +22,7 @@ from assistant.models import (
     Feedback,
     Job,
     Provider,
+    Retention,
     Run,
     TenantLimits,
     ToolCall,
@@ -38,6 +41,7 @@ from assistant.services.evaluations.evaluations import (
 from assistant.services.evaluations.figures import figures_of
 from assistant.services.evaluations.questions import Question, question_of_run, stored_questions, typed_questions
 from assistant.services.privacy.erasure import erase_user
+from assistant.services.privacy.retention import apply_retention
 from assistant.services.runs.manager import get_runs
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run, switch_tool
@@ -254,3 +258,35 @@ def test_questions_go_with_the_person_who_asked_and_reading_them_is_recorded(cas
     make_member(cast.acme, "ada", role="owner")
     erase_user(user=cast.amy, actor=cast.root)
     assert Evaluation.objects.get().run_as is None
+
+
+def test_retention_empties_recorded_calls_and_deletes_answers_and_what_a_dead_process_left(cast: Cast) -> None:
+    evaluation = made(cast, question_of_run(run=asked(cast)) or Question(""), Question("Typed in."))
+    for case in evaluation.cases.all():
+        EvaluationResult.objects.create(tenant=cast.acme, case=case, side="draft", answer="a", calls=[{"name": "x"}])
+    left = make_conversation(cast.amy, cast.support, is_stateless=True, test_tools="replay")
+    Retention.objects.create(tenant=cast.acme, tool_calls=10, conversations=30)
+    assert apply_retention(tenant=cast.acme) == {}
+    days_ago(20)
+    Conversation.objects.filter(pk=left.pk).update(updated_at=timezone.now() - timedelta(days=2))
+    counts = apply_retention(tenant=cast.acme)
+    assert {name: counts[name] for name in counts if "eval" in name or "replay" in name} == {
+        "calls in evaluations": 2, "recorded calls in evaluations": 1, "replayed questions": 1,
+    }  # fmt: skip
+    assert not EvaluationCase.objects.exclude(recorded=[]).exists()
+    days_ago(40)
+    assert apply_retention(tenant=cast.acme)["answers in evaluations"] == 1
+    assert EvaluationResult.objects.get().case.conversation is not None
+
+
+def days_ago(number: int) -> None:
+    then = timezone.now() - timedelta(days=number)
+    EvaluationCase.objects.update(created_at=then)
+    EvaluationResult.objects.update(created_at=then)
+
+
+def test_the_operator_switches_evaluations_off(cast: Cast, settings: Any) -> None:
+    evaluation = made(cast)
+    settings.PROMPT_TESTS = False
+    with pytest.raises(EvaluationRefused, match="switched off"):
+        begin(evaluation=evaluation)
