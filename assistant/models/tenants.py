@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 @lru_cache(maxsize=1)
@@ -97,6 +98,17 @@ class Tenant(models.Model):
         default=ChatReading.OPEN,
         db_default=ChatReading.OPEN,
         help_text="In the admin, for everybody but the person who wrote there. Each reading is in the audit.",
+    )
+    email_domains = models.CharField(
+        _("e-mail domains"),
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_(
+            "Such as acme.com, acme.co.uk. Whoever signs in for the first time by OpenID Connect with an address there "
+            "becomes a member."
+        ),
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,

@@ -102,7 +102,6 @@ def test_members_of_a_suspended_tenant_read_its_notice_and_no_other(client: Clie
 def test_the_chat_page_says_who_answers(visit: Client, support: Assistant) -> None:
     page = visit.get("/t/acme/").content.decode()
     assert support.name in page
-    assert 'id="provider"' in page
     assert 'data-socket="/ws/acme/support/"' in page
 
 
