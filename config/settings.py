@@ -78,6 +78,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "assistant.admin.sight.AdminSight",
+    "assistant.pages.preferences.PersonLanguage",
     "django.contrib.messages.middleware.MessageMiddleware",
     "assistant.pages.sign_in.SignInLimits",
     *SECOND_FACTOR_MIDDLEWARE,

@@ -144,7 +144,7 @@ async def test_a_starter_asks_its_question(page: Page, fake_provider: FakeProvid
 
 
 async def test_the_page_says_which_provider_and_model_answer(page: Page, cast: Cast) -> None:
-    await in_db(lambda: Brand.objects.create(tenant=cast.acme, shows_model=True))
+    await in_db(Brand.objects.create)(tenant=cast.acme, shows_model=True)
     await page.reload()
     await expect(page.locator("#provider")).to_contain_text("test-model")
 
