@@ -1,3 +1,4 @@
+import assistant.models.tenants
 import django.core.validators
 import django.db.models.deletion
 import uuid
@@ -9,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('assistant', '0016_branches'),
-        ('auth', '0012_alter_user_first_name_max_length'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -25,7 +26,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='tenant',
             name='email_domains',
-            field=models.CharField(blank=True, db_default='', default='', help_text='Such as acme.com, acme.co.uk. Whoever signs in for the first time by OpenID Connect with an address there becomes a member.', max_length=500, verbose_name='e-mail domains'),
+            field=models.CharField(blank=True, db_default='', default='', help_text='Such as acme.com, acme.co.uk. Whoever signs in for the first time by OpenID Connect with an address there becomes a member.', max_length=500, validators=[assistant.models.tenants.validate_domains], verbose_name='e-mail domains'),
         ),
         migrations.CreateModel(
             name='BrandImage',

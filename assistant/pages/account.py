@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from assistant.models import PersonSettings
 from assistant.pages.second_factor import signed_in
 from assistant.pages.sign_in import OwnPasswordView
+from assistant.services.signin.joining import is_connected, is_oidc_on
 from assistant.services.tenancy.person_settings import languages, set_theme
 from assistant.services.tenancy.second_factor import is_on
 
@@ -48,7 +50,13 @@ def account(request: HttpRequest) -> HttpResponse:
         form.save()
         messages.success(request, gettext("Your settings are saved."))
         return redirect("assistant:account")
-    context = {"form": form, "has_second_factor": is_on(), "has_password": user.has_usable_password()}
+    context = {
+        "form": form,
+        "has_second_factor": is_on(),
+        "has_password": user.has_usable_password(),
+        "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",
+        "is_connected": is_oidc_on() and is_connected(user),
+    }
     return render(request, "assistant/accounts/account.html", context)
 
 

@@ -36,7 +36,7 @@ class SecondFactor(MiddlewareMixin):
         if match.app_name == "admin" and name != "logout":
             return answer_to_lack(request)
         # Whoever has not proved a factor may not add one.
-        if name.startswith(("account_", "mfa_")):
+        if name.startswith(("account_", "mfa_", "openid_")):
             return answer_to_lack(request, only=Lack.PROOF)
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import ValidationError
@@ -17,6 +18,7 @@ from django.views import View
 from assistant.pages.second_factor import SIGN_IN
 from assistant.services.branding.brands import brand_of_sign_in
 from assistant.services.signin.guard import check_own_password, guard, remember_device
+from assistant.services.signin.joining import is_oidc_on
 from assistant.services.signin.limits import TooManySignIns
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.second_factor import is_on
@@ -65,7 +67,11 @@ class SignInView(LimitedView, LoginView):
 
 def sign_in_context(request: HttpRequest) -> dict[str, Any]:
     """Return what each sign-in page shows besides its form."""
-    return {"can_reset_password": is_mail_configured(), "brand": brand_of_sign_in(request)}
+    return {
+        "can_reset_password": is_mail_configured(),
+        "brand": brand_of_sign_in(request),
+        "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",
+    }
 
 
 class OwnPasswordForm(PasswordChangeForm):
