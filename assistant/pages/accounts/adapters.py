@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
-from assistant.services.signin.guard import guard
+from assistant.services.signin.guard import guard, record_without_password
 
 _MESSAGES = {
     "mfa/messages/recovery_codes_generated.txt": _("There are new recovery codes."),
@@ -43,6 +43,12 @@ class AccountAdapter(DefaultAccountAdapter):
         """Let the assistant's own limits refuse first. Raises `TooManySignIns`."""
         guard(request, credentials)
         super().pre_authenticate(request, **credentials)
+
+    def post_login(self, request: HttpRequest, user: Any, *, signal_kwargs: Any, **kwargs: Any) -> Any:
+        """Record a sign-in by OpenID Connect; those with passwords are recorded where they are checked."""
+        if "sociallogin" in (signal_kwargs or {}):
+            record_without_password(request, user)
+        return super().post_login(request, user, signal_kwargs=signal_kwargs, **kwargs)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         return reverse("assistant:home")
