@@ -17,6 +17,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from assistant.checks import openid_connect
 from assistant.models import AuditEntry, Invitation, Membership, PersonSettings, Tenant
 from tests.base import PASSWORD, Cast
 from tests.factories import make_user
@@ -330,3 +331,13 @@ def test_only_operators_set_domains(cast: Cast) -> None:
     roots.force_login(cast.root)
     assert b'name="email_domains"' not in amys.get(page).content
     assert b'name="email_domains"' in roots.get(page).content
+
+
+def test_what_is_missing_stops_the_start(idp: Provider, settings: Settings) -> None:
+    assert openid_connect(None) == []
+    settings.OIDC_CLIENT_ID, settings.ROOT_URLCONF = "", "config.urls"
+    found = [problem.msg for problem in openid_connect(None)]
+    assert found == [
+        "OIDC_ISSUER is set, but OIDC_CLIENT_ID is not set.",
+        "OIDC_ISSUER is set, but the URLs of sign-in are missing.",
+    ]
