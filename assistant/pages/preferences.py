@@ -27,7 +27,7 @@ class PersonLanguage(MiddlewareMixin):
         language = settings_for(request).language
         if language and language in dict(settings.LANGUAGES):
             translation.activate(language)
-            request.LANGUAGE_CODE = translation.get_language()  # type: ignore[attr-defined]
+            request.LANGUAGE_CODE = translation.get_language()
 
 
 def _is_page(path: str, app_name: str, url_name: str) -> bool:

@@ -55,12 +55,12 @@ def answer_to_lack(request: HttpRequest, *, only: Lack | None = None) -> HttpRes
     return redirect_to_login(_return_address(request), reverse(SIGN_IN))
 
 
-def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
+def signed_in(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Require a user who has completed the sign-in, and has a second factor if one is required."""
 
     @login_required
     @wraps(view)
-    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return answer_to_lack(request) or view(request, *args, **kwargs)
 
     return checked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -37,11 +37,11 @@ class BrandForm(forms.ModelForm[Brand]):
         return self._content("favicon_file")
 
     def _content(self, name: str) -> bytes | None:
-        file: UploadedFile | None = self.cleaned_data[name]
+        file: UploadedFile[bytes] | None = self.cleaned_data[name]
         if file is None:
             return None
         # One byte more than allowed is enough to refuse it.
-        data = file.read(MAX_IMAGE_BYTES + 1)
+        data: bytes = file.read(MAX_IMAGE_BYTES + 1)
         try:
             check_image(data)
         except ImageRefused as exc:
@@ -74,5 +74,5 @@ def save_brand_form(request: HttpRequest, tenant: Tenant, form: BrandForm) -> st
     images = form.images()
     if not changed and not images:
         return gettext("Nothing was changed.")
-    save_brand(brand=cast(Brand, form.instance), images=images, actor=request.user, changed=changed)
+    save_brand(brand=form.instance, images=images, actor=request.user, changed=changed)
     return gettext("The brand is saved. Pages show it when they are loaded next.")
