@@ -1,4 +1,6 @@
-"""django-allauth's settings where SECOND_FACTOR is on. A project's settings import all of them (docs/sign-in.md).
+"""django-allauth's settings where SECOND_FACTOR or OpenID Connect is on.
+
+A project's settings import all of them (docs/sign-in.md).
 
 Nothing reads them where django-allauth is not installed.
 """
@@ -10,6 +12,8 @@ SECOND_FACTOR_MIDDLEWARE = (
     "allauth.account.middleware.AccountMiddleware",
     "assistant.pages.second_factor.SecondFactor",
 )
+OIDC_APPS = ("allauth", "allauth.account", "allauth.socialaccount", "allauth.socialaccount.providers.openid_connect")
+OIDC_MIDDLEWARE = ("allauth.account.middleware.AccountMiddleware",)
 
 ACCOUNT_ADAPTER = "assistant.pages.accounts.adapters.AccountAdapter"
 ACCOUNT_FORMS = {"login": "assistant.pages.accounts.forms.PasswordForm"}
@@ -22,7 +26,7 @@ ACCOUNT_SESSION_REMEMBER = True
 # one that the others never let through, so that nobody can keep its owner out.
 ACCOUNT_RATE_LIMITS = {"login": "300/m/ip", "login_failed": "60/m/ip,300/h/key", "reauthenticate": "10/m/user"}
 
-MFA_ADAPTER = "assistant.pages.accounts.adapters.FactorAdapter"
+MFA_ADAPTER = "assistant.pages.accounts.factor_adapter.FactorAdapter"
 MFA_FORMS = {
     "authenticate": "assistant.pages.accounts.forms.CodeForm",
     "reauthenticate": "assistant.pages.accounts.forms.CodeAgainForm",
@@ -36,3 +40,11 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RATE_LIMITS = {"webauthn_login": "60/m/ip"}
 # Accounts are made by admins, never by strangers, so nobody could keep an owner out of an address.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+
+SOCIALACCOUNT_ADAPTER = "assistant.pages.accounts.oidc_accounts.OidcAccounts"
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"provider_class": "assistant.pages.accounts.oidc.OidcProvider"}}
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+# Access to the provider is used once, for the sign-in.
+SOCIALACCOUNT_STORE_TOKENS = False
+# Our page has asked by its button, whose form has a CSRF token.
+SOCIALACCOUNT_LOGIN_ON_GET = True

@@ -15,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.urls import NoReverseMatch, reverse
 
 from assistant import defaults
-from assistant.allauth_settings import SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
+from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
@@ -173,7 +173,7 @@ def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         *(f"INSTALLED_APPS has no {app!r}" for app in SECOND_FACTOR_APPS if not apps.is_installed(app)),
         *(f"MIDDLEWARE has no {name!r}" for name in _SIGN_IN_MIDDLEWARE if name not in settings.MIDDLEWARE),
         *(f"{name} is not set" for name in _ALLAUTH_SETTINGS if not hasattr(settings, name)),
-        *_unknown_sign_in_page(),
+        *_unknown_sign_in_page("account_login"),
     ]
     found: list[CheckMessage] = [
         Error(f"SECOND_FACTOR is {settings.SECOND_FACTOR!r}, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E007")
@@ -190,9 +190,24 @@ def second_factor(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return found
 
 
-def _unknown_sign_in_page() -> list[str]:
+@register(Tags.security)
+def openid_connect(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report what sign-in by OpenID Connect lacks."""
+    if not settings.OIDC_ISSUER:
+        return []
+    missing = [
+        *(["OIDC_CLIENT_ID is not set"] if not settings.OIDC_CLIENT_ID else []),
+        *(f"INSTALLED_APPS has no {app!r}" for app in OIDC_APPS if not apps.is_installed(app)),
+        *(f"MIDDLEWARE has no {name!r}" for name in OIDC_MIDDLEWARE if name not in settings.MIDDLEWARE),
+        *(["SOCIALACCOUNT_ADAPTER is not set"] if not hasattr(settings, "SOCIALACCOUNT_ADAPTER") else []),
+        *_unknown_sign_in_page("openid_connect_login"),
+    ]
+    return [Error(f"OIDC_ISSUER is set, but {what}.", hint=_SIGN_IN_HINT, id="assistant.E008") for what in missing]
+
+
+def _unknown_sign_in_page(name: str) -> list[str]:
     try:
-        reverse("account_login")
+        reverse(name)
     except NoReverseMatch:
         return ["the URLs of sign-in are missing"]
     return []

@@ -90,6 +90,14 @@ PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
 # Whether tenants' admins can export and import configurations in the admin; operators always can.
 TENANT_BUNDLES = _env.flag("TENANT_BUNDLES", True)
+# Whether tenants have names, colours and images of their own in the chat and in the widget.
+TENANT_BRANDS = _env.flag("TENANT_BRANDS", True)
+# The OpenID Connect provider that people can sign in with, beside passwords: its issuer, the client that it knows this
+# deployment as, and what the button calls it.
+OIDC_ISSUER = _env.url("OIDC_ISSUER")
+OIDC_CLIENT_ID = _env.text("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = _env.key("OIDC_CLIENT_SECRET")
+OIDC_NAME = _env.text("OIDC_NAME", "OpenID Connect")
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
@@ -153,6 +161,10 @@ __all__ = [
     "MIN_BODY_RATE",
     "MODEL_INTERCEPTORS",
     "MODEL_PRICES",
+    "OIDC_CLIENT_ID",
+    "OIDC_CLIENT_SECRET",
+    "OIDC_ISSUER",
+    "OIDC_NAME",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
@@ -168,6 +180,7 @@ __all__ = [
     "SIGN_IN_LIMITS",
     "SPEND_WARNINGS",
     "STATIC_FROM_SERVER",
+    "TENANT_BRANDS",
     "TENANT_BUNDLES",
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",

@@ -10,7 +10,7 @@ from assistant import health
 from assistant.api import openapi_pages
 from assistant.api.openai import views as chat_completions
 from assistant.docs_site import views
-from assistant.pages import chat, conversation_list, invitations, mcp_credentials, passwords, sign_in
+from assistant.pages import account, brand, chat, conversation_list, invitations, mcp_credentials, passwords, sign_in
 
 app_name = "assistant"
 urlpatterns = [
@@ -26,8 +26,13 @@ urlpatterns = [
     path("t/<slug:tenant>/connections/", mcp_credentials.connections, name="connections"),
     path("t/<slug:tenant>/connections/<int:server>/", mcp_credentials.connect, name="connect"),
     path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),
+    path("t/<slug:tenant>/brand/<uuid:image>/", brand.image, name="brand-image"),
+    path("brand/<str:colour>.css", brand.accent, name="brand-accent"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(next_page=settings.LOGIN_URL), name="logout"),
+    path("accounts/settings/", account.account, name="account"),
+    path("accounts/settings/theme/", account.theme, name="account-theme"),
+    path("accounts/settings/password/", account.PasswordView.as_view(), name="account-password"),
     path("accounts/invitation/", invitations.invitation, name="invitation"),
     path("accounts/password/", passwords.ResetView.as_view(), name="password-reset"),
     path("accounts/password/sent/", passwords.SentView.as_view(), name="password-reset-sent"),

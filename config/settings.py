@@ -22,6 +22,7 @@ from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
     ENVIRONMENT_PROBLEMS,
     FIELD_ENCRYPTION_KEYS,
+    OIDC_ISSUER,
     REDIS_URL,
     ROW_LEVEL_SECURITY,
     SECOND_FACTOR,
@@ -43,14 +44,23 @@ if DEBUG and (_host := public_host(ALLOWED_HOSTS)):
 
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
-SECOND_FACTOR_APPS: tuple[str, ...] = ()
-SECOND_FACTOR_MIDDLEWARE: tuple[str, ...] = ()
-if SECOND_FACTOR != "off":
+ALLAUTH_APPS: dict[str, None] = {}
+ALLAUTH_MIDDLEWARE: dict[str, None] = {}
+if SECOND_FACTOR != "off" or OIDC_ISSUER:
     from assistant.allauth_settings import *  # noqa: F403
+    from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
+
+    # Both have some of them.
+    if OIDC_ISSUER:
+        ALLAUTH_APPS |= dict.fromkeys(OIDC_APPS)
+        ALLAUTH_MIDDLEWARE |= dict.fromkeys(OIDC_MIDDLEWARE)
+    if SECOND_FACTOR != "off":
+        ALLAUTH_APPS |= dict.fromkeys(SECOND_FACTOR_APPS)
+        ALLAUTH_MIDDLEWARE |= dict.fromkeys(SECOND_FACTOR_MIDDLEWARE)
 
 INSTALLED_APPS = [
     # Before the assistant, whose admin replaces their pages there.
-    *SECOND_FACTOR_APPS,
+    *ALLAUTH_APPS,
     # Only for `runserver`: daphne adds websockets to it, but is slow to import.
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
@@ -78,9 +88,10 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "assistant.admin.sight.AdminSight",
+    "assistant.pages.preferences.PersonLanguage",
     "django.contrib.messages.middleware.MessageMiddleware",
     "assistant.pages.sign_in.SignInLimits",
-    *SECOND_FACTOR_MIDDLEWARE,
+    *ALLAUTH_MIDDLEWARE,
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -136,7 +147,7 @@ AUTHENTICATION_BACKENDS = [
 ]
 LOGIN_URL = "assistant:login"
 
-if SECOND_FACTOR != "off" and REDIS_URL:
+if ALLAUTH_APPS and REDIS_URL:
     # Shared by all processes: django-allauth counts in it, and remembers codes that were used.
     CACHES = {
         "default": {

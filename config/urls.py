@@ -8,6 +8,8 @@ from django.urls import include, path
 
 # First, because they replace the assistant's own page for signing in.
 ACCOUNTS = [path("accounts/", include("assistant.pages.accounts.urls"))] if settings.SECOND_FACTOR != "off" else []
+if settings.OIDC_ISSUER:
+    ACCOUNTS += [path("accounts/", include("assistant.pages.accounts.oidc_urls"))]
 
 urlpatterns = [
     *ACCOUNTS,

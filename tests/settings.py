@@ -41,7 +41,7 @@ if SECOND_FACTOR == "off":  # noqa: F405
     # Their tables are there for tests that switch it on (tests/pages/accounts), but no page leads to them.
     from assistant.allauth_settings import *  # noqa: F403
 
-    INSTALLED_APPS = [*SECOND_FACTOR_APPS, *INSTALLED_APPS]  # noqa: F405
+    INSTALLED_APPS = [*dict.fromkeys([*SECOND_FACTOR_APPS, *OIDC_APPS]), *INSTALLED_APPS]  # noqa: F405
     MIDDLEWARE = [*MIDDLEWARE, *SECOND_FACTOR_MIDDLEWARE]  # noqa: F405
 if os.environ.get("RECORD_RUNS"):
     INSTALLED_APPS = [*INSTALLED_APPS, "tests.recording"]

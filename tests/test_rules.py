@@ -18,6 +18,7 @@ LEAVING = "an operator's command: what belongs to one tenant or one person, in a
 OF_A_ROW = "by a row that the caller found in its tenant"
 OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
 USERS = "of users, who belong to no tenant"
+JOINING = "the tenants that a proven e-mail address leads to, before any is known"
 BY_KEY = "by API key, in whose door no cookie counts"
 ALLOWED = {
     (QUERY, "assistant/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
@@ -86,6 +87,10 @@ ALLOWED = {
     (QUERY, "assistant/services/tenancy/memberships.py:add_member"): USERS,
     (QUERY, "assistant/services/tenancy/memberships.py:find_user"): USERS,
     (QUERY, "assistant/services/signin/guard.py:_record"): USERS,
+    (QUERY, "assistant/services/signin/joining.py:_tenants_of"): JOINING,
+    (QUERY, "assistant/services/signin/joining.py:_invitations_to"): JOINING,
+    (QUERY, "assistant/services/signin/joining.py:account_with"): USERS,
+    (QUERY, "assistant/services/signin/joining.py:is_connected"): USERS,
     (QUERY, "assistant/services/signin/devices.py:known_device"): USERS,
     (QUERY, "assistant/services/tenancy/second_factor.py:authenticators_of"): USERS,
     (QUERY, "assistant/services/tenancy/second_factor.py:is_required_of"): USERS,

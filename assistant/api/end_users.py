@@ -16,6 +16,7 @@ from assistant.api.fields import JsonObject, Text
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer, AssistantOut
 from assistant.services.assistants.configuration import find_assistant
+from assistant.services.branding.brands import widget_brand
 from assistant.services.tenancy.end_users import (
     DEFAULT_SECONDS,
     MAX_SECONDS,
@@ -59,6 +60,7 @@ class TokenOut(ApiSerializer):
     expires_at = serializers.DateTimeField()
     socket = serializers.CharField(help_text="The websocket's path.")
     assistant = AssistantOut()
+    brand = JsonObject(help_text="How the widget looks: name, greeting, the logo's path, colours of both themes.")
 
 
 GIVEN = {"user_id": "customer-4711", "name": "Dora", "context": {"account": 4711, "plan": "gold"}, "seconds": 900}
@@ -67,6 +69,15 @@ MINTED = {
     "expires_at": "2026-11-21T09:45:00Z",
     "socket": "/ws/acme/support/",
     "assistant": ASSISTANT,
+    "brand": {
+        "name": "Acme Desk",
+        "greeting": "What can we do for you?",
+        "logo": "/t/acme/brand/6f1c2a52-3a43-4a5c-9d0e-0c4f6f1d2b11/",
+        "colours": {
+            "light": {"accent": "#8a3a8f", "hover": "#762779", "text": "#ffffff", "wash": "#f0e7ec"},
+            "dark": {"accent": "#d084d5", "hover": "#e69aea", "text": "#11110f", "wash": "#2a2127"},
+        },
+    },
 }
 
 
@@ -113,5 +124,6 @@ class EndUserTokens(TenantView):
             "expires_at": until,
             "socket": f"/ws/{member.tenant.slug}/{found.slug}/",
             "assistant": found,
+            "brand": widget_brand(tenant_id=member.tenant_id),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

@@ -2,6 +2,7 @@
 
 from assistant.models.assistants import Assistant, PromptVersion, Provider, ToolSetting
 from assistant.models.audit import AuditEntry
+from assistant.models.brand import Brand, BrandImage
 from assistant.models.conversations import Conversation, Feedback, Message
 from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import ToolFile
@@ -11,7 +12,7 @@ from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
-from assistant.models.people import CustomRole, Invitation
+from assistant.models.people import CustomRole, Invitation, PersonSettings
 from assistant.models.prices import ModelPrice
 from assistant.models.prompt_variables import PromptVariable
 from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
@@ -31,6 +32,8 @@ __all__ = [
     "Approval",
     "Assistant",
     "AuditEntry",
+    "Brand",
+    "BrandImage",
     "Conversation",
     "CustomRole",
     "Document",
@@ -50,6 +53,7 @@ __all__ = [
     "Message",
     "ModelPrice",
     "Passage",
+    "PersonSettings",
     "PromptVariable",
     "PromptVersion",
     "Provider",

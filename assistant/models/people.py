@@ -1,4 +1,4 @@
-"""How people come to a tenant, and what they may do there: invitations, and roles of the tenant's own."""
+"""How people come to a tenant, and what they may do there: invitations, roles of the tenant's own, own settings."""
 
 from __future__ import annotations
 
@@ -75,3 +75,22 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return self.email
+
+
+class PersonSettings(models.Model):
+    """What a person has set for all pages. A row of no tenant; without one, and where empty, the browser decides."""
+
+    class Theme(models.TextChoices):
+        SYSTEM = "system", _("As the device")
+        LIGHT = "light", _("Light")
+        DARK = "dark", _("Dark")
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="assistant_settings"
+    )
+    name = models.CharField(_("name"), max_length=100, blank=True)
+    language = models.CharField(_("language"), max_length=20, blank=True)
+    theme = models.CharField(_("appearance"), max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
+
+    def __str__(self) -> str:
+        return str(self.user_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from functools import lru_cache
 
@@ -9,6 +10,9 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z][-a-z0-9]{0,61}[a-z0-9]", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)
@@ -20,6 +24,13 @@ def validate_timezone(name: str) -> None:
     """Raise `ValidationError` unless `name` is an IANA time zone."""
     if name not in _zone_names():
         raise ValidationError("“%(name)s” is not an IANA time zone such as Europe/Vienna.", params={"name": name})
+
+
+def validate_domains(text: str) -> None:
+    """Raise `ValidationError` unless a text is a list of host names, separated by commas or spaces."""
+    for word in text.replace(",", " ").split():
+        if not _DOMAIN.fullmatch(word):
+            raise ValidationError(_("“%(word)s” is not a domain such as acme.com."), params={"word": word})
 
 
 def validate_same_tenant(row: models.Model, tenant_id: int | None, *names: str) -> None:
@@ -97,6 +108,18 @@ class Tenant(models.Model):
         default=ChatReading.OPEN,
         db_default=ChatReading.OPEN,
         help_text="In the admin, for everybody but the person who wrote there. Each reading is in the audit.",
+    )
+    email_domains = models.CharField(
+        _("e-mail domains"),
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_domains],
+        help_text=_(
+            "Such as acme.com, acme.co.uk. Whoever signs in for the first time by OpenID Connect with an address there "
+            "becomes a member."
+        ),
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,

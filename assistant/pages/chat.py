@@ -18,6 +18,7 @@ from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
 from assistant.services.assistants.configuration import MAX_STARTERS
 from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
@@ -105,6 +106,8 @@ def _chat_page(
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
     starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
+    brand = brand_of(tenant_id=member.tenant_id)
+    shows_model = member.is_admin or brand.shows_model
     context = {
         **list_context(member, current="" if conversation is None else str(conversation.pk)),
         "member": member,
@@ -112,7 +115,8 @@ def _chat_page(
         "has_second_factor": is_on(),
         "assistants": assistants,
         "assistant": assistant,
-        "provider": describe_provider(assistant) if assistant else "",
+        "brand": brand,
+        "provider": describe_provider(assistant) if assistant and shows_model else "",
         "starters": starters[:MAX_STARTERS],
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),

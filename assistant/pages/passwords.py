@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import views
 from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.sites.shortcuts import get_current_site
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse, reverse_lazy
@@ -14,7 +16,7 @@ from django.views.decorators.cache import never_cache
 
 from assistant.pages.sign_in import too_many
 from assistant.services.signin.limits import TooManySignIns, admit
-from assistant.services.tenancy.mail import is_mail_configured
+from assistant.services.tenancy.mail import is_mail_configured, send_soon
 
 
 def _check_configured() -> None:
@@ -22,9 +24,25 @@ def _check_configured() -> None:
         raise Http404("Passwords cannot be reset by e-mail here.")
 
 
+class ResetForm(PasswordResetForm):
+    """Looks accounts up, and leaves all else to a thread: whether there is one must not be told by time either."""
+
+    _found: list[Any]
+
+    def get_users(self, email: str) -> Any:
+        """Return the accounts that were found; Django's `save` asks in the thread."""
+        return self._found
+
+    def save(self, *, request: HttpRequest | None = None, **options: Any) -> None:  # type: ignore[override]
+        self._found = list(super().get_users(self.cleaned_data["email"]))
+        options["domain_override"] = get_current_site(request).domain
+        send_soon(partial(super().save, **options))
+
+
 class ResetView(views.PasswordResetView):
     """Ask for the address; the answer is the same whether there is an account."""
 
+    form_class = ResetForm
     template_name = "assistant/accounts/password_reset.html"
     email_template_name = "assistant/mail/password_reset.txt"
     subject_template_name = "assistant/mail/password_reset_subject.txt"

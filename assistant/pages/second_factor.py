@@ -36,7 +36,7 @@ class SecondFactor(MiddlewareMixin):
         if match.app_name == "admin" and name != "logout":
             return answer_to_lack(request)
         # Whoever has not proved a factor may not add one.
-        if name.startswith(("account_", "mfa_")):
+        if name.startswith(("account_", "mfa_", "openid_")):
             return answer_to_lack(request, only=Lack.PROOF)
         return None
 
@@ -55,12 +55,12 @@ def answer_to_lack(request: HttpRequest, *, only: Lack | None = None) -> HttpRes
     return redirect_to_login(_return_address(request), reverse(SIGN_IN))
 
 
-def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
+def signed_in(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Require a user who has completed the sign-in, and has a second factor if one is required."""
 
     @login_required
     @wraps(view)
-    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return answer_to_lack(request) or view(request, *args, **kwargs)
 
     return checked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import ValidationError
@@ -15,7 +16,9 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views import View
 
 from assistant.pages.second_factor import SIGN_IN
+from assistant.services.branding.brands import brand_of_sign_in
 from assistant.services.signin.guard import check_own_password, guard, remember_device
+from assistant.services.signin.joining import is_oidc_on
 from assistant.services.signin.limits import TooManySignIns
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.second_factor import is_on
@@ -51,13 +54,24 @@ class SignInView(LimitedView, LoginView):
     next_page = "assistant:home"
     redirect_authenticated_user = True
     authentication_form = SignInForm
-    extra_context = {"can_reset_password": is_mail_configured}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | sign_in_context(self.request)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if is_on():
             # This page knows no second factor.
             return redirect(f"{reverse(SIGN_IN)}?{request.GET.urlencode()}")
         return super().dispatch(request, *args, **kwargs)
+
+
+def sign_in_context(request: HttpRequest) -> dict[str, Any]:
+    """Return what each sign-in page shows besides its form."""
+    return {
+        "can_reset_password": is_mail_configured(),
+        "brand": brand_of_sign_in(request),
+        "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",
+    }
 
 
 class OwnPasswordForm(PasswordChangeForm):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import TenantLimits
+from assistant.models import Brand, TenantLimits
 from tests.base import Cast
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor, sign_in
@@ -144,6 +144,8 @@ async def test_a_starter_asks_its_question(page: Page, fake_provider: FakeProvid
 
 
 async def test_the_page_says_which_provider_and_model_answer(page: Page, cast: Cast) -> None:
+    await in_db(Brand.objects.create)(tenant=cast.acme, shows_model=True)
+    await page.reload()
     await expect(page.locator("#provider")).to_contain_text("test-model")
 
 

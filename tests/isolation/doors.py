@@ -71,6 +71,8 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
         "file": by_model["toolfile"],
+        "image": by_model["brandimage"],
+        "colour": "8a3a8f",
         "server": by_model["mcpserver"],
         "uidb64": "nowhere",
         "token": "nowhere",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from threading import Barrier, Event
 
 import pytest
 from django.core import mail
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from assistant.services.tenancy.mail import send_soon
 from tests.base import PASSWORD, Cast
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +28,17 @@ def sending(settings: Settings) -> Settings:
 
 def ask(client: Client, email: str) -> None:
     answer = client.post(PAGE, {"email": email})
+    wait_for_mail()
     assert (answer.status_code, answer.headers["Location"]) == (302, "/accounts/password/sent/")
+
+
+def wait_for_mail() -> None:
+    """Wait until the threads that send have nothing left to send."""
+    # Both threads and this one meet when all that came before is sent.
+    meeting = Barrier(3)
+    for _ in range(2):
+        send_soon(partial(meeting.wait, 20))
+    meeting.wait(20)
 
 
 def with_email(cast: Cast) -> None:
@@ -59,6 +72,7 @@ def test_nobodys_mailbox_is_filled(client: Client, cast: Cast, sending: Settings
     with_email(cast)
     answers = [client.post(PAGE, {"email": "alice@example.com"}).status_code for _ in range(7)]
     assert answers[-1] == 429
+    wait_for_mail()
     assert len(mail.outbox) == answers.count(302) == 5
 
 
@@ -76,3 +90,18 @@ def test_the_sign_in_page_offers_it_where_it_works(client: Client, cast: Cast, s
 def test_a_wrong_link_says_so(client: Client, cast: Cast, sending: Settings) -> None:
     answer = client.get(client.get(f"{PAGE}link/?uid=zzz&token=x").headers["Location"])
     assert b"This link does not work" in answer.content
+
+
+def test_the_answer_does_not_wait_for_the_message(client: Client, cast: Cast, sending: Settings) -> None:
+    with_email(cast)
+    held, free = Barrier(3), Event()
+    for _ in range(2):
+        send_soon(lambda: (held.wait(20), free.wait(20)))
+    held.wait(20)
+    # No thread is free, and both are answered.
+    for email in ("alice@example.com", "nobody@example.com"):
+        assert client.post(PAGE, {"email": email}).status_code == 302
+    assert mail.outbox == []
+    free.set()
+    wait_for_mail()
+    assert [message.to for message in mail.outbox] == [["alice@example.com"]]

@@ -24,6 +24,7 @@ _HEADINGS: tuple[tuple[Kind, str | Promise, str | Promise], ...] = (
 _SECTIONS = {
     "settings": _("Settings"),
     "limits": _("Limits"),
+    "brand": _("Brand"),
     "variable": _("Prompt variable"),
     "mcp_server": _("MCP server"),
     "tool": _("Tool"),

@@ -52,10 +52,11 @@ KEYS = Tab("keys", _("Keys"), "keys")
 CONVERSATIONS = Tab("conversations", _("Conversations"), "read_chats")
 AUDIT = Tab("audit", _("Audit"))
 BUNDLE = Tab("bundle", _("Bundle"), setting="TENANT_BUNDLES")
+BRAND = Tab("brand", _("Brand"), setting="TENANT_BRANDS")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
 DANGER = Tab("danger", _("Danger"), is_operators=True)
-TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, SETTINGS, DANGER)
+TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, BRAND, SETTINGS, DANGER)
 
 
 def tenant_of_tab(request: HttpRequest, object_id: str, tab: Tab) -> Tenant:

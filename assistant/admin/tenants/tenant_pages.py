@@ -1,4 +1,4 @@
-"""The pages behind the tabs of a tenant: overview, people, assistants, tools, spend, keys, conversations, audit."""
+"""The pages behind the tabs of a tenant, from the overview to the danger zone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from assistant.admin.base.chat_reading import HIDDEN, may_show
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.home.home import chart_of, shown_need
 from assistant.admin.tenants import tabs
+from assistant.admin.tenants.brand_form import brand_form, save_brand_form
 from assistant.admin.tenants.invitations import InvitationForm, grantable_roles, invite_person, shown_invitations
 from assistant.admin.tenants.limits_form import LimitsForm, save_limits
 from assistant.admin.tenants.roles import labels_of
@@ -127,6 +128,7 @@ PAGES: dict[Tab, Page] = {
     tabs.AUDIT: Page(_audit),
     tabs.DANGER: Page(_danger, suspend_or_activate),
     tabs.PEOPLE: Page(_people, invite_person),
+    tabs.BRAND: Page(brand_form, save_brand_form),
 }
 
 

@@ -77,6 +77,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "shows_usage",
         "approvals_by_others",
         "chat_reading",
+        "email_domains",
         "created_at",
     )
     readonly_fields = ("created_at",)
@@ -95,8 +96,9 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is not None and obj.external_id is not None:
-            return ("name", "slug", "timezone", *self.readonly_fields)
-        return self.readonly_fields if is_operator(request) else ("slug", *self.readonly_fields)
+            return ("name", "slug", "timezone", "email_domains", *self.readonly_fields)
+        # A domain makes members of people whom only the operator can say to belong here.
+        return self.readonly_fields if is_operator(request) else ("slug", "email_domains", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A tenant synchronised from the project's own is deleted with that one, not here."""

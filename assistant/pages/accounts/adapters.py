@@ -1,4 +1,4 @@
-"""What django-allauth asks its project: who may sign up, where people go, how secrets are stored."""
+"""What django-allauth asks its project: who may sign up, and where people go."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
-from allauth.mfa.adapter import DefaultMFAAdapter
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.fields import decrypted, encrypted
-from assistant.services.signin.guard import guard
-from assistant.services.signin.second_factor import may_remove
+from assistant.services.signin.guard import guard, record_without_password
 
 _MESSAGES = {
     "mfa/messages/recovery_codes_generated.txt": _("There are new recovery codes."),
@@ -40,7 +36,7 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Nobody makes an account alone; there is no page for it either."""
+        """Nobody makes an account alone; there is no page for it either. First sign-ins elsewhere: `OidcAccounts`."""
         return False
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -48,7 +44,17 @@ class AccountAdapter(DefaultAccountAdapter):
         guard(request, credentials)
         super().pre_authenticate(request, **credentials)
 
+    def post_login(self, request: HttpRequest, user: Any, *, signal_kwargs: Any, **kwargs: Any) -> Any:
+        """Record a sign-in by OpenID Connect; those with passwords are recorded where they are checked."""
+        if "sociallogin" in (signal_kwargs or {}):
+            record_without_password(request, user)
+        return super().post_login(request, user, signal_kwargs=signal_kwargs, **kwargs)
+
     def get_login_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("assistant:home")
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        """Lead somebody whose account was made by their first sign-in elsewhere to the chat, too."""
         return reverse("assistant:home")
 
     def is_safe_url(self, url: str) -> bool:
@@ -69,19 +75,3 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
         ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         return [{**way, "description": _WAYS.get(way["id"], way["description"])} for way in ways]
-
-
-class FactorAdapter(DefaultMFAAdapter):
-    """Second factors."""
-
-    def encrypt(self, text: str) -> str:
-        return encrypted(text)
-
-    def decrypt(self, encrypted_text: str) -> str:
-        return decrypted(encrypted_text, "the second factor")
-
-    def can_delete_authenticator(self, authenticator: Any) -> bool:
-        return may_remove(authenticator.user, authenticator)
-
-    def generate_authenticator_name(self, user: Any, type: Any) -> str:  # noqa: A002 - allauth's name
-        return gettext("Passkey")

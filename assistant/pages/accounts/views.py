@@ -25,6 +25,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 
+from assistant.pages.sign_in import sign_in_context
 from assistant.services.signin.second_factor import may_remove
 from assistant.services.tenancy.second_factor import factors_of, is_required_of
 
@@ -34,6 +35,16 @@ RETRY_SECONDS = 60
 
 def _template(name: str) -> str:
     return f"assistant/accounts/{name}.html"
+
+
+class SignInView(LoginView):
+    """The sign-in page where a second factor can be proved."""
+
+    template_name = _template("login")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_context_data(**kwargs)
+        return found | sign_in_context(self.request)
 
 
 class FactorsView(IndexView):
@@ -62,7 +73,7 @@ class RemovePasskeyView(RemoveWebAuthnView):
         return answer
 
 
-sign_in = LoginView.as_view(template_name=_template("login"))
+sign_in = SignInView.as_view()
 inactive = AccountInactiveView.as_view(template_name=_template("inactive"))
 again_by_password = ReauthenticateView.as_view(template_name=_template("again_password"))
 factors = FactorsView.as_view()

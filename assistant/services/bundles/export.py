@@ -11,13 +11,14 @@ from django.db.models import Q, QuerySet
 from pydantic import ValidationError
 
 from assistant.core.values.prompt_template import with_escaped_braces
-from assistant.models import Assistant, McpServer, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
+from assistant.models import Assistant, Brand, McpServer, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.bundles.format import (
     ASSISTANT_COLUMNS,
     FORMAT,
     VERSION,
     AssistantPart,
+    BrandPart,
     Bundle,
     LimitsPart,
     ProviderName,
@@ -46,6 +47,9 @@ def _bundle_of_tenant(tenant: Tenant) -> Bundle:
     limits = TenantLimits.objects.filter(tenant=tenant).first()
     if limits is not None:
         own["limits"] = LimitsPart(**{name: getattr(limits, name) for name in LimitsPart.model_fields})
+    brand = Brand.objects.filter(tenant=tenant).first()
+    if brand is not None:
+        own["brand"] = BrandPart(**{name: getattr(brand, name) for name in BrandPart.model_fields})
     switches = _switches(tenant)
     return Bundle(
         format=FORMAT,

@@ -94,6 +94,16 @@ class SettingsPart(Part):
     chat_reading: Literal["open", "reason", "off"]
 
 
+class BrandPart(Part):
+    """The texts, the colour and the switches of a tenant's brand; its images are left out."""
+
+    name: Annotated[str, StringConstraints(max_length=60)]
+    accent: Annotated[str, StringConstraints(pattern=r"^(#[0-9a-fA-F]{6})?$")]
+    greeting: Annotated[str, StringConstraints(max_length=200)]
+    is_on_sign_in: bool
+    shows_model: bool
+
+
 class AssistantPart(Part):
     """An assistant with its published prompt, its switches and the slugs of those that it may ask."""
 
@@ -149,6 +159,7 @@ class Bundle(Part):
     kind: Literal["tenant", "assistant"]
     settings: SettingsPart | None = None
     limits: LimitsPart | None = None
+    brand: BrandPart | None = None
     variables: Annotated[list[VariablePart], Field(max_length=MAX_VARIABLES)] = Field(default_factory=list)
     mcp_servers: Annotated[list[ServerPart], Field(max_length=MAX_SERVERS)] = Field(default_factory=list)
     tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)] = Field(default_factory=list)
@@ -157,7 +168,7 @@ class Bundle(Part):
     @model_validator(mode="after")
     def _is_consistent(self) -> Bundle:
         if self.kind == "assistant":
-            has_more = self.settings or self.limits or self.variables or self.mcp_servers or self.tools
+            has_more = self.settings or self.limits or self.brand or self.variables or self.mcp_servers or self.tools
             if has_more or len(self.assistants) != 1:
                 raise ValueError("a bundle of the kind assistant has one assistant and nothing else")
         _check_doubles("assistants", [part.slug for part in self.assistants])

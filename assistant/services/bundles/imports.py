@@ -13,7 +13,7 @@ from assistant.services.bundles.difference import Difference, Entry, FieldChange
 from assistant.services.bundles.format import Bundle
 from assistant.services.bundles.import_assistants import import_assistants
 from assistant.services.bundles.import_servers import import_servers
-from assistant.services.bundles.import_settings import import_limits, import_settings, import_variables
+from assistant.services.bundles.import_settings import import_brand, import_limits, import_settings, import_variables
 from assistant.services.bundles.import_tools import import_tools
 from assistant.services.bundles.target import Target
 from assistant.services.tenancy import audit_trail, change_notices
@@ -80,6 +80,8 @@ def _import(bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor) -> Differe
         entries += import_settings(target, bundle.settings)
     if bundle.limits is not None:
         entries += import_limits(target, bundle.limits)
+    if bundle.brand is not None:
+        entries += import_brand(target, bundle.brand)
     entries += import_variables(target, bundle.variables, is_whole=bundle.kind == "tenant")
     # Assistants' tools depend on the tenant's, and those on its servers.
     entries += import_servers(target, bundle.mcp_servers, is_whole=bundle.kind == "tenant")
@@ -110,7 +112,9 @@ def _details(entry: Entry) -> dict[str, Any]:
 
 
 def _is_shown(change: FieldChange) -> bool:
-    return change.name not in ("prompt", "name", "description", "starters") and not isinstance(change.after, dict)
+    return change.name not in ("prompt", "name", "description", "starters", "greeting") and not isinstance(
+        change.after, dict
+    )
 
 
 def _word(value: object) -> str | None:

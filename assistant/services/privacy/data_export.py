@@ -27,8 +27,15 @@ from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 # Hashes are left out, because they can be attacked offline.
 HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
-# Fields of django-allauth: secrets of second factors, and keys that were sent by e-mail.
-ALLAUTH_SECRETS = frozenset({f"{AUTHENTICATOR}.data", "account.EmailConfirmation.key"})
+# Fields of django-allauth: secrets of second factors, keys that were sent by e-mail, and access to other providers.
+ALLAUTH_SECRETS = frozenset(
+    {
+        f"{AUTHENTICATOR}.data",
+        "account.EmailConfirmation.key",
+        "socialaccount.SocialToken.token",
+        "socialaccount.SocialToken.token_secret",
+    }
+)
 # What is exported of them all the same: passkeys have names.
 READ_FROM_SECRETS = {AUTHENTICATOR: {"name": KeyTextTransform("name", "data")}}
 CHUNK_ROWS = 500

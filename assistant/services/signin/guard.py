@@ -132,6 +132,11 @@ def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
     _record("signin.success", user.get_username(), attempt.address, actor=user)
 
 
+def record_without_password(request: HttpRequest, user: Any) -> None:
+    """Record a sign-in that another site has proved, which nothing limits here."""
+    _record("signin.success", user.get_username(), _address_of(request), actor=user)
+
+
 def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     attempt: Attempt | None = getattr(request, _ATTEMPT, None)
     if attempt is not None:

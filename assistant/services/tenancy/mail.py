@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from smtplib import SMTPException
 from typing import Any
 
@@ -11,6 +15,11 @@ from django.core.mail import send_mail
 from django.template.loader import render_to_string
 
 logger = logging.getLogger(__name__)
+
+# Messages that wait for a thread: above this they are refused, so that a slow mail server does not fill the memory.
+MAX_WAITING = 200
+_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="assistant-mail")
+_places = threading.BoundedSemaphore(MAX_WAITING)
 
 
 def is_mail_configured() -> bool:
@@ -29,3 +38,24 @@ def send(*, to: str, template: str, **context: Any) -> bool:
         # Without the address: it is personal.
         logger.exception("An e-mail (%s) could not be sent", template)
         return False
+
+
+def send_soon(send: Callable[[], object]) -> None:
+    """Call `send` in another thread, so that the time of the caller's answer does not tell whether anything was sent.
+
+    It must not use the database, and runs in the caller's language. A process that stops calls it first.
+    """
+    if not _places.acquire(blocking=False):
+        logger.error("An e-mail was not sent, because %d wait already", MAX_WAITING)
+        return
+    _threads.submit(_send_and_leave, contextvars.copy_context(), send)
+
+
+def _send_and_leave(context: contextvars.Context, send: Callable[[], object]) -> None:
+    try:
+        context.run(send)
+    except Exception:
+        # Without the address: it is personal.
+        logger.exception("An e-mail could not be sent")
+    finally:
+        _places.release()

@@ -4,6 +4,7 @@ import { afterFlush } from "./js/shared.js";
 import { Conversation } from "./widget/conversation.js";
 import { icon, make } from "./widget/elements.js";
 import { WidgetConnection } from "./widget/connection.js";
+import { showLogo } from "./widget/media.js";
 import { Panel } from "./widget/panel.js";
 import { sheet } from "./widget/style.js";
 
@@ -87,9 +88,10 @@ class TenantAssistant extends HTMLElement {
       tokenUrl,
       server: this.getAttribute("server") || HOME,
       listener: {
-        opened: ({ assistant }) => {
-          if (!this.getAttribute("name")) panel.name = assistant.name;
-          panel.welcome(this.#greeting());
+        opened: ({ assistant, brand = {} }) => {
+          if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
+          panel.welcome(this.#greeting(brand.greeting));
+          this.#dress(brand);
           this.#conversation?.opened();
         },
         received: (event) => this.#conversation?.received(event),
@@ -104,9 +106,20 @@ class TenantAssistant extends HTMLElement {
   }
 
   /** What the host's page greets its visitors with. The assistant's own description and starters are for members. */
-  #greeting() {
+  #greeting(ofBrand) {
     const starters = (this.getAttribute("starters") ?? "").split("|").map((text) => text.trim());
-    return { greeting: this.getAttribute("greeting") ?? "How can I help?", starters: starters.filter(Boolean) };
+    return { greeting: this.getAttribute("greeting") ?? (ofBrand || "How can I help?"), starters: starters.filter(Boolean) };
+  }
+
+  /** Show the tenant's logo and colours. A colour that the page sets itself comes first. */
+  #dress({ logo, colours }) {
+    const { style } = this.shadowRoot.querySelector(".root");
+    const isSet = getComputedStyle(this).getPropertyValue("--tenant-assistant-accent").trim();
+    for (const theme of colours && !isSet ? ["light", "dark"] : []) {
+      style.setProperty(`--brand-${theme}`, colours[theme].accent);
+      style.setProperty(`--brand-on-${theme}`, colours[theme].text);
+    }
+    if (logo) showLogo(this.#panel.logo, new URL(logo, this.#connection.server));
   }
 
   #begin(id) {

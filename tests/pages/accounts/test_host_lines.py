@@ -1,4 +1,4 @@
-"""The lines of docs/sign-in.md add the second factor to a project whose people sign in with e-mail addresses."""
+"""The lines of docs/sign-in.md add what they promise to a project whose people sign in with e-mail addresses."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from django.contrib.auth import get_user, get_user_model
 from django.core.cache import cache
 from django.core.management import call_command
 from django.test import Client
+from django.urls import reverse
 from django.test.utils import setup_test_environment
 setup_test_environment()
 call_command("check")
@@ -32,6 +33,7 @@ root = get_user_model().objects.create_superuser("root@crm.example", "pass-of-ro
 settings.MFA_TOTP_PERIOD = 3600
 form = {{"username": "root@crm.example", "password": "pass-of-root"}}
 browser = Client()
+assert reverse("openid_connect_callback") == "/accounts/oidc/callback/"
 assert browser.get("/admin/").status_code == 302
 assert browser.post(SIGN_IN, form).url == "/assistant/"
 assert browser.get("/admin/").url == "/accounts/second-factor/"
@@ -51,12 +53,17 @@ print("proved")
 
 def test_the_documents_lines_are_enough(tmp_path: Path) -> None:
     text = (settings.BASE_DIR / "docs" / "sign-in.md").read_text()
-    for_settings, for_urls = re.findall(r"```python\n# mysite/\w+\.py\n(.+?)```", text, re.DOTALL)
+    lines = re.findall(r"```python\n# mysite/(\w+)\.py\n(.+?)```", text, re.DOTALL)
+    for_settings, for_urls = (
+        "".join(code for name, code in lines if name == wanted) for wanted in ("settings", "urls")
+    )
+    assert [name for name, _ in lines] == ["settings", "urls"] * 2
     email = re.search(r'`(ACCOUNT_USER_MODEL_USERNAME_FIELD = "email")`', text)
     assert email is not None
     (tmp_path / "mysite_settings.py").write_text(
         f"from site_settings import *\n{for_settings}\n{email[1]}\nROOT_URLCONF = 'mysite_urls'\n"
         "ALLOWED_HOSTS = ['testserver']\n"
+        "OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_NAME = 'http://127.0.0.1:1', 'crm', 'CRM ID'\n"
     )
     (tmp_path / "mysite_urls.py").write_text(f"from site_urls import *\n{for_urls}")
     (tmp_path / "proof.py").write_text(PROOF)

@@ -85,7 +85,7 @@ export class Chat {
 
   set title(title) {
     byId("title").textContent = title;
-    document.title = `${title} · ${this.#page.dataset.tenant} · Tenant Assistant`;
+    document.title = `${title} · ${this.#page.dataset.tenant} · ${this.#page.dataset.product}`;
   }
 
   focus() {

@@ -34,6 +34,20 @@ async function show(picture, place, fetched) {
   }
 }
 
+/** Show a brand's logo in `picture`. As a blob, which pages allow whose policy lets files of tools be shown. */
+export async function showLogo(picture, url) {
+  if (picture.src) return;
+  try {
+    const answer = await fetch(url, { credentials: "omit" });
+    if (!answer.ok) return;
+    picture.src = URL.createObjectURL(await answer.blob());
+    await picture.decode();
+    picture.hidden = false;
+  } catch {
+    /* forbidden by the page's policy: there is the name */
+  }
+}
+
 function download({ name, size, url }, fetched) {
   const label = `${name} (${Math.max(1, Math.round(size / 1024))} KB)`;
   if (!url) return make("span", {}, label);

@@ -36,6 +36,7 @@ export class Panel {
 
   /** `actions`: send(text), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close(). */
   constructor(actions) {
+    this.logo = make("img.logo", { alt: "", hidden: true });
     this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": "Conversation" });
     this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#welcome, this.log, this.#thinking);
     this.#stop = iconButton("stop", "Stop", () => actions.stop());
@@ -48,7 +49,7 @@ export class Panel {
     this.element = make(
       "section.panel",
       { role: "dialog" },
-      make("div.head", {}, this.#title, iconButton("fresh", "New conversation", () => actions.fresh()), close),
+      make("div.head", {}, this.logo, this.#title, iconButton("fresh", "New conversation", () => actions.fresh()), close),
       this.#trouble,
       this.#scroller,
       this.#waiting,

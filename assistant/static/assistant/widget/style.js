@@ -11,8 +11,8 @@ const TEXT = `
 all:initial;color-scheme:light dark;font:400 15px/1.55 ui-sans-serif,system-ui,sans-serif;
 --paper:light-dark(#fff,#1c1b19);--sunken:light-dark(#f4f2ee,#282622);--line:light-dark(#e0dcd4,#3a3731);
 --edge:light-dark(#8d877c,#7d776c);--ink:light-dark(#24211d,#ece8e0);--soft:light-dark(#655f56,#aca69b);
---accent:light-dark(var(--tenant-assistant-accent,#0f6b5c),var(--tenant-assistant-accent-dark,oklch(from var(--tenant-assistant-accent,#63cdb8) max(l,.75) c h)));
---on-accent:light-dark(var(--tenant-assistant-on-accent,#fff),var(--tenant-assistant-on-accent-dark,#10211d));
+--accent:light-dark(var(--tenant-assistant-accent,var(--brand-light,#0f6b5c)),var(--tenant-assistant-accent-dark,var(--brand-dark,oklch(from var(--tenant-assistant-accent,#63cdb8) max(l,.75) c h))));
+--on-accent:light-dark(var(--tenant-assistant-on-accent,var(--brand-on-light,#fff)),var(--tenant-assistant-on-accent-dark,var(--brand-on-dark,#10211d)));
 --danger:light-dark(#b3261e,#f2938b);--warn:light-dark(#8a5a00,#e8bd6c);--mono:ui-monospace,monospace
 }
 :host([theme="light"]) .root{color-scheme:light}
@@ -33,6 +33,7 @@ svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stro
 .panel{display:flex;flex-direction:column;width:min(400px,calc(100vw - 32px - var(--place)*72px));height:min(608px,calc(100dvh - 104px));margin-bottom:13px;border:1px solid var(--line);border-radius:16px;background:var(--paper);color:var(--ink);box-shadow:0 10px 40px rgb(0 0 0 / 22%);overflow:hidden}
 :host([inline]) .panel{width:auto;height:auto;min-height:0;margin:0;box-shadow:none}
 .head{display:flex;align-items:center;gap:4px;padding:10px 10px 10px 16px;border-bottom:1px solid var(--line)}
+.logo{max-width:110px;height:26px;object-fit:contain}
 h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button.icon{padding:6px;border-color:transparent;background:none;color:var(--soft)}
 .too-long{padding:7px 16px;color:var(--danger);font-size:14px}

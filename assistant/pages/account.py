@@ -1,0 +1,90 @@
+"""People's own page: name, language, appearance, and where they change what they sign in with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from assistant.models import PersonSettings
+from assistant.pages.second_factor import signed_in
+from assistant.pages.sign_in import OwnPasswordView
+from assistant.services.signin.joining import is_connected, is_oidc_on
+from assistant.services.tenancy.person_settings import languages, set_theme
+from assistant.services.tenancy.second_factor import is_on
+
+
+class AccountForm(forms.ModelForm[PersonSettings]):
+    """A person's settings."""
+
+    language = forms.ChoiceField(label=_("Language"), required=False)
+
+    class Meta:
+        model = PersonSettings
+        fields = ("name", "language", "theme")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["language"].choices = [("", gettext("As the browser says")), *languages()]  # type: ignore[attr-defined]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@signed_in
+def account(request: HttpRequest) -> HttpResponse:
+    """Show and store the settings of whoever is signed in."""
+    user: Any = request.user
+    stored = PersonSettings.objects.filter(user_id=user.pk).first() or PersonSettings(user_id=user.pk)
+    form = AccountForm(request.POST if request.method == "POST" else None, instance=stored)
+    if form.is_valid():
+        form.save()
+        messages.success(request, gettext("Your settings are saved."))
+        return redirect("assistant:account")
+    context = {
+        "form": form,
+        "has_second_factor": is_on(),
+        "has_password": user.has_usable_password(),
+        "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",
+        "is_connected": is_oidc_on() and is_connected(user),
+    }
+    return render(request, "assistant/accounts/account.html", context)
+
+
+@require_POST
+@never_cache
+@signed_in
+def theme(request: HttpRequest) -> HttpResponse:
+    """Store the appearance that the page's menu has set."""
+    try:
+        set_theme(user=request.user, theme=request.POST.get("theme", ""))
+    except ValueError:
+        return HttpResponse(status=400)
+    return HttpResponse(status=204)
+
+
+@method_decorator([never_cache, signed_in], name="dispatch")
+class PasswordView(OwnPasswordView):
+    """Change the own password; whoever has none, because they sign in elsewhere, is led back."""
+
+    template_name = "assistant/accounts/password_change.html"
+    success_url = reverse_lazy("assistant:account")
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        user: Any = request.user
+        if not user.has_usable_password():
+            return redirect("assistant:account")
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, gettext("Your password was changed."))
+        return super().form_valid(form)

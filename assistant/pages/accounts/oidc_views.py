@@ -1,0 +1,75 @@
+"""The two addresses of sign-in by OpenID Connect: away to the provider, and back."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from requests import RequestException
+
+from assistant.pages.accounts.oidc import OidcClient, provider_id
+from assistant.pages.accounts.oidc_accounts import FAILED, refused
+from assistant.services.signin.guard import check_own_password
+from assistant.services.signin.joining import is_oidc_on
+
+logger = logging.getLogger(__name__)
+
+MAX_PASSWORD = 4096
+
+
+@never_cache
+def leave(request: HttpRequest) -> HttpResponse:
+    """Lead to the provider, by a page: our policy lets no form lead to another site, not by a redirect either."""
+    _check_on()
+    if request.method != "POST":
+        return redirect("assistant:login")
+    if request.POST.get("process") == "connect" and (refusal := _check_connecting(request)) is not None:
+        return refusal
+    answer = _answer(OAuth2LoginView, request)
+    if answer.status_code != 302:
+        return answer
+    url = answer["Location"]
+    page = render(request, "assistant/accounts/oidc_leave.html", {"url": url})
+    page["Refresh"] = f"0; url={url}"
+    return page
+
+
+def _check_connecting(request: HttpRequest) -> HttpResponse | None:
+    """Ask for the password, so that a session that was left open is no way to get into the account later."""
+    user: Any = request.user
+    if not user.is_authenticated:
+        return redirect("assistant:login")
+    password = request.POST.get("password", "")[:MAX_PASSWORD]
+    if user.has_usable_password() and not check_own_password(request, password):
+        messages.error(request, gettext("The password is not right, so nothing was connected."))
+        return redirect("assistant:account")
+    return None
+
+
+@never_cache
+def come_back(request: HttpRequest) -> HttpResponse:
+    """Take the code that the provider sends with the browser, and sign its person in."""
+    _check_on()
+    return _answer(OAuth2CallbackView, request)
+
+
+def _answer(view: Any, request: HttpRequest) -> HttpResponse:
+    """Return what a view of django-allauth's answers; a page that says so if the provider does not answer rightly."""
+    try:
+        answer: HttpResponse = view.adapter_view(OidcClient(request, provider_id()))(request)
+    except (OAuth2Error, RequestException, KeyError, TypeError, ValueError):
+        logger.exception("The OpenID Connect provider does not answer rightly")
+        return refused(request, FAILED, status=401).response  # type: ignore[no-any-return]
+    return answer
+
+
+def _check_on() -> None:
+    if not is_oidc_on():
+        raise Http404("Nobody signs in by OpenID Connect here.")

@@ -1,0 +1,126 @@
+"""Reads and stores the brands of tenants."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest
+from django.urls import reverse
+
+from assistant.models import Brand, BrandImage, Tenant
+from assistant.services.branding.accent import shades
+from assistant.services.branding.images import check_image
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.row_scope import all_tenants
+
+IMAGES = ("logo", "favicon")
+_TENANTS_PAGE = re.compile(r"/t/([-a-zA-Z0-9_]{1,63})(?:/|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class BrandValues:
+    """What pages show of a brand; empty where it says nothing.
+
+    Attributes:
+        accent: the colour as rrggbb.
+        logo: the path of the image, as `favicon` is.
+    """
+
+    name: str = ""
+    accent: str = ""
+    greeting: str = ""
+    logo: str = ""
+    favicon: str = ""
+    shows_model: bool = False
+
+
+NO_BRAND = BrandValues()
+
+
+def brand_of(*, tenant_id: int) -> BrandValues:
+    """Return the brand of a tenant whose member or end user asks; `NO_BRAND` without one, or where brands are off."""
+    if not settings.TENANT_BRANDS:
+        return NO_BRAND
+    return _values(Brand.objects.filter(tenant_id=tenant_id).select_related("tenant").first())
+
+
+@all_tenants()
+def brand_of_sign_in(request: HttpRequest) -> BrandValues:
+    """Return the brand for the sign-in page: of the tenant that the address names, or whose page led here.
+
+    A tenant that does not exist, is inactive or has not opted in is answered by the same query as without a brand.
+    """
+    found = _TENANTS_PAGE.match(request.GET.get("next", ""))
+    slug = request.GET.get("tenant") or (found.group(1) if found else "")
+    if not slug or not settings.TENANT_BRANDS:
+        return NO_BRAND
+    rows = Brand.objects.filter(tenant__slug=slug[:63], tenant__is_active=True, is_on_sign_in=True)
+    return _values(rows.select_related("tenant").first())
+
+
+def _values(row: Brand | None) -> BrandValues:
+    if row is None:
+        return NO_BRAND
+    return BrandValues(
+        name=row.name,
+        accent=row.accent.removeprefix("#").lower(),
+        greeting=row.greeting,
+        logo=_path(row.tenant, row.logo_id),
+        favicon=_path(row.tenant, row.favicon_id),
+        shows_model=row.shows_model,
+    )
+
+
+def _path(tenant: Tenant, image: uuid.UUID | None) -> str:
+    return reverse("assistant:brand-image", args=[tenant.slug, image]) if image else ""
+
+
+def widget_brand(*, tenant_id: int) -> dict[str, Any]:
+    """Return what the widget shows of a brand: name, greeting, the logo's path, and the colours of each theme."""
+    brand = brand_of(tenant_id=tenant_id)
+    found: dict[str, Any] = {"name": brand.name, "greeting": brand.greeting, "logo": brand.logo}
+    if brand.accent:
+        light, dark = shades(brand.accent)
+        found["colours"] = {"light": asdict(light), "dark": asdict(dark)}
+    return found
+
+
+@all_tenants()
+def find_image(*, tenant_slug: str, image: uuid.UUID) -> BrandImage | None:
+    """Return an image of an active tenant. Everybody may see it who knows its address, which cannot be guessed."""
+    if not settings.TENANT_BRANDS:
+        return None
+    return BrandImage.objects.filter(pk=image, tenant__slug=tenant_slug, tenant__is_active=True).first()
+
+
+@transaction.atomic
+def save_brand(
+    *, brand: Brand, images: Mapping[str, bytes | None], actor: audit_trail.Actor, changed: list[str]
+) -> None:
+    """Store a brand. `images` has the logo or favicon that is replaced, or None to remove it.
+
+    Raises:
+        ImageRefused: an image is not one that a brand may have.
+    """
+    replaced = []
+    for name, data in images.items():
+        replaced.append(getattr(brand, f"{name}_id"))
+        row = None
+        if data is not None:
+            row = BrandImage.objects.create(tenant=brand.tenant, media_type=check_image(data), data=data)
+        setattr(brand, name, row)
+    brand.save()
+    BrandImage.objects.filter(tenant=brand.tenant, pk__in=[pk for pk in replaced if pk]).delete()
+    audit_trail.record(
+        actor=actor,
+        action="brand.set",
+        target=brand.tenant.slug,
+        tenant=brand.tenant,
+        details={"changes": [*changed, *images]},
+    )

@@ -1,0 +1,116 @@
+"""Which account, and which tenants, the proven e-mail address of a person leads to who signs in elsewhere.
+
+The address comes from the deployment's OpenID Connect provider, which says that it has verified it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils import timezone
+
+from assistant.models import Invitation, Membership, PersonSettings, Tenant
+from assistant.services.tenancy import audit_trail, invitations
+from assistant.services.tenancy.row_scope import all_tenants
+
+ACCOUNT = "socialaccount.SocialAccount"
+
+
+def is_oidc_on() -> bool:
+    """Return whether people can sign in by OpenID Connect."""
+    return bool(settings.OIDC_ISSUER and settings.OIDC_CLIENT_ID)
+
+
+def is_connected(user: Any) -> bool:
+    """Return whether a user's account is connected with an identity of a provider."""
+    return bool(apps.get_model(ACCOUNT)._default_manager.filter(user_id=user.pk).exists())
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The account with an address. `is_proven`: whoever has the address may use it without a password of it."""
+
+    user: Any
+    is_proven: bool
+
+
+class SeveralAccounts(LookupError):
+    """Several accounts have the address, or none that may be used, so nobody can say whose it is."""
+
+
+@all_tenants()
+def account_with(email: str) -> Account | None:
+    """Return the account with an address, or None.
+
+    An address of an account with a password proves nothing by itself: whoever made the account could have typed it. It
+    is proven if an invitation was sent there and accepted.
+
+    Raises:
+        SeveralAccounts
+    """
+    model = get_user_model()
+    found = list(model._default_manager.filter(**{f"{model.get_email_field_name()}__iexact": email})[:2])
+    if not found:
+        return None
+    user: Any = found[0]
+    is_end_user = Membership.objects.filter(user=user, role=Membership.Role.END_USER).exists()
+    if len(found) > 1 or not user.is_active or is_end_user:
+        raise SeveralAccounts(email)
+    was_invited = Invitation.objects.filter(accepted_by=user, is_sent=True, email__iexact=email).exists()
+    return Account(user, was_invited or not user.has_usable_password())
+
+
+@all_tenants()
+def may_join(email: str) -> bool:
+    """Return whether somebody new with this address belongs to a tenant: by its domains, or by an invitation."""
+    return bool(_tenants_of(email)) or bool(_invitations_to(email))
+
+
+def _tenants_of(email: str) -> list[Tenant]:
+    domain = email.rpartition("@")[2].lower()
+    rows = Tenant.objects.filter(is_active=True, external_id=None, email_domains__icontains=domain)
+    return [tenant for tenant in rows.order_by("pk") if domain in domains_of(tenant)]
+
+
+def domains_of(tenant: Tenant) -> list[str]:
+    """Return the e-mail domains of a tenant, in lower case."""
+    return tenant.email_domains.lower().replace(",", " ").split()
+
+
+def _invitations_to(email: str) -> list[Invitation]:
+    rows = Invitation.objects.filter(email__iexact=email, accepted_at=None, revoked_at=None)
+    found = rows.filter(expires_at__gt=timezone.now()).order_by("pk")
+    return [one for row in found if (one := invitations.invitation_of(invitations.token_of(row))) is not None]
+
+
+@all_tenants()
+@transaction.atomic
+def join(*, user: Any, email: str, name: str = "") -> list[Tenant]:
+    """Make somebody who signs in elsewhere for the first time a member; return the tenants that they joined.
+
+    Who is removed later stays removed: this is not asked again at later sign-ins.
+
+    Args:
+        name: what the provider calls them; kept if they have set nothing.
+    """
+    if name:
+        PersonSettings.objects.get_or_create(user_id=user.pk, defaults={"name": name[:100]})
+    joined = []
+    for invitation in _invitations_to(email):
+        if not Membership.objects.filter(tenant=invitation.tenant, user=user).exists():
+            invitations.accept(invitation=invitation, user=user)
+            joined.append(invitation.tenant)
+    for tenant in _tenants_of(email):
+        _, is_new = Membership.objects.get_or_create(tenant=tenant, user=user)
+        if is_new:
+            details = {"by": "e-mail domain"}
+            audit_trail.record(
+                actor=user, action="member.join", target=user.get_username(), tenant=tenant, details=details
+            )
+            joined.append(tenant)
+    return joined
