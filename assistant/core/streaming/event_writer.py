@@ -10,6 +10,7 @@ from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import JsonStream
 from assistant.core.values.messages import Reply, ToolCall
+from assistant.toolkit.calls.arguments import decoded_once
 
 
 class EventWriter:
@@ -69,9 +70,9 @@ class EventWriter:
             yield events.ToolCallEnd(call_id)
 
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
-        """Return the reply's calls with the ids that their events have."""
+        """Return the reply's calls with the ids that their events have, and arguments that can be looked into."""
         return tuple(
-            ToolCall(self._calls[index], call.name, call.arguments) for index, call in enumerate(reply.tool_calls)
+            ToolCall(self._calls[index], call.name, decoded_once(call.arguments)) for index, call in enumerate(reply.tool_calls)
         )
 
     def _write_text(self, text: str) -> Iterator[Event]:

@@ -76,7 +76,7 @@ class CallAssembler:
         name = clean_text((piece.function and piece.function.name) or "")
         arguments = piece.function.arguments if piece.function else None
         call = self._find(clean_text(piece.id or ""), piece.index, name, arguments)
-        if isinstance(piece.extra_content, dict):
+        if piece.extra_content is not None:
             merge_fields(call.extra, piece.extra_content)
         if name:
             self._add_name(call, name)

@@ -28,6 +28,7 @@ RESERVED = frozenset(
         "tools",
     }
 )
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class InvalidExtraBody(ValueError):
@@ -36,8 +37,8 @@ class InvalidExtraBody(ValueError):
 
 def checked_extra_body(options: object) -> Mapping[str, Any]:
     """Return the options of a provider; None is none. Raises `InvalidExtraBody`."""
-    if options is None:
-        return MappingProxyType({})
+    if options is None or options == {}:
+        return _NOTHING
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         raise InvalidExtraBody("The options must be a JSON object.")
     if reserved := sorted(RESERVED & set(options)):

@@ -15,6 +15,8 @@ from assistant.providers.openai_wire.provider_state import ProviderState, read_s
 from assistant.providers.profiles.profile import Profile
 from assistant.toolkit import Media
 from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.calls.arguments import decoded_once
+from assistant.toolkit.text import clean_text
 
 # How many images are sent with a request: the newest of the run.
 MAX_IMAGES = 8
@@ -142,14 +144,14 @@ def object_of(arguments: str) -> str:
 
     An object that was encoded twice is decoded once, and anything else becomes a member of an object.
     """
+    text = decoded_once(arguments := clean_text(arguments)).strip()
+    if text in ("", "null"):  # which tools treat as no arguments
+        return "{}"
     try:
-        value = load_json(arguments, loads=msgspec.json.decode) if arguments.strip() else {}
-        if isinstance(value, str) and isinstance(load_json(value, loads=msgspec.json.decode), dict):
-            return value
-    except (ValueError, msgspec.MsgspecError):
-        value = None
-    if isinstance(value, dict):
-        return arguments if arguments.strip() else "{}"
+        if isinstance(load_json(text, loads=msgspec.json.decode), dict):
+            return text
+    except ValueError:
+        pass
     return msgspec.json.encode({MARKER_NAME: arguments}).decode()
 
 

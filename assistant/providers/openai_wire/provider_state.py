@@ -37,9 +37,9 @@ class ProviderState(msgspec.Struct, omit_defaults=True):
 _decode = msgspec.json.Decoder(ProviderState).decode
 
 
-def merge_fields(known: dict[str, Any], more: Mapping[str, Any]) -> None:
+def merge_fields(known: dict[str, Any], more: Any) -> None:
     """Add fields that have arrived to those that are known; objects in both are joined, one level deep."""
-    for name, value in more.items():
+    for name, value in more.items() if isinstance(more, dict) else ():
         before = known.get(name)
         known[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
 

@@ -185,7 +185,7 @@ class Assembler:
                 self._emit(self._text, self._text.joiner.add(content))
             else:
                 self._add_parts(content)
-        if isinstance(piece.extra_content, dict):
+        if piece.extra_content is not None:
             merge_fields(self._extra, piece.extra_content)
         if piece.refusal:
             self._is_refused = True
