@@ -46,7 +46,7 @@ def checked_extra_body(options: object) -> Mapping[str, Any]:
     if is_deeper(options, MAX_LEVELS):
         raise InvalidExtraBody(f"The options may have at most {MAX_LEVELS} levels.")
     try:
-        size = len(msgspec.json.encode(options))
+        size = len(msgspec.json.encode(dict(options)))
     except (TypeError, ValueError):  # a value that is not JSON, or a lone surrogate
         raise InvalidExtraBody("The options must be JSON.") from None
     if size > MAX_BYTES:

@@ -90,4 +90,4 @@ def _text(state: ProviderState) -> bytes:
     try:
         return msgspec.json.encode(state)
     except UnicodeEncodeError:  # a lone surrogate
-        return json.dumps(msgspec.to_builtins(state)).encode()
+        return json.dumps(msgspec.to_builtins(state), ensure_ascii=False).encode("utf-8", "replace")
