@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -76,7 +77,7 @@ def _content_is_text(body: Body) -> Iterator[str]:
 
 def _alternating(body: Body) -> Iterator[str]:
     roles = [message["role"] for message in body["messages"]]
-    if any(one == "user" == other for one, other in zip(roles, roles[1:], strict=False)):
+    if any(one == "user" == other for one, other in itertools.pairwise(roles)):
         yield "Conversation roles must alternate."
 
 
@@ -84,7 +85,7 @@ def _mistral(body: Body) -> Iterator[str]:
     yield from _content_is_text(body)
     yield from _alternating(body)
     roles = [message["role"] for message in body["messages"]]
-    if ("tool", "user") in set(zip(roles, roles[1:], strict=False)):
+    if ("tool", "user") in set(itertools.pairwise(roles)):
         yield "Unexpected role 'user' after role 'tool'"
     if any(not re.fullmatch(r"[a-zA-Z0-9]{9}", call["id"]) for _, call in calls_of(body)):
         yield "Tool call id has to be a-z, A-Z, 0-9, with a length of 9."
@@ -170,7 +171,12 @@ class PickyServer:
 
 
 def called(
-    arguments: str = "{}", *, call_id: str = "call_1", reasoning: str = "", field: str = "reasoning_content", **extra: Any
+    arguments: str = "{}",
+    *,
+    call_id: str = "call_1",
+    reasoning: str = "",
+    field: str = "reasoning_content",
+    **extra: Any,
 ) -> Answer:
     """Return an answer with one call of `current_time`, with what a provider gives beside it."""
     call = {"index": 0, "id": call_id, "type": "function", "function": {"name": "current_time", "arguments": arguments}}

@@ -13,8 +13,12 @@ import pytest
 from django.contrib.auth.models import User
 
 from assistant.client import ChatClient, InMemoryStore, RunFailed
-from assistant.models import Assistant, Conversation, Message, Provider, ToolCall
-from assistant.providers import OpenAIModel
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.turn.agents import Agent
+from assistant.core.values.messages import ToolCall
+from assistant.models import Assistant, Conversation, Message, Provider
+from assistant.models import ToolCall as CallRow
+from assistant.providers import OpenAIModel, ScriptedModel
 from assistant.toolkit import tool
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -23,7 +27,7 @@ from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.providers.kinds import KINDS, REASONING, SIGNATURE, PickyServer, called, calls_of, given_by
 from tests.websocket.test_websocket import in_db
-from tests.ws import Socket, open_socket
+from tests.ws import Socket, open_socket, run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,14 +73,14 @@ class TenantThread:
     """A conversation of a member over the websocket."""
 
     def __init__(self, socket: Socket, provider: Provider) -> None:
-        self._socket, self._provider = socket, provider
-        self._thread = str(uuid.uuid4())
+        self.socket, self._provider = socket, provider
+        self.id = str(uuid.uuid4())
 
     async def use(self, kind: str, *, model: str = "") -> None:
         await Provider.objects.filter(pk=self._provider.pk).aupdate(kind=kind, default_model=model or KINDS[kind][0])
 
     async def ask(self, text: str) -> str:
-        frames = await self._socket.ask(text, thread=self._thread)
+        frames = await self.socket.ask(text, thread=self.id)
         is_failed = frames[-1]["type"] == "RUN_ERROR"
         return "" if is_failed else "".join(f["delta"] for f in frames if f["type"] == "TEXT_MESSAGE_CONTENT")
 
@@ -178,7 +182,9 @@ async def test_signatures_go_back_to_gemini_and_not_to_another_model(
 
 
 def signatures(server: PickyServer) -> list[str]:
-    return [call["extra_content"]["google"]["thought_signature"] for body in server.bodies for _, call in calls_of(body)]
+    return [
+        call["extra_content"]["google"]["thought_signature"] for body in server.bodies for _, call in calls_of(body)
+    ]
 
 
 @pytest.mark.parametrize("kind", ["deepseek", "kimi"])
@@ -218,8 +224,11 @@ async def test_our_ids_stay_the_key_of_calls(
     async with tenant_thread(uvicorn_server, cast.alice, provider) as thread:
         await thread.use("kimi")
         await thread.ask("One")
-        shown = str(thread._socket.frames)
-    row, call = await Message.objects.aget(role="assistant", tool_calls__0__name="current_time"), await ToolCall.objects.aget()
+        shown = str(thread.socket.frames)
+    row, call = (
+        await Message.objects.aget(role="assistant", tool_calls__0__name="current_time"),
+        await CallRow.objects.aget(),
+    )
     assert row.tool_calls[0]["id"] == call.call_id and call.call_id.startswith("call_")
     assert "functions.current_time" in row.provider_state and "functions.current_time" not in shown
 
@@ -249,6 +258,33 @@ async def test_options_have_the_names_that_a_model_knows(
         await ask_thrice(thread, server)
     assert server.bodies[0]["reasoning_effort"] == "low"
     assert server.bodies[0]["messages"][0]["role"] == "developer"
+
+
+async def test_a_signature_goes_back_after_an_approval(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "current_time", "ask")
+    server = picky(fake_provider, "gemini", given_by("gemini"))
+    async with tenant_thread(uvicorn_server, cast.alice, provider) as thread:
+        await thread.use("gemini")
+        frames = await thread.socket.ask("One", thread=thread.id)
+        interrupt = frames[-1]["outcome"]["interrupts"][0]
+        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
+        approved = run_input("", thread=thread.id, messages=[], resume=resume)
+        await thread.socket.send(approved)
+        await thread.socket.until_end(approved["runId"])
+        assert [await thread.ask("Two"), await thread.ask("Three"), server.refused] == ["Fine.", "Fine.", []]
+    assert signatures(server) == [f"{SIGNATURE}0"] * 3
+
+
+async def test_a_sub_agent_gives_signatures_back(fake_provider: FakeProvider) -> None:
+    server = picky(fake_provider, "gemini", given_by("gemini", 0), given_by("gemini", 1))
+    model = OpenAIModel(KINDS["gemini"][0], base_url=fake_provider.url, api_key="", max_retries=0)
+    agent = Agent(name="clock", description="Knows the time.", model=model, toolset=FixedToolset([current_time]))
+    asks = ScriptedModel([ToolCall("", "clock", '{"task": "Tell the time"}'), "It is noon."])
+    reply = await ChatClient(model=asks, tools=[agent.as_tool()]).call("What time is it?")
+    assert (reply.tool_calls[0].result, server.refused) == ("Fine.", [])
+    assert signatures(server) == [f"{SIGNATURE}0", f"{SIGNATURE}0", f"{SIGNATURE}1"]
 
 
 def test_the_table_of_kinds_and_the_servers_agree() -> None:

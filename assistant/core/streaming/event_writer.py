@@ -72,7 +72,8 @@ class EventWriter:
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
         """Return the reply's calls with the ids that their events have, and arguments that can be looked into."""
         return tuple(
-            ToolCall(self._calls[index], call.name, decoded_once(call.arguments)) for index, call in enumerate(reply.tool_calls)
+            ToolCall(self._calls[index], call.name.strip(), decoded_once(call.arguments))
+            for index, call in enumerate(reply.tool_calls)
         )
 
     def _write_text(self, text: str) -> Iterator[Event]:
@@ -101,7 +102,7 @@ class EventWriter:
             yield from self._end_texts()
             call_id = self._calls[index] = self._call_id(provider_id)
             self._arguments[index] = JsonStream()
-            yield events.ToolCallStart(call_id, name, self.message_id)
+            yield events.ToolCallStart(call_id, name.strip(), self.message_id)
         if arguments:
             self._argument_lengths[index] = self._argument_lengths.get(index, 0) + len(arguments)
             if text := self._arguments[index].add(arguments):
