@@ -54,8 +54,11 @@ async def run_turn(
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(seconds := plan.settings.limits.seconds)
     try:
-        async with aclosing(_Turn(plan, transcript, deadline, on_text).run()) as turn:
-            async for event in turn:
+        turn = _Turn(plan, transcript, deadline, on_text)
+        async with aclosing(turn.run()) as running:
+            async for event in running:
+                while turn.late:
+                    yield turn.late.popleft()
                 transcript.apply(event)
                 yield event
         return
@@ -122,6 +125,7 @@ class _Turn:
             can_ask=plan.can_ask,
             turn_messages=current_turn_messages(plan.messages),
         )
+        self.late = self._environment.late
 
     async def run(self) -> AsyncGenerator[Event, None]:
         plan = self._plan

@@ -47,8 +47,9 @@ def rotate() -> Iterator[Rotation]:
 
     May be interrupted and repeated. Values that change meanwhile are skipped: they are encrypted with the first key.
     """
-    for model, name in (*encrypted_fields(), (Message, "provider_state")):
+    for model, name in encrypted_fields():
         yield _rotate(model, name)
+    yield _rotate(Message, "provider_state")
     if apps.is_installed("allauth.mfa"):
         yield _rotate_second_factors()
 

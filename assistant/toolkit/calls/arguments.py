@@ -56,7 +56,19 @@ def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Argume
         return Arguments("{}", {})
     if not isinstance(parsed, dict):
         raise InvalidArguments("The arguments must be a JSON object.")
+    if "\\u0000" in text:
+        # Databases do not store NUL, and no argument needs it.
+        parsed = _without_nul(parsed)
+        text = json.dumps(parsed)
     return Arguments(text, parsed)
+
+
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\x00", "")
+    if isinstance(value, list):
+        return [_without_nul(item) for item in value]
+    return {_without_nul(key): _without_nul(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def decoded_once(text: str) -> str:
