@@ -109,6 +109,9 @@ MIN_BODY_RATE = _env.number("MIN_BODY_RATE", 1_000, least=1)
 # Prices of a million tokens of the deployment's provider, by model.
 MODEL_PRICES = _env.prices("MODEL_PRICES")
 
+# Whether what providers give with messages for themselves, such as reasoning between tool calls, is encrypted.
+ENCRYPT_PROVIDER_STATE = _env.flag("ENCRYPT_PROVIDER_STATE")
+
 # Whether spans contain messages, arguments and results, and not just names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
@@ -136,6 +139,7 @@ __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
     "BODY_TIMEOUT_SECONDS",
+    "ENCRYPT_PROVIDER_STATE",
     "END_USER_LIMITS",
     "ENVIRONMENT_PROBLEMS",
     "FAST_PATHS",

@@ -12,6 +12,12 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant, validate_same_tenant
+from assistant.providers.profiles.choice import KINDS
+
+
+def provider_kinds() -> list[tuple[str, str]]:
+    """Return the choices of `Provider.kind`; a function, so that another kind needs no migration."""
+    return [(kind, kind) for kind in KINDS]
 
 
 class Provider(models.Model):
@@ -40,6 +46,21 @@ class Provider(models.Model):
     )
     is_small = models.BooleanField(
         "small model", default=False, help_text="Shows the model worked examples of each tool before the conversation."
+    )
+    kind = models.CharField(
+        max_length=30,
+        blank=True,
+        default="",
+        db_default="",
+        choices=provider_kinds,
+        help_text="What the server takes and gives differs by kind. Empty: guessed from the address and the model.",
+    )
+    extra_body = models.JSONField(
+        "further options",
+        default=dict,
+        blank=True,
+        db_default=models.Value({}, models.JSONField()),
+        help_text='Sent with each request, as the provider names them: {"reasoning_effort": "low"}.',
     )
 
     class Meta:

@@ -113,6 +113,13 @@ class Message(models.Model):
     from_caller = models.BooleanField(
         default=False, db_default=False, help_text="The result of a tool that the caller ran itself."
     )
+    provider_state = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What the provider gave with the message for itself, as JSON or encrypted.",
+    )
     mark_digest = models.CharField(  # noqa: DJ001 - databases use the partial index for any list of digests then
         max_length=32,
         null=True,

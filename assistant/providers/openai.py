@@ -11,21 +11,23 @@ import logging
 import os
 import re
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
 from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW
+from assistant.providers.openai_wire.extra_body import checked_extra_body
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
 from assistant.providers.openai_wire.response_body import Body
 from assistant.providers.openai_wire.sse import EventReader
+from assistant.providers.profiles.choice import profile_of
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 from assistant.toolkit.logs import request_id
@@ -79,6 +81,8 @@ class OpenAIModel:
         strict: request strict schemas for arguments; default for OpenAI's own address only.
         guard: checks the address and what it resolves to, for addresses that tenants have set.
         sees_images: send the model images that tools return; else it reads only their names and descriptions.
+        kind: what kind of provider it is, as docs/provider-quirks.md lists them; default by its address and the model.
+        extra_body: further options of each request, as the provider names them.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
 
@@ -95,6 +99,8 @@ class OpenAIModel:
         strict: bool | None = None,
         guard: UrlGuard | None = None,
         sees_images: bool = False,
+        kind: str = "",
+        extra_body: Mapping[str, Any] | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name or os.environ.get("OPENAI_MODEL") or "gpt-4.1-mini"
@@ -105,6 +111,8 @@ class OpenAIModel:
         self._server_key = (self._url, self._key)
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
+        self._profile = profile_of(kind, self._url, self.name)
+        self._extra_body = checked_extra_body(extra_body)
         self._timeout = timeout
         self._max_retries = max_retries
         self._guard = guard
@@ -139,6 +147,8 @@ class OpenAIModel:
         assembler = Assembler(
             names={tool.name for tool in request.tools},
             taken={call.id for message in request.messages for call in message.tool_calls},
+            kind=self._profile.kind,
+            model=self.name,
         )
         reader = EventReader()
         try:
@@ -205,6 +215,8 @@ class OpenAIModel:
             small=self.is_small,
             with_usage=self._server_key not in _without_usage,
             sees_images=self._sees_images,
+            profile=self._profile,
+            extra=self._extra_body,
         )
         return await client.ask(
             content, seconds=self._timeout, max_retries=self._max_retries, headers=_request_id_header()

@@ -14,13 +14,14 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from assistant.toolkit.errors import MissingSecret, ToolError
+from assistant.toolkit.frozen import FrozenDict, frozen
 from assistant.toolkit.left_threads import is_of_tool, leave_threads
 from assistant.toolkit.thread_context import propagate_to_threads
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 # In the thread of a sync tool: the event loop that waits for the tool.
 home_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("home_loop")
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = FrozenDict()
 _MEMBERS_ONLY = "This tool works for a tenant's members only."
 
 # The primary key of a user: an int, str or UUID, depending on the project's user model.
@@ -73,7 +74,7 @@ class ToolContext:
         deadline: when the call is cancelled.
         history: the run's messages so far, starting with the user's.
         config: the tool's settings for this tenant.
-        extra: values that the calling program adds.
+        extra: values that the calling program adds; their mappings, lists and sets cannot be changed.
         read_sources: where the untrusted text came from that the model had read when it made the call. A tool that
             stores text stores these with it, and gives them to `mark_untrusted` whenever it returns that text.
     """
@@ -95,8 +96,8 @@ class ToolContext:
     read_sources: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("extra", "secrets"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        object.__setattr__(self, "extra", frozen(self.extra))
+        object.__setattr__(self, "secrets", MappingProxyType(dict(self.secrets)))
         object.__setattr__(self, "history", tuple(self.history))
 
     def secret(self, name: str) -> str:

@@ -92,7 +92,6 @@ class Array:
         ({"a": 1}.items(), '[["a",1]]'),
         (Pair(1, 2), '{"a":1,"b":2}'),
         ({Size.BIG: 1, 2: "x", None: 3}, '{"big":1,"2":"x","None":3}'),
-        (b"\xff", '"/w=="'),
         ("lone \ud800", "lone \ufffd"),
         (["\ud800", {"\udfff": 1}], '["\ufffd",{"\ufffd":1}]'),
         ("grün 😀", "grün 😀"),

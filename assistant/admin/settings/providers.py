@@ -15,6 +15,7 @@ from assistant.admin.base.tenant_scope import TenantForm
 from assistant.admin.settings.provider_pages import ProviderPages
 from assistant.models import Provider
 from assistant.models.fields import is_stored
+from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body
 from assistant.services.assistants.provider_choice import check_prices
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
@@ -34,7 +35,24 @@ class ProviderForm(TenantForm):
 
     class Meta:
         model = Provider
-        fields = ("tenant", "name", "base_url", "default_model", "is_small", "is_strict", "sees_images", "prices")
+        fields = (
+            "tenant",
+            "name",
+            "base_url",
+            "kind",
+            "default_model",
+            "is_small",
+            "is_strict",
+            "sees_images",
+            "extra_body",
+            "prices",
+        )
+
+    def clean_extra_body(self) -> Any:
+        try:
+            return dict(checked_extra_body(self.cleaned_data["extra_body"] or {}))
+        except InvalidExtraBody as exc:
+            raise forms.ValidationError(str(exc)) from exc
 
     def clean_prices(self) -> Any:
         prices = self.cleaned_data["prices"] or {}
@@ -73,6 +91,7 @@ class ProviderAdmin(ProviderPages):
         "tenant",
         "name",
         "base_url",
+        "kind",
         "has_api_key",
         "new_api_key",
         "clear_api_key",
@@ -80,6 +99,7 @@ class ProviderAdmin(ProviderPages):
         "is_small",
         "is_strict",
         "sees_images",
+        "extra_body",
         "prices",
         "users",
         "set_by",

@@ -16,6 +16,7 @@ from assistant.core.values.events import Interrupted, RunError
 from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.toolkit import Media
 from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.calls.arguments import decoded_once
 
 T = TypeVar("T")
 
@@ -140,7 +141,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
 def called_tool(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:
     """Return a call with its outcome; without one (None) it is pending."""
     try:
-        arguments = load_json(call.arguments or "{}", loads=msgspec.json.decode, type=dict[str, Any])
+        arguments = load_json(decoded_once(call.arguments) or "{}", loads=msgspec.json.decode, type=dict[str, Any])
     except ValueError:
         arguments = {}
     if outcome is None or outcome.status == "awaiting_approval":

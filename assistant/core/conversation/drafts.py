@@ -14,7 +14,7 @@ class Draft:
     `open` counts its parts (text, reasoning, calls) that have started and not ended.
     """
 
-    __slots__ = ("_complete", "calls", "id", "is_cut", "open", "reasoning", "sources", "text")
+    __slots__ = ("_complete", "calls", "id", "is_cut", "open", "provider_state", "reasoning", "sources", "text")
 
     def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
         self.id = message_id
@@ -24,11 +24,17 @@ class Draft:
         self.calls: list[CallDraft] = []
         self.open = 0
         self.is_cut = False
+        self.provider_state = ""
         self._complete: Message | None = None
 
     def begin(self) -> None:
         """Open a part of the message."""
         self.open += 1
+        self._complete = None
+
+    def keep_state(self, provider_state: str) -> None:
+        """Add what the provider gave with the message."""
+        self.provider_state = provider_state
         self._complete = None
 
     def message(self) -> Message:
@@ -48,6 +54,7 @@ class Draft:
             reasoning="".join(self.reasoning),
             is_partial=self.is_cut or self.open > 0,
             sources=self.sources,
+            provider_state=self.provider_state,
         )
 
     def restore(self, message: Message) -> None:
@@ -58,6 +65,7 @@ class Draft:
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
         self.is_cut = message.is_partial
         self.sources = message.sources
+        self.provider_state = message.provider_state
 
 
 class CallDraft:

@@ -144,6 +144,11 @@ class Transcript:
             case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
                 self._draft(value["messageId"]).is_cut = True
 
+    def keep_state(self, message_id: str, provider_state: str) -> None:
+        """Keep what the provider gave with a message; it is in no event, because nobody else reads it."""
+        if provider_state and (draft := self._drafts.get(message_id)) is not None:
+            draft.keep_state(provider_state)
+
     def _draft(self, message_id: str) -> Draft:
         message_id = message_id.removesuffix(REASONING_SUFFIX)
         draft = self._drafts.get(message_id)

@@ -10,6 +10,7 @@ from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import JsonStream
 from assistant.core.values.messages import Reply, ToolCall
+from assistant.toolkit.calls.arguments import decoded_once
 
 
 class EventWriter:
@@ -69,9 +70,10 @@ class EventWriter:
             yield events.ToolCallEnd(call_id)
 
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
-        """Return the reply's calls with the ids that their events have."""
+        """Return the reply's calls with the ids that their events have, and arguments that can be looked into."""
         return tuple(
-            ToolCall(self._calls[index], call.name, call.arguments) for index, call in enumerate(reply.tool_calls)
+            ToolCall(self._calls[index], call.name.strip(), decoded_once(call.arguments))
+            for index, call in enumerate(reply.tool_calls)
         )
 
     def _write_text(self, text: str) -> Iterator[Event]:
@@ -100,7 +102,7 @@ class EventWriter:
             yield from self._end_texts()
             call_id = self._calls[index] = self._call_id(provider_id)
             self._arguments[index] = JsonStream()
-            yield events.ToolCallStart(call_id, name, self.message_id)
+            yield events.ToolCallStart(call_id, name.strip(), self.message_id)
         if arguments:
             self._argument_lengths[index] = self._argument_lengths.get(index, 0) + len(arguments)
             if text := self._arguments[index].add(arguments):

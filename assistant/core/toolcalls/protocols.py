@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -173,6 +173,14 @@ class Journal(Protocol):
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         """Record the outcomes of a batch, including calls that were not run."""
+
+
+@runtime_checkable
+class LateJournal(Protocol):
+    """A `Journal` that also records how calls of sync tools end after their time."""
+
+    async def ended_late(self, outcome: ToolOutcome) -> None:
+        """Record the late outcome of a call that has timed out; called once, possibly before `finished`."""
 
 
 def describe_media(media: Sequence[Media]) -> list[dict[str, Any]]:

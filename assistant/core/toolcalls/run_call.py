@@ -6,9 +6,10 @@ import asyncio
 import logging
 import math
 import uuid
+from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Literal
@@ -19,11 +20,14 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
+from assistant.core.toolcalls.late_calls import LateCall
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, ToolOutcome, Toolset
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message
 from assistant.toolkit import ToolContext, ToolError, ToolResult
+from assistant.toolkit.calls.results import cut, stored
+from assistant.toolkit.calls.worker_threads import on_left_running
 from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger(__name__)
@@ -40,6 +44,7 @@ class CallEnvironment:
         default_timeout: in seconds, for tools that set none.
         can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
+        late: events of calls that ended after their time; the run yields them with its next event.
     """
 
     toolset: Toolset
@@ -56,6 +61,7 @@ class CallEnvironment:
     on_error: Literal["model", "raise"] = "model"
     observe: Callable[[Model], Model] | None = None
     turn_messages: tuple[Message, ...] = ()
+    late: deque[Event] = field(default_factory=deque)
 
 
 @dataclass(frozen=True)
@@ -88,19 +94,23 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
     )
     current_parent.set(ParentRun(emit, environment))
+    late = LateCall(planned, initial, journal=environment.journal, events=environment.late, context=environment.context)
+    on_left_running.set(late.left_running)
     edited = f"(The user changed the arguments to {planned.arguments_text})\n" if planned.is_edited else ""
     try:
         async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
             invocation = Invocation(tool, planned.arguments, _context(planned, environment, seconds, emit))
             result = await invoke(invocation, environment.interceptors)
     except ToolError as exc:
-        return replace(initial, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
+        text = str(exc) or "The tool failed."
+        told = cut(text)
+        full = "" if told is text else stored(text)
+        return replace(initial, status="error", content=edited + told, error=told, full=full)
     except RunTakenOver:
         raise  # no failure of the tool, after which the model would be asked again
     except (Exception, SystemExit) as exc:
         if isinstance(exc, TimeoutError) and limit.expired():
-            sentence = f"The tool {tool.name!r} took longer than {seconds:.3g} seconds and was stopped."
-            return replace(initial, status="timeout", content=sentence, error=sentence)
+            return late.timed_out(seconds)
         return _unexpected_failure(planned, initial, environment, exc)
     return replace(
         initial,

@@ -18,7 +18,7 @@ from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import output_of
 from assistant.core.toolcalls.batch import STOPPED
-from assistant.core.toolcalls.protocols import Journal, PlannedCall, ToolOutcome, Toolset
+from assistant.core.toolcalls.protocols import Journal, LateJournal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.toolcalls.run_call import ParentRun, current_parent
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan, new_id
@@ -213,6 +213,10 @@ class _AgentJournal:
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
         return await self._journal.keep(call, media)
+
+    async def ended_late(self, outcome: ToolOutcome) -> None:
+        if isinstance(self._journal, LateJournal):
+            await self._journal.ended_late(replace(outcome, agent=outcome.agent or self._agent))
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         # Transcripts of nested sub-agents are stored with the call of the run's own assistant.

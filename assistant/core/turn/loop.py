@@ -15,7 +15,7 @@ from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.turn.offer import offered_tools
+from assistant.core.turn.offer import choice_of_round, offered_tools
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
 from assistant.core.values import events
@@ -23,14 +23,7 @@ from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import (
-    Reply,
-    ToolCall,
-    Usage,
-    current_turn_messages,
-    last_calls,
-    unanswered_calls,
-)
+from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
 from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit.logs import log_extra, log_operation
 
@@ -61,8 +54,11 @@ async def run_turn(
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(seconds := plan.settings.limits.seconds)
     try:
-        async with aclosing(_Turn(plan, transcript, deadline, on_text).run()) as turn:
-            async for event in turn:
+        turn = _Turn(plan, transcript, deadline, on_text)
+        async with aclosing(turn.run()) as running:
+            async for event in running:
+                while turn.late:
+                    yield turn.late.popleft()
                 transcript.apply(event)
                 yield event
         return
@@ -129,6 +125,7 @@ class _Turn:
             can_ask=plan.can_ask,
             turn_messages=current_turn_messages(plan.messages),
         )
+        self.late = self._environment.late
 
     async def run(self) -> AsyncGenerator[Event, None]:
         plan = self._plan
@@ -200,6 +197,7 @@ class _Turn:
                 await stream.aclose()
         for event in writer.finish(reply):
             yield event
+        self._transcript.keep_state(writer.message_id, reply.provider_state)
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
         self._count(request, reply)
         if (cut := cut_short(reply, writer.message_id)) is not None:
@@ -225,7 +223,7 @@ class _Turn:
             messages=for_model(sent),
             tools=tools,
             options=self._settings.options,
-            tool_choice=plan.tool_choice,
+            tool_choice=choice_of_round(plan.tool_choice, self._transcript.messages),
             response_format=plan.response_format,
         )
         counts = self._rounds, plan.model.name, len(request.messages), len(conversation), len(tools)

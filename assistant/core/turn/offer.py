@@ -1,9 +1,12 @@
-"""Which tools a request to the model offers."""
+"""Which tools a request to the model offers, and whether it must call one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from assistant.core.toolcalls.admission import as_offered
 from assistant.core.turn.plan import Plan
+from assistant.core.values.messages import Message
 from assistant.toolkit import Tool
 
 
@@ -16,3 +19,16 @@ async def offered_tools(plan: Plan) -> list[Tool]:
     tools = [tool for tool in offered if tool is not None and (plan.can_ask or tool.asks is None)]
     names = {tool.name for tool in tools}
     return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]
+
+
+def choice_of_round(choice: str | None, messages: Iterable[Message]) -> str | None:
+    """Return the tool choice of the next request: a call that is required is required once.
+
+    A model that had to call a tool in every round could never answer.
+
+    Args:
+        choice: of the run.
+        messages: what the run has produced so far.
+    """
+    is_required = choice not in (None, "auto", "none")
+    return None if is_required and any(message.role == "tool" for message in messages) else choice

@@ -59,6 +59,8 @@ class Message:
         media: images of a tool's result, for models that see images.
         sources: where untrusted text in it came from, as names for people; empty if all of it is trusted.
         from_caller: whether it is the result of a tool that the caller ran itself. It is as trusted as the caller.
+        provider_state: what the provider gave with the message for itself, such as signatures of its calls, as text
+            that only the model's adapter reads. It is neither shown nor logged, and no part of comparisons.
 
     `id`, `reasoning`, `is_partial`, `sources` and `from_caller` are never sent to a provider.
     """
@@ -73,6 +75,7 @@ class Message:
     media: tuple[Media, ...] = ()
     sources: tuple[str, ...] = ()
     from_caller: bool = False
+    provider_state: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:
@@ -149,7 +152,11 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "refusa
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One complete answer of a model; every stream of `Model.stream` ends with one."""
+    """One complete answer of a model; every stream of `Model.stream` ends with one.
+
+    Attributes:
+        provider_state: as `Message.provider_state`, of the message that the answer becomes.
+    """
 
     text: str = ""
     reasoning: str = ""
@@ -157,6 +164,7 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     finish_reason: FinishReason = "stop"
     model: str = ""
+    provider_state: str = field(default="", repr=False, compare=False)
 
 
 def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:

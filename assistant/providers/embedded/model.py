@@ -41,7 +41,13 @@ class EmbeddedModel:
     def __init__(self, base_url: str) -> None:
         self._url = base_url.rstrip("/").removesuffix("/v1") + "/v1"
         self._client = OpenAIModel(
-            MODEL_NAME, base_url=self._url, api_key="", provider=self.provider, timeout=FIRST_TOKEN_SECONDS
+            MODEL_NAME,
+            base_url=self._url,
+            api_key="",
+            provider=self.provider,
+            timeout=FIRST_TOKEN_SECONDS,
+            # As `prefill` writes requests, so that the server finds what it has read.
+            kind="openai",
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:

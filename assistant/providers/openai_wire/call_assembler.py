@@ -12,6 +12,7 @@ from assistant.core.llm.protocol import ModelError
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.chunks import CallPiece
+from assistant.providers.openai_wire.provider_state import CallState, merge_fields
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.text import clean_text
 
@@ -22,7 +23,7 @@ MIXED_UP = "The provider mixed up the model's tool calls."
 class OpenCall:
     """A call that is being streamed; `index` is its position in the reply, which may differ from the provider's."""
 
-    __slots__ = ("given_id", "id", "index", "is_emitted", "is_whole", "joiner", "name", "parts", "wire_index")
+    __slots__ = ("extra", "given_id", "id", "index", "is_emitted", "is_whole", "joiner", "name", "parts", "wire_index")
 
     def __init__(self, index: int, call_id: str, given_id: str, wire_index: int | None) -> None:
         self.index = index
@@ -30,6 +31,7 @@ class OpenCall:
         self.given_id = given_id
         self.wire_index = wire_index
         self.name = ""
+        self.extra: dict[str, Any] = {}
         self.parts: list[str] = []
         self.joiner = SplitCharacterJoiner(exact=True)
         self.is_whole = False
@@ -74,6 +76,8 @@ class CallAssembler:
         name = clean_text((piece.function and piece.function.name) or "")
         arguments = piece.function.arguments if piece.function else None
         call = self._find(clean_text(piece.id or ""), piece.index, name, arguments)
+        if piece.extra_content is not None:
+            merge_fields(call.extra, piece.extra_content)
         if name:
             self._add_name(call, name)
         if not isinstance(arguments, str):
@@ -103,6 +107,10 @@ class CallAssembler:
 
     def result(self) -> tuple[ToolCall, ...]:
         return tuple(call.tool_call() for call in self.calls)
+
+    def states(self) -> list[CallState]:
+        """Return what the provider gave with each call for itself."""
+        return [CallState(call.given_id, {"extra_content": call.extra} if call.extra else {}) for call in self.calls]
 
     def check_repeated(self, pieces: Iterable[CallPiece | None]) -> None:
         """Raise `ModelError` if the pieces of a repetition contain a call that is not one of these calls."""

@@ -18,11 +18,12 @@ class FunctionPiece(msgspec.Struct, gc=False):
 
 
 class CallPiece(msgspec.Struct, gc=False):
-    """More of one tool call."""
+    """More of one tool call; `extra_content` is what Gemini wants back with it."""
 
     index: int | None = None
     id: str | None = None
     function: FunctionPiece | None = None
+    extra_content: Any = None
 
 
 class Piece(msgspec.Struct, gc=False):
@@ -34,6 +35,7 @@ class Piece(msgspec.Struct, gc=False):
     refusal: str | None = None
     tool_calls: list[CallPiece | None] | None = None
     function_call: FunctionPiece | None = None
+    extra_content: Any = None
 
 
 class Choice(msgspec.Struct, gc=False):

@@ -16,6 +16,8 @@ from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
 from assistant.providers.openai_wire.chunks import CallPiece, Chunk, Piece
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
+from assistant.providers.openai_wire.provider_state import merge_fields, written_state
+from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
 
 # Providers' names of the finish reasons; with any other reason the answer may be incomplete.
@@ -29,8 +31,6 @@ _REASONS: dict[str, FinishReason] = {
 # Reasons for an incomplete answer; a later reason does not replace these.
 _CUTS = {"length", "content_filter", "refusal"}
 
-# Higher counts are ignored.
-MAX_TOKEN_COUNT = 100_000_000
 # What the database column of usage records can hold.
 MAX_MODEL_NAME = 200
 EMPTY = "The provider sent an empty answer."
@@ -48,9 +48,15 @@ class Assembler:
     Args:
         names: the offered tools.
         taken: ids of earlier tool calls of the conversation.
+        kind: the kind of the provider, and `model` its model, to which the reply's state goes back.
     """
 
-    def __init__(self, *, names: Collection[str] = (), taken: Collection[str] = ()) -> None:
+    def __init__(
+        self, *, names: Collection[str] = (), taken: Collection[str] = (), kind: str = "openai", model: str = ""
+    ) -> None:
+        self._origin = kind, model
+        self._reasoning_field = ""
+        self._extra: dict[str, Any] = {}
         self._text, self._reasoning = _Channel(), _Channel()
         self._calls = CallAssembler(names, taken)
         self._legacy: list[CallPiece] = []
@@ -138,6 +144,18 @@ class Assembler:
             usage=usage_of(self._usage),
             finish_reason=reason,
             model=clean_text(self._model)[:MAX_MODEL_NAME],
+            provider_state=self._state() if self._calls.calls or self._extra else "",
+        )
+
+    def _state(self) -> str:
+        kind, model = self._origin
+        reasoning = "".join(self._reasoning.parts)
+        return written_state(
+            kind,
+            model,
+            calls=self._calls.states(),
+            fields={"extra_content": self._extra} if self._extra else {},
+            reasoning=(self._reasoning_field, reasoning) if reasoning and self._reasoning_field else None,
         )
 
     def _reason(self, is_closed: bool) -> FinishReason:
@@ -160,12 +178,15 @@ class Assembler:
     def _add(self, piece: Piece) -> None:
         reasoning = piece.reasoning_content or piece.reasoning
         if reasoning and isinstance(reasoning, str):
+            self._reasoning_field = "reasoning_content" if piece.reasoning_content else "reasoning"
             self._emit(self._reasoning, self._reasoning.joiner.add(reasoning))
         if content := piece.content:
             if isinstance(content, str):
                 self._emit(self._text, self._text.joiner.add(content))
             else:
                 self._add_parts(content)
+        if piece.extra_content is not None:
+            merge_fields(self._extra, piece.extra_content)
         if piece.refusal:
             self._is_refused = True
             self._emit(self._text, self._text.joiner.add(piece.refusal))
@@ -263,20 +284,3 @@ def _plain(value: Any) -> str:
     if value is None:
         return ""
     raise ModelError(UNREADABLE)
-
-
-def usage_of(wire: Any) -> Usage:
-    """Read a provider's token counts; a count that is missing or not a number is zero."""
-    return Usage(
-        input_tokens=_count(wire, "prompt_tokens"),
-        output_tokens=_count(wire, "completion_tokens"),
-        cached_input_tokens=_count(wire, "prompt_tokens_details", "cached_tokens"),
-        reasoning_tokens=_count(wire, "completion_tokens_details", "reasoning_tokens"),
-    )
-
-
-def _count(value: Any, *path: str) -> int:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    is_count = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return int(value) if is_count and 0 < value <= MAX_TOKEN_COUNT else 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from django.conf import settings
 
@@ -14,6 +14,8 @@ from assistant.core.values.pricing import NO_PRICES, Prices, read_prices
 from assistant.models import Assistant, Provider
 from assistant.providers import OpenAIModel
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
+from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body
+from assistant.providers.profiles.choice import KINDS
 from assistant.services.assistants.price_list import prices_of
 from assistant.services.tenancy.url_guard import tenant_guard
 
@@ -38,6 +40,8 @@ class ProviderChoice:
     is_strict: bool = False
     sees_images: bool = False
     is_guarded: bool = False
+    kind: str = ""
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     prices: Prices = NO_PRICES
 
     @property
@@ -110,6 +114,8 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         is_strict=provider.is_strict,
         sees_images=provider.sees_images,
         is_guarded=provider.tenant_id is not None,
+        kind=provider.kind if provider.kind in KINDS else "",
+        extra_body=_extra_body(provider),
         prices=_prices(provider, assistant),
     )
 
@@ -117,6 +123,15 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
 def check_prices(prices: object) -> None:
     """Check prices in the format of `Provider.prices`. Raises `ValueError`."""
     read_prices(prices)
+
+
+def _extra_body(provider: Provider) -> Mapping[str, Any]:
+    try:
+        return checked_extra_body(provider.extra_body)
+    except InvalidExtraBody:
+        # The admin refuses such options, but a row that was written elsewhere must not make runs fail.
+        logger.warning("The further options of provider %s are not allowed and not sent", provider.pk)
+        return {}
 
 
 def _prices(provider: Provider, assistant: Assistant) -> Prices:
@@ -159,6 +174,8 @@ def model_of(choice: ProviderChoice) -> Model:
         strict=choice.is_strict or None,
         sees_images=choice.sees_images,
         guard=tenant_guard() if choice.is_guarded else None,
+        kind=choice.kind,
+        extra_body=choice.extra_body,
     )
 
 

@@ -17,6 +17,7 @@ from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
 from assistant.services.conversations.paths import on_path, shown_path, summarised_to
+from assistant.services.conversations.provider_states import sealed, unsealed
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 
@@ -24,7 +25,7 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 MAX_RECENT_MESSAGES = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
-_Row = tuple[str, str, str, str, str, int, str, int]
+_Row = tuple[str, str, str, str, str, int, str, int, str]
 _EMPTY = "[]"
 EVERYWHERE = Q()
 _read_names = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -43,6 +44,7 @@ def to_message(row: MessageRow) -> Message:
         is_partial=row.is_partial,
         sources=tuple(row.sources),
         from_caller=row.from_caller,
+        provider_state=unsealed(row.provider_state),
     )
 
 
@@ -104,6 +106,7 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
         ExpressionWrapper(F("is_partial"), TextField()),
         Cast("sources", TextField()),
         ExpressionWrapper(F("from_caller"), TextField()),
+        "provider_state",
     )
 
 
@@ -127,8 +130,9 @@ def _messages(rows: Iterable[_Row]) -> list[Message]:
             (),
             () if sources == _EMPTY else _read_names(sources),
             bool(from_caller),
+            unsealed(state) if state else "",
         )
-        for role, content, message_id, calls, call_id, is_partial, sources, from_caller in rows
+        for role, content, message_id, calls, call_id, is_partial, sources, from_caller, state in rows
     )
 
 
@@ -162,6 +166,7 @@ def store_messages(
                 is_partial=message.is_partial,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
+                provider_state=sealed(message.provider_state),
                 mark_digest=digests.get(message.id) if digests else None,
             )
             for offset, message in enumerate(messages)

@@ -27,6 +27,8 @@ from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 # Hashes are left out, because they can be attacked offline.
 HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
+# What providers give with messages for themselves: signatures and the like, which nobody else can read.
+OPAQUE_FIELDS = frozenset({"assistant.Message.provider_state"})
 # Fields of django-allauth: secrets of second factors, keys that were sent by e-mail, and access to other providers.
 ALLAUTH_SECRETS = frozenset(
     {
@@ -105,7 +107,7 @@ def _omitted_fields(model: type[models.Model]) -> list[str]:
         field.name
         for field in model._meta.concrete_fields
         if isinstance(field, EncryptedTextField | models.BinaryField)
-        or f"{model._meta.label}.{field.name}" in HASH_FIELDS | ALLAUTH_SECRETS
+        or f"{model._meta.label}.{field.name}" in HASH_FIELDS | OPAQUE_FIELDS | ALLAUTH_SECRETS
         or (model is get_user_model() and field.name == "password")
     ]
 

@@ -13,6 +13,7 @@ from django.db import models, transaction
 from django.db.models import F, TextField, Value
 from django.db.models.functions import Cast
 
+from assistant.models import Message
 from assistant.models.fields import EncryptedTextField, cipher
 from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
@@ -48,6 +49,7 @@ def rotate() -> Iterator[Rotation]:
     """
     for model, name in encrypted_fields():
         yield _rotate(model, name)
+    yield _rotate(Message, "provider_state")
     if apps.is_installed("allauth.mfa"):
         yield _rotate_second_factors()
 
@@ -56,6 +58,8 @@ def _rotate(model: type[models.Model], name: str) -> Rotation:
     result, first, every = Rotation(f"{model._meta.label}.{name}"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
     # Rows of all tenants, because the keys are the deployment's. The cast prevents the field from decrypting the value.
     rows = model._base_manager.annotate(stored=Cast(F(name), TextField())).exclude(stored="").order_by("pk")
+    # States of providers are JSON where ENCRYPT_PROVIDER_STATE was not set.
+    rows = rows.exclude(stored__startswith="{")
     last: Any = None
     while batch := list((rows if last is None else rows.filter(pk__gt=last)).values_list("pk", "stored")[:BATCH_ROWS]):
         for pk, stored in batch:

@@ -26,6 +26,7 @@ from assistant.core.values.events import (
     ToolCallStart,
 )
 from assistant.services import metrics
+from assistant.services.conversations.provider_states import with_sealed_states
 from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.errors import log_failure, storage_problem
@@ -286,7 +287,7 @@ class RunTask:
             await asyncio.sleep(pause)
             if self._seq == stored:
                 continue
-            stored, partial = self._seq, self._transcript.to_state()
+            stored, partial = self._seq, with_sealed_states(self._transcript.to_state())
             if self._log.survives_process:
                 pause = checkpoint_pause(sum(len(message["content"]) for message in partial["messages"]))
             try:

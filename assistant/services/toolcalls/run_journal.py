@@ -23,10 +23,12 @@ from assistant.services.limits.quota_ledger import record_quota_reached, reserve
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import store_files
+from assistant.services.toolcalls.late_outcomes import record_late_outcome
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
+from assistant.toolkit.calls.results import stored
 
-# The length of a stored result, for operators to look up.
+# The length of a stored text of a model, such as arguments over MCP.
 MAX_STORED_CHARACTERS = 200_000
 # The size of what a tool displays, as JSON, for pages to show again after a reload.
 MAX_STORED_DISPLAY_BYTES = 200_000
@@ -82,6 +84,8 @@ class AuditJournal:
         self._quotas = quotas
         self._tenant_slug = tenant_slug
         self._rows: dict[str, int] = {}
+        self._late: dict[str, ToolOutcome] = {}
+        self._recorded: set[str] = set()
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         rows, known = await in_database_with_retry(record_start, key=self._key, batch=batch, quotas=self._quotas)
@@ -95,6 +99,9 @@ class AuditJournal:
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        self._recorded.update(outcome.call.id for outcome in outcomes)
+        for call_id in self._recorded.intersection(self._late):
+            await self.ended_late(self._late.pop(call_id))
         catalogue = registry()
         metrics.count_calls(
             tenant=self._tenant_slug,
@@ -102,6 +109,13 @@ class AuditJournal:
             # The name of a call that did not run may be invented by the model.
             is_known=lambda outcome: outcome.call.id in self._rows or outcome.call.name in catalogue,
         )
+
+    async def ended_late(self, outcome: ToolOutcome) -> None:
+        # What the model read is recorded first, because it would replace the late outcome.
+        if outcome.call.id in self._recorded:
+            await in_database_with_retry(record_late_outcome, key=self._key, outcome=outcome)
+        else:
+            self._late[outcome.call.id] = outcome
 
 
 def record_start(
@@ -241,7 +255,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         agent=outcome.agent,
         name=outcome.call.name[:128],
         arguments=outcome.call.arguments,
-        told=outcome.content if outcome.full or len(outcome.content) > MAX_STORED_CHARACTERS else "",
+        told=outcome.content if outcome.full else "",
         display=_bounded_display(outcome.display),
         asked=to_stored(outcome.sub_agents),
         **outcome_columns(outcome),
@@ -253,7 +267,7 @@ def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
     return {
         "status": outcome.status,
         "rule": outcome.rule[:300],
-        "result": (outcome.full or outcome.content)[:MAX_STORED_CHARACTERS],
+        "result": stored(outcome.full or outcome.content),
         "sources": list(outcome.sources),
         "error": outcome.error,
         "error_id": outcome.error_id,

@@ -38,13 +38,13 @@ class Arguments:
 
 
 def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Arguments:
-    """Read a model's arguments; "" and null are an empty object.
+    """Read a model's arguments; "" and null are an empty object, and one that was encoded twice is decoded.
 
     Raises:
         InvalidArguments: not JSON, not an object, a duplicate name, NaN or infinity, too long, or nested too deeply.
     """
     try:
-        text = _text(arguments)
+        text = decoded_once(_text(arguments))
         if len(text) > MAX_CHARACTERS:
             raise InvalidArguments(f"The arguments are longer than {MAX_CHARACTERS} characters.")
         parsed = load_json(text, max_depth=MAX_DEPTH, loads=_decode) if text.strip() else None
@@ -56,7 +56,30 @@ def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Argume
         return Arguments("{}", {})
     if not isinstance(parsed, dict):
         raise InvalidArguments("The arguments must be a JSON object.")
+    if "\\u0000" in text:
+        # Databases do not store NUL, and no argument needs it.
+        parsed = _without_nul(parsed)
+        text = json.dumps(parsed)
     return Arguments(text, parsed)
+
+
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\x00", "")
+    if isinstance(value, list):
+        return [_without_nul(item) for item in value]
+    return {_without_nul(key): _without_nul(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def decoded_once(text: str) -> str:
+    """Return arguments as they are, but an object that a model has encoded twice, as a JSON text, decoded once."""
+    if not text.lstrip(" \t\n\r").startswith('"') or len(text) > MAX_CHARACTERS:
+        return text
+    try:
+        inner = load_json(text)
+        return inner if isinstance(load_json(inner), dict) else text
+    except ValueError:
+        return text
 
 
 def _text(arguments: str | bytes | Mapping[str, Any] | None) -> str:

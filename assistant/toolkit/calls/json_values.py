@@ -92,6 +92,8 @@ class _Conversion:
         self._check_blocking = blocking_check(may_block)
         self._tripwire = tripwire
         self._left = MAX_VALUES if may_block else QUICK_VALUES
+        # Within how many values with declared fields, whose schema says that bytes are base64.
+        self._declared = 0
 
     def convert(self, value: Any, depth: int) -> Any:
         self._left -= 1
@@ -113,6 +115,8 @@ class _Conversion:
                 return self.convert(convert_value(value), depth + 1)
         if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
             raise TypeError(f"a {type(value).__name__} cannot be part of a result")
+        if isinstance(value, bytes | bytearray | memoryview) and not self._declared:
+            raise TypeError("bytes need a media type: return Media(data, media_type)")
         simple = _simple(value)
         return self._structure(value, depth) if simple is _NOT_SIMPLE else simple
 
@@ -122,11 +126,9 @@ class _Conversion:
         if isinstance(value, BaseModel):
             # Checked first: the model's serializers can turn rows into values that are not recognised as rows.
             self._tripwire.check_rows_in(value)
-            return self._mapping(value.model_dump(mode="python"), depth)
+            return self._fields(value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(value):
-            return {
-                field.name: self.convert(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)
-            }
+            return self._fields({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth)
         if isinstance(value, Mapping):
             return self._mapping(value, depth)
         if hasattr(value, "_asdict"):
@@ -137,9 +139,19 @@ class _Conversion:
             return self._row(value, depth)
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
             value = value.get_queryset()
+        if hasattr(value, "raw_query") and hasattr(value, "iterator"):
+            self._check_blocking()
+            value = value.iterator()
         if isinstance(value, Iterator | Collection) or hasattr(value, "_iterable_class"):
             return self._items(value, depth)
         return self._other(value)
+
+    def _fields(self, values: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        self._declared += 1
+        try:
+            return self._mapping(values, depth)
+        finally:
+            self._declared -= 1
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         for key in value:
@@ -150,18 +162,26 @@ class _Conversion:
         return converted
 
     def _row(self, row: Any, depth: int) -> dict[str, Any]:
-        """Return a row's columns, except deferred and secret ones."""
+        """Return a row's columns and the annotations of its query, except deferred and secret ones."""
         unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
         converted: dict[str, Any] = {}
         for column in row._meta.concrete_fields:
             if column.attname in unloaded or is_secret_column(column):
                 continue
             value = getattr(row, column.attname)
-            try:
-                converted[column.attname] = self.convert(value, depth + 1)
-            except TypeError:
-                converted[column.attname] = clean_text(str(value))
+            converted[column.attname] = self._column(value, depth)
+        for name in annotations_of(row):
+            converted[name] = self._column(row.__dict__[name], depth)
         return converted
+
+    def _column(self, value: Any, depth: int) -> Any:
+        """Return the value of a column; one of a type that is unknown here, such as a file, as text."""
+        if isinstance(value, bytes | bytearray | memoryview):
+            return f"[{len(bytes(value)):,} bytes]"
+        try:
+            return self.convert(value, depth + 1)
+        except (TypeError, pydantic_core.PydanticSerializationError):
+            return clean_text(str(value))
 
     def _items(self, value: Any, depth: int) -> list[Any]:
         if isinstance(value, AnySet):
@@ -179,6 +199,19 @@ class _Conversion:
     def _other(self, value: Any) -> Any:
         """Convert types that pydantic knows: addresses, patterns, ..."""
         return pydantic_core.to_jsonable_python(value)
+
+
+def annotations_of(row: Any) -> Iterator[str]:
+    """Yield the names of the values that a query gave a row besides its columns.
+
+    Other attributes than these have a name of the class, such as cached properties, or hold rows, as prefetched ones.
+    """
+    columns = {column.attname for column in row._meta.concrete_fields}
+    for name, value in vars(row).items():
+        is_other = name.startswith("_") or name in columns or hasattr(type(row), name) or _SECRET_COLUMN.search(name)
+        has_rows = is_row(value) or (isinstance(value, list | tuple) and any(map(is_row, value)))
+        if not is_other and not has_rows:
+            yield name
 
 
 def truncation_notice() -> str:

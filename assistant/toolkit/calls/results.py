@@ -27,6 +27,8 @@ MAX_TOKENS = 10_000
 MAX_STORED_TOKENS = 250_000
 # An estimate: tokenisers differ, but for most a token is about four bytes in any script.
 BYTES_PER_TOKEN = 4
+# Bytes of the note at the end of a text that was cut, at most.
+BYTES_OF_NOTE = 100
 DONE = "Done"
 
 
@@ -83,10 +85,13 @@ def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = N
 def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
     """Make a `ToolResult` from a tool's return value, with long content cut.
 
-    Raises what `convert` and `converter`, the tool's `result_converter`, raise. `may_block` is as for `convert`.
+    Raises what `convert` and `converter`, the tool's `result_converter`, raise, and an exception that was returned.
+    `may_block` is as for `convert`.
     """
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
+    if isinstance(value, BaseException):
+        raise value if isinstance(value, Exception) else RuntimeError(f"the tool returned {type(value).__name__}")
     tripwire = Tripwire(blocking_check(may_block))
     if isinstance(value, ToolResult):
         # `convert` checks only what it converts, and these two are passed on as they are.
@@ -124,6 +129,8 @@ def _json_value(value: Any, may_block: bool, tripwire: Tripwire | None) -> Any:
 
 
 def _conversion_error(value: Any) -> ToolError:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return ToolError("The tool returned bytes without a media type, as `Media(data, media_type)` has one.")
     return ToolError(f"The tool's result ({type(value).__name__}) cannot be shown as text.")
 
 
@@ -136,6 +143,12 @@ def cut(text: str, limit: int = MAX_TOKENS) -> str:
         return text
     shown = encoded[: limit * BYTES_PER_TOKEN].decode(errors="ignore")
     return f"{shown}\n[Cut here: the first {len(shown):,} of {len(text):,} characters are shown.]"
+
+
+def stored(text: str) -> str:
+    """Return the text of a result as it is kept for operators: cut with a note if it is not yet."""
+    # A text that was cut before is longer than the limit by its note.
+    return text if len(text) <= MAX_STORED_TOKENS else cut(text, MAX_STORED_TOKENS + BYTES_OF_NOTE // BYTES_PER_TOKEN)
 
 
 async def drain(value: Any) -> Any:

@@ -178,15 +178,20 @@ class _Pool:
 
 
 _pool = _Pool()
+# Called with the result to come of a call that was cancelled while its function ran in a thread, where it runs on.
+on_left_running: contextvars.ContextVar[Callable[[Future[Any]], object] | None] = contextvars.ContextVar(
+    "on_left_running", default=None
+)
 
 
 async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any:
     """Run blocking code in the pool, with the caller's context variables.
 
     Cancelling the caller frees its slot at once, but the thread runs until the function ends, since Python cannot stop
-    threads. The transaction of a cancelled `atomic` function is then rolled back.
+    threads, and `on_left_running` is told. The transaction of a cancelled `atomic` function is then rolled back.
     """
-    context = contextvars.copy_context()
+    context, left_running = contextvars.copy_context(), on_left_running.get()
+    context.run(on_left_running.set, None)
     context.run(home_loop.set, asyncio.get_running_loop())
     job = _Job(function, context, atomic, is_nested=home_loop.get(None) is not None)
     _pool.submit(job)
@@ -194,6 +199,8 @@ async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any
         return await asyncio.wrap_future(job.future)
     except asyncio.CancelledError:
         _pool.abandon(job)
+        if left_running is not None and not atomic and not job.future.cancelled():
+            left_running(job.future)
         raise
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack, overload
 
+from assistant.toolkit.definition.texts import LazyText
 from assistant.toolkit.definition.tool import Tool, ToolOptions
 from assistant.toolkit.errors import InvalidTool
 from assistant.toolkit.schema.json_schema import JsonSchema
@@ -16,7 +17,7 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 def tool(
     *,
     name: str | None = None,
-    description: str | None = None,
+    description: str | LazyText | None = None,
     parameters: JsonSchema | None = None,
     input_type: Any = None,
     **options: Unpack[ToolOptions],

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.examples import Example
 from assistant.toolkit.definition.questions import Change, Question
+from assistant.toolkit.definition.texts import LazyText
 from assistant.toolkit.schema.json_schema import JsonSchema
 
 
@@ -24,7 +25,7 @@ class ToolOptions(TypedDict, total=False):
     permission: str | None
     read_only: bool
     idempotent: bool
-    title: str
+    title: str | LazyText
     destructive: bool | None
     open_world: bool | None
     untrusted: bool

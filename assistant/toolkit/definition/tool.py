@@ -22,6 +22,7 @@ from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.options import ToolOptions
 from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
+from assistant.toolkit.definition.texts import LazyText, Text, is_blank
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.schema.json_schema import JsonSchema
@@ -82,7 +83,7 @@ class Tool:
     """
 
     name: str
-    description: str
+    description: Text = Text()  # noqa: RUF009 - a descriptor
     parameters: JsonSchema
     handler: Callable[..., Any] | None = field(default=None, repr=False)
     signature: Signature | HandWritten | None = field(default=None, repr=False)
@@ -95,7 +96,7 @@ class Tool:
     permission: str | None = None
     read_only: bool = False
     idempotent: bool = False
-    title: str = ""
+    title: Text = Text("")  # noqa: RUF009 - a descriptor
     destructive: bool | None = None
     open_world: bool | None = None
     untrusted: bool = False
@@ -152,7 +153,7 @@ class Tool:
         function: Callable[..., Any],
         *,
         name: str | None = None,
-        description: str | None = None,
+        description: str | LazyText | None = None,
         parameters: JsonSchema | None = None,
         input_type: Any = None,
         localns: Mapping[str, Any] | None = None,
@@ -266,7 +267,7 @@ def _check_definition(tool: Tool) -> None:
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
         raise InvalidTool(f"A tool's name matches {NAME.pattern}; {tool.name!r} does not.")
     mistakes = {
-        "has no description; the model chooses tools by it": not tool.description.strip() and not tool.is_client_side,
+        "has no description; the model chooses tools by it": is_blank(tool, "description") and not tool.is_client_side,
         "must have the JSON Schema of an object as its parameters": not isinstance(tool.parameters, dict)
         or tool.parameters.get("type", "object") != "object",
         "has neither a handler nor runs at the client": tool.handler is None and not tool.is_client_side,

@@ -187,3 +187,30 @@ def test_an_assistants_model_is_tested(amys: Client, cast: Cast, fake_provider: 
     page = amys.post(f"/admin/assistant/assistant/{cast.support.pk}/test/", follow=True).content.decode()
     assert "Own answers with the model tiny." in page
     assert amys.post(f"/admin/assistant/assistant/{cast.rival_support.pk}/test/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ('{"reasoning_effort": "low"}', ""),
+        ('{"chat_template_kwargs": {"enable_thinking": false}}', ""),
+        ('{"messages": []}', "These options cannot be set here: messages."),
+        ('{"tools": [], "stream": false, "model": "x"}', "These options cannot be set here: model, stream, tools."),
+        ("[1]", "The options must be a JSON object."),
+        (f'{{"a": "{"x" * 9000}"}}', "The options may have at most 8 KiB together."),
+        (f'{{"a": {"[" * 11}{"]" * 11}}}', "The options may have at most 10 levels."),
+    ],
+)
+def test_kind_and_further_options_are_set_in_the_form(amys: Client, row: Provider, options: str, problem: str) -> None:
+    form = {"name": "Own", "base_url": row.base_url, "default_model": "m", "kind": "kimi", "extra_body": options}
+    response = amys.post(f"{LIST}{row.pk}/change/", form)
+    row.refresh_from_db()
+    if problem:
+        assert problem in response.content.decode() and (row.kind, row.extra_body) == ("", {})
+    else:
+        assert response.status_code == 302 and (row.kind, row.extra_body) == ("kimi", json.loads(options))
+
+
+def test_a_kind_that_does_not_exist_is_refused(amys: Client, row: Provider) -> None:
+    form = {"name": "Own", "base_url": row.base_url, "default_model": "m", "kind": "acme-ai"}
+    assert "not one of the available choices" in amys.post(f"{LIST}{row.pk}/change/", form).content.decode()

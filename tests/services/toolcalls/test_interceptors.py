@@ -45,7 +45,8 @@ async def test_configured_interceptors_wrap_every_call(
     with serve(env=ENVIRONMENT) as server:
         assert await results(server, cast.alice, fake_provider, "cows") == ["outer(inner(cows: 1))"]
         for request in fake_provider.requests:
-            assert [m["content"] for m in request.messages if m["role"] == "system"][1:] == ["First.", "Second."]
+            (system,) = [m["content"] for m in request.messages if m["role"] == "system"]
+            assert system.endswith("\n\nFirst.\n\nSecond.")
         # Only a repetition of the same call by the same member is answered from the cache.
         assert await results(server, cast.alice, fake_provider, "cows") == ["outer(inner(cows: 1))"]
         assert await results(server, cast.amy, fake_provider, "cows") == ["outer(inner(cows: 2))"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -29,10 +30,10 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.recovery import SKIPPED_NUMBERS, recover_dead_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.run_journal import AuditJournal
-from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, tool
+from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolError, ToolResult, tool
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
-from tests.websocket.test_websocket import in_db
+from tests.websocket.test_websocket import in_db, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -112,7 +113,7 @@ async def test_characters_that_databases_cannot_store_are_removed_from_a_refusal
     stored = await ToolCall.objects.aget()
     assert (done, stored.status) == ([], "error")
     for text in (outcome.content, stored.error):
-        assert "a\ufffdb" in text
+        assert "ab: unknown" in text
 
 
 @pytest.mark.parametrize(("idempotent", "runs"), [(False, 0), (True, 1)])
@@ -211,3 +212,39 @@ async def test_an_approved_call_that_a_crash_interrupts_is_not_shown_as_declined
         ("tool", "Not run: the server stopped first."),
     ]
     assert (await ToolCall.objects.aget(call_id="a")).status == ToolCall.Status.INTERRUPTED
+
+
+async def test_a_result_that_is_too_long_to_store_says_where_it_was_cut(run: Run) -> None:
+    long = Tool.from_function(lambda amount: "x" * 1_200_000, name="pay", description="Pay.", parameters=pay.parameters)
+    await execute(key_of(run, "dead"), long)
+    row = await ToolCall.objects.aget()
+    assert row.result.startswith("x" * 1_000_000) and row.result.endswith("of 1,200,000 characters are shown.]")
+    assert row.told.endswith("of 1,200,000 characters are shown.]") and len(row.told) < 45_000
+
+
+async def test_a_long_error_is_cut_like_a_result(run: Run) -> None:
+    def fail(amount: int) -> None:
+        raise ToolError("y" * 60_000)
+
+    failing = Tool.from_function(fail, name="pay", description="Pay.", parameters=pay.parameters)
+    outcome = await execute(key_of(run, "dead"), failing)
+    row = await ToolCall.objects.aget()
+    assert outcome.content.endswith("of 60,000 characters are shown.]") and row.told == outcome.content
+    assert row.result == "y" * 60_000 and len(row.error) < 45_000
+
+
+async def test_how_a_call_ended_after_its_time_is_added_to_its_row(run: Run) -> None:
+    released = threading.Event()
+
+    def slow(amount: int) -> str:
+        released.wait(20)
+        return f"Paid {amount} after all."
+
+    paying = Tool.from_function(slow, name="pay", description="Pay.", parameters=pay.parameters, timeout=0.05)
+    outcome = await execute(key_of(run, "dead"), paying)
+    row = await ToolCall.objects.aget()
+    assert (row.status, row.result) == ("timeout", outcome.content) and "may complete" in row.result
+    released.set()
+    row = await until(lambda: ToolCall.objects.filter(result="Paid 5 after all.").first())
+    assert (row.status, row.told) == ("timeout", outcome.content)
+    assert "It completed after" in row.error and row.duration_ms >= 50

@@ -1,0 +1,14 @@
+"""DeepSeek, whose models in thinking mode want the reasoning back that led to a call."""
+
+from __future__ import annotations
+
+import re
+
+from assistant.providers.profiles.profile import Profile
+
+HOSTS = ("deepseek.com",)
+MODELS = re.compile(r"deepseek")
+
+
+def profile(model: str) -> Profile:
+    return Profile("deepseek", content="text", empty_content="", needs_reasoning=True)

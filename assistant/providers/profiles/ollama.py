@@ -1,0 +1,13 @@
+"""Ollama: what a request may contain is up to the model's template."""
+
+from __future__ import annotations
+
+from assistant.providers.profiles.profile import Profile
+
+HOSTS = ("ollama.com",)
+# The port that it listens on by default.
+PORT = 11434
+
+
+def profile(model: str) -> Profile:
+    return Profile("ollama", empty_content="", alternates=True)

@@ -1,0 +1,80 @@
+"""What a kind of provider takes and gives beyond what the wire format says."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from assistant.core.values.messages import ToolCall
+
+# Characters of a call id that OpenAI accepts.
+MAX_ID = 40
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+# Makes the id under which a call is sent. The number is 0 first, and another one for as long as the id is not unique.
+CallId = Callable[[ToolCall, int], str]
+
+
+def own_id(call: ToolCall, number: int) -> str:
+    """Return a call's id as it is, or a hash of it if it has more than `MAX_ID` characters or is not unique."""
+    return call.id if len(call.id) <= MAX_ID and not number else "call_" + _hash(call, number)[:32]
+
+
+def plain_id(call: ToolCall, number: int) -> str:
+    """Return a call's id if it has only letters, digits, underscores and hyphens, else a hash of it."""
+    is_plain = re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", call.id) and not number
+    return call.id if is_plain else "call_" + _hash(call, number)[:32]
+
+
+def nine_characters(call: ToolCall, number: int) -> str:
+    """Return nine letters and digits."""
+    return call.id if re.fullmatch(r"[a-zA-Z0-9]{9}", call.id) and not number else _hash(call, number)[:9]
+
+
+def _hash(call: ToolCall, number: int) -> str:
+    return hashlib.sha256(f"{call.id}{number or ''}".encode(errors="surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a kind of provider takes and gives. The defaults are what OpenAI does.
+
+    Attributes:
+        kind: its name. What a provider gave goes back only to the same kind.
+        system_role: the role of the system prompt.
+        content: whether texts are sent as parts, or files cannot be sent because only texts are taken.
+        empty_content: the content of a message that has only calls.
+        blank: sent in place of a text without a visible character, where such a text is refused.
+        call_id: makes the id of a call that the provider did not make itself.
+        alternates: whether two messages of the user must not follow each other, so that they are joined.
+        answers_results: whether a message of the user must not follow the results of tools, so that a message of the
+            assistant is put between them.
+        takes_reasoning: whether the reasoning that led to calls is sent back with these.
+        needs_reasoning: whether calls without reasoning are refused, so that they get a space instead.
+        call_extra: what the first call of a message is sent with if the provider gave nothing with its calls.
+        renamed: other names of options.
+        omitted: options that are refused.
+    """
+
+    kind: str
+    system_role: Literal["system", "developer"] = "system"
+    content: Literal["any", "text", "parts"] = "any"
+    empty_content: str | None = None
+    blank: str = ""
+    call_id: CallId = own_id
+    alternates: bool = False
+    answers_results: bool = False
+    takes_reasoning: bool = True
+    needs_reasoning: bool = False
+    call_extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    omitted: frozenset[str] = frozenset()
+
+
+def family(model: str) -> str:
+    """Return a model's name in lower case, without the owner that gateways and hubs put before it."""
+    return model.rpartition("/")[2].lower()

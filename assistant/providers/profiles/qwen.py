@@ -1,0 +1,14 @@
+"""Qwen, by Alibaba's address or on other servers: templates that allow one system message, and only as the first."""
+
+from __future__ import annotations
+
+import re
+
+from assistant.providers.profiles.profile import Profile
+
+HOSTS = ("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com")
+MODELS = re.compile(r"(qwen|qwq|qvq)")
+
+
+def profile(model: str) -> Profile:
+    return Profile("qwen", empty_content="")

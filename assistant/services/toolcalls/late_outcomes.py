@@ -1,0 +1,23 @@
+"""Records how calls ended that had taken longer than their time."""
+
+from __future__ import annotations
+
+from assistant.core.toolcalls.protocols import ToolOutcome
+from assistant.models import ToolCall
+from assistant.services.run_key import RunKey
+from assistant.toolkit.calls.results import stored
+
+
+def record_late_outcome(*, key: RunKey, outcome: ToolOutcome) -> None:
+    """Add to the row of a call that took longer than its time how it ended; what the model read stays."""
+    calls = ToolCall.objects.filter(
+        tenant_id=key.tenant_id, run_id=key.pk, call_id=outcome.call.id, status=ToolCall.Status.TIMEOUT
+    )
+    ending = "failed" if outcome.status == "error" else "completed"
+    for row in calls.only("pk", "result", "told", "error"):
+        calls.filter(pk=row.pk).update(
+            told=row.told or row.result,
+            result=stored(outcome.full or outcome.content),
+            error=f"{row.error} It {ending} after {outcome.duration_ms / 1000:.3g} seconds.",
+            duration_ms=outcome.duration_ms,
+        )
