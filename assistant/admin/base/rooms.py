@@ -55,7 +55,7 @@ ROOMS = (
     Room(
         "settings",
         _("Settings"),
-        ("provider", "mcpserver", "mcpcredential", "apikey", "webhook", "webhookdelivery", "auditentry"),
+        ("provider", "mcpserver", "mcpcredential", "apikey", "webhook", "webhookdelivery", "job", "auditentry"),
     ),
 )
 ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")

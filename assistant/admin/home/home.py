@@ -105,6 +105,16 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
         "assistant_webhook_changelist",
         "webhook_change",
     ),
+    "publication": (
+        lambda n: ngettext("%(n)s scheduled publication has failed", "%(n)s scheduled publications have failed", n),
+        "assistant_job_changelist",
+        "job_change",
+    ),
+    "job": (
+        lambda n: ngettext("%(n)s job has failed", "%(n)s jobs have failed", n),
+        "assistant_job_changelist",
+        "job_change",
+    ),
 }
 
 
