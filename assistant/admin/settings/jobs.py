@@ -38,8 +38,10 @@ class JobStateFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
         state = self.value()
-        if state in (Job.State.WAITING, DUE):
-            return queryset.filter(state=Job.State.WAITING, is_due=state == DUE)
+        if state == DUE:
+            return queryset.filter(state=Job.State.WAITING, due_at__lte=DatabaseTime())
+        if state == Job.State.WAITING:
+            return queryset.filter(state=Job.State.WAITING, due_at__gt=DatabaseTime())
         return queryset.filter(state=state) if state else queryset
 
 

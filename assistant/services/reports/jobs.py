@@ -18,8 +18,8 @@ def failed_jobs(*, tenants: TenantFilter, now: datetime) -> QuerySet[Job]:
     newer = Job.objects.filter(
         tenant=OuterRef("tenant"), name=OuterRef("name"), key=OuterRef("key"), pk__gt=OuterRef("pk")
     )
-    failed = Job.objects.filter(state=Job.State.FAILED, ended_at__gt=now - timedelta(days=FAILURE_DAYS))
-    return tenants.rows(failed.exclude(Exists(newer)))
+    since = now - timedelta(days=FAILURE_DAYS)
+    return tenants.rows(Job.objects.filter(state=Job.State.FAILED, ended_at__gt=since)).exclude(Exists(newer))
 
 
 def names_of(found: Collection[Job]) -> dict[int, str]:
