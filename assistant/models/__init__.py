@@ -14,6 +14,7 @@ from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation
 from assistant.models.prices import ModelPrice
 from assistant.models.prompt_variables import PromptVariable
+from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
@@ -34,6 +35,9 @@ __all__ = [
     "CustomRole",
     "Document",
     "EndUser",
+    "Evaluation",
+    "EvaluationCase",
+    "EvaluationResult",
     "Feedback",
     "IdempotentAnswer",
     "Incident",

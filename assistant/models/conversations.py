@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
 from assistant.models.fields import list_field, sources_field
@@ -17,8 +18,20 @@ if TYPE_CHECKING:
     from assistant.models.runs import Run
 
 
+class ToolsInTests(models.TextChoices):
+    """What happens when a test of a prompt calls a tool that is not read-only."""
+
+    STUB = "stub", _("Not run; the model reads that it worked")
+    ASK = "ask", _("The tester is asked, and it runs")
+    REPLAY = "replay", _("Not run; what was recorded is given back")
+
+
 class ConversationQuerySet(models.QuerySet["Conversation"]):
     """Conversations are personal, so every query names the tenant and the user."""
+
+    def not_tests(self) -> ConversationQuerySet:
+        """Leave out the tests of prompts, which are in no list of chats."""
+        return self.filter(test_tools="")
 
     def visible_to(self, *, tenant_id: int, user_id: UserId) -> ConversationQuerySet:
         """Return a member's own conversations, without those of stateless runs."""
@@ -40,6 +53,15 @@ class Conversation(models.Model):
         default=False,
         editable=False,
         help_text="Holds a single run of a caller that keeps its own history; it cannot be continued.",
+    )
+    test_tools = models.CharField(
+        max_length=6,
+        choices=ToolsInTests.choices,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="How tools that change something are answered, if it is a test of a prompt. Empty: it is none.",
     )
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     pinned_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -53,6 +53,9 @@ class Run(models.Model):
     prompt_version = models.ForeignKey(
         "assistant.PromptVersion", null=True, on_delete=models.SET_NULL, related_name="+"
     )
+    is_test = models.BooleanField(
+        default=False, db_default=False, help_text="It tests a prompt, and is not counted among the tenant's runs."
+    )
     provider_name = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
     replaced_model = models.CharField(

@@ -30,6 +30,7 @@ class UsageEntry(models.Model):
         default=False,
         help_text="Some of it was estimated here: an answer was cut off, or the provider counted nothing.",
     )
+    is_test = models.BooleanField(default=False, db_default=False, help_text="Spent on a test of a prompt.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -18,6 +18,7 @@ class RunKey:
         number: the run's number within its conversation, from 1.
         owner: the id of the process that works on the run.
         reserved: the (tokens, cost) that its quotas reserve for it while it runs; (0, 0) without quotas.
+        is_test: whether it tests a prompt, which is counted apart.
     """
 
     pk: int
@@ -30,6 +31,7 @@ class RunKey:
     owner: str
     began_at: datetime
     reserved: tuple[int, int] = (0, 0)
+    is_test: bool = False
 
     @property
     def thread(self) -> str:
@@ -49,4 +51,5 @@ def key_of(run: Run, owner: str) -> RunKey:
         owner=owner,
         began_at=run.started_at,
         reserved=(run.reserved_tokens, run.reserved_cost),
+        is_test=run.is_test,
     )

@@ -63,6 +63,17 @@ def prompt_of(assistant: Assistant, values: PromptValues) -> str:
     return values.resolve(text) if getattr(assistant, "published_uses_variables") else text  # noqa: B009 - as above
 
 
+def use_version(assistant: Assistant, version: PromptVersion) -> None:
+    """Let `prompt_of`, and a run that is opened, use this version of an assistant that `with_prompt` has read."""
+    found = {
+        "published_text": version.text,
+        "published_uses_variables": version.uses_variables,
+        "published_id": version.pk,
+    }
+    for name, value in found.items():
+        setattr(assistant, name, value)
+
+
 def read_schema(schema: object) -> dict[str, Any]:
     """Check and return a JSON Schema for an assistant's tasks or answers. Raises `ValueError`."""
     return check_schema(schema)

@@ -60,6 +60,7 @@ def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
                 reasoning_tokens=spent.reasoning_tokens,
                 cost=spent.cost,
                 is_estimated=spent.is_estimated,
+                is_test=key.is_test,
             )
             for (provider, model), spent in usage.items()
         ]

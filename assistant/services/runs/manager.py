@@ -168,6 +168,11 @@ class Runs:
         """Whether a run of a thread, or the one with this id, runs or is queued in this process."""
         return any(run.key.thread == thread and run_id in (None, run.key.run_id) for run in self._tasks.values())
 
+    async def ended(self, *, pk: int) -> None:
+        """Wait until a run of this process has ended; return at once for any other."""
+        if (run := self._tasks.get(pk)) is not None:
+            await run.ended()
+
     async def cancel(self, *, member: Member, run_id: str) -> bool:
         """Cancel a member's running or queued run, in whichever process it runs. Return whether there is one."""
         pks = await in_database(

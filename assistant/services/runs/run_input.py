@@ -63,6 +63,19 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptTest:
+    """That a run tests a version of its assistant's prompt.
+
+    Attributes:
+        version: the version's primary key.
+        tools: "stub" to run no tool that is not read-only, "ask" to ask the tester before each.
+    """
+
+    version: int
+    tools: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunInput:
     """The validated input of a run.
 
@@ -72,6 +85,7 @@ class RunInput:
         parent: the same by AG-UI's `parentRunId`, which may name a run of elsewhere.
         replaces: the id of the user's message in whose place `message` comes.
         previous: the id of the message before `message` in the client's history.
+        test: the prompt that it tests; None for any other run.
     """
 
     thread_id: uuid.UUID
@@ -87,6 +101,7 @@ class RunInput:
     parent: str = ""
     replaces: str = ""
     previous: str = ""
+    test: PromptTest | None = None
 
 
 def parse_thread_id(value: object) -> uuid.UUID:
@@ -129,7 +144,20 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         parent=clean_text(given.parent_run_id or "")[:MAX_ID_LENGTH],
         replaces=replaces or "",
         previous=_previous(given) if message is not None else "",
+        test=_prompt_test(given.forwarded_props),
     )
+
+
+def _prompt_test(forwarded: object) -> PromptTest | None:
+    version = forwarded.get("promptVersion") if isinstance(forwarded, Mapping) else None
+    if not isinstance(forwarded, Mapping) or version is None:
+        return None
+    tools = forwarded.get("testTools", "stub")
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 2**63:
+        raise Refused("invalid_input", "forwardedProps.promptVersion must be the id of a version, a whole number.")
+    if tools not in ("stub", "ask"):
+        raise Refused("invalid_input", "forwardedProps.testTools must be stub or ask.")
+    return PromptTest(version, tools)
 
 
 def _forwarded_id(forwarded: object, name: str) -> str | None:

@@ -44,7 +44,6 @@ from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
 
-
 # Events that begin with a model's first token.
 _FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
 
@@ -112,6 +111,11 @@ class RunTask:
         """Start the run and return its task, which ends when the run is stored."""
         self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")
         return self._task
+
+    async def ended(self) -> None:
+        """Wait until the run is stored, or has failed."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
 
     def cancel(self) -> None:
         """Cancel the run, with the provider's request and its tools.

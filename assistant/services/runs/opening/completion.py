@@ -13,6 +13,7 @@ from typing import Any
 
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
+from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.runs.run_input import MAX_TOOLS, check_sizes
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
@@ -51,6 +52,8 @@ class StatelessInput:
     Attributes:
         new: the number of new messages, at the end of `messages`. They are stored for the audit.
         thread_id: set if the request may be repeated, so that the repetition finds the run with its id.
+        answers: how tools are answered in a test; None for any other run.
+        prompt_version_id: the version of the prompt that a test uses; None for the published one.
     """
 
     run_id: str
@@ -61,6 +64,8 @@ class StatelessInput:
     tool_choice: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     response_format: Mapping[str, Any] | None = None
+    answers: ToolAnswers | None = None
+    prompt_version_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

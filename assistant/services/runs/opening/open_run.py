@@ -32,6 +32,8 @@ from assistant.services.runs.opening.followed_path import Followed, begin_branch
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
+from assistant.services.runs.opening.tested_prompt import tested_prompt
+from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.quotas import quotas_of
@@ -70,7 +72,7 @@ def open_run(
 
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer;
-            `approval_forbidden`, as `OwnApproval`; or
+            `approval_forbidden`, as `OwnApproval`; `test_forbidden`, as `TestingForbidden`; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
     opening = partial(
@@ -138,10 +140,11 @@ def _open_once(
         return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)
     if state.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
+    test = tested_prompt(member=member, state=state, wanted=given.test)
     found = state.conversation
     followed = FROM_START if found is None else followed_path(given, found, has_message=state.has_message)
     history = followed.history
-    conversation = found or _new_conversation(member, state.assistant, given)
+    conversation = found or _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
     new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=state.has_message)
     if followed.branching is not None:
         begin_branch(conversation=conversation, branching=followed.branching, is_answer=bool(decisions))
@@ -159,6 +162,7 @@ def _open_once(
         # Answers to approvals and client-side calls are not messages of the user.
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
+        answers=None if test is None else test.answers,
     )
     if decisions:
         who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
@@ -189,6 +193,7 @@ def begin_run(
     allowed_tools: frozenset[str] | None = None,
     follows: str = "",
     path: Path = WHOLE,
+    answers: ToolAnswers | None = None,
 ) -> tuple[Run, RunSetup]:
     """Store a run and its new messages, and return its setup by the assistant's configuration.
 
@@ -200,6 +205,7 @@ def begin_run(
         allowed_tools: the names of the only tools to offer; None for all.
         follows: the id of the run that the client says it follows; it is kept for the record.
         path: the path of the conversation that `history` is the end of.
+        answers: how tools are answered in a test; None for any other run.
 
     Raises:
         QuotaReached: the tenant or the member has used up a quota.
@@ -239,6 +245,7 @@ def begin_run(
             reserved_tokens=expected.tokens,
             reserved_cost=expected.cost,
             lease_owner=owner,
+            is_test=answers is not None,
         )
     )
     if replaced:
@@ -257,6 +264,8 @@ def begin_run(
         position=conversation.message_count + len(new),
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
+        answers=answers,
+        has_webhooks=setup.has_webhooks and answers is None,
     )
 
 
@@ -270,7 +279,7 @@ def _estimate(assistant: Assistant, setup: RunSetup, history: Sequence[Message],
     return Estimate(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
 
 
-def _new_conversation(member: Member, assistant: Assistant, given: RunInput) -> Conversation:
+def _new_conversation(member: Member, assistant: Assistant, given: RunInput, test_tools: str) -> Conversation:
     """Store a new conversation. Raises `IntegrityError` if any tenant has one with this id."""
     if given.message is None:
         raise Refused("thread_not_found", "There is no such conversation.")
@@ -281,5 +290,6 @@ def _new_conversation(member: Member, assistant: Assistant, given: RunInput) -> 
             user_id=member.user_id,
             assistant=assistant,
             title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+            test_tools=test_tools,
         )
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from django.db import IntegrityError, transaction
 
 from assistant.models import Conversation, Run
+from assistant.models.conversations import ToolsInTests
 from assistant.services.conversations.returned_marks import with_known_marks
 from assistant.services.errors import Refused
 from assistant.services.eventlog.configured import configured_log
@@ -16,6 +17,7 @@ from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.open_run import TITLE_LENGTH, begin_run, check_readable
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.tenancy.members import Member
 
 
@@ -27,8 +29,8 @@ def open_stateless_run(
     If the conversation `given.thread_id` has a run with this id already, that run is returned, as by `open_run`.
 
     Raises:
-        Refused: `thread_not_found` if the tenant has no such assistant; `quota_exceeded`, as `QuotaReached`;
-            `limit_reached`, as `TooManyRuns`.
+        Refused: `thread_not_found` if the tenant has no such assistant; `invalid_input` if that has no such prompt;
+            `quota_exceeded`, as `QuotaReached`; `limit_reached`, as `TooManyRuns`.
     """
     try:
         return _open_run(member, assistant_slug, given, owner, must_wait)
@@ -55,6 +57,8 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     state = read_opening_state(member, assistant_slug, thread_id)
     if state is None:
         raise Refused("thread_not_found", "This assistant is not available.")
+    if given.answers is not None:
+        choose_version(state=state, version_id=given.prompt_version_id)
     # Marks of an earlier request go on in this one; only the server knows them.
     messages = with_known_marks(tenant_id=member.tenant_id, user_id=member.user_id, messages=given.messages)
     new = messages[-given.new :]
@@ -65,6 +69,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         assistant=state.assistant,
         title=" ".join(new[-1].content.split())[:TITLE_LENGTH],
         is_stateless=True,
+        test_tools="" if given.answers is None else ToolsInTests.REPLAY,
     )
     run, setup = begin_run(
         member=member,
@@ -75,7 +80,9 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         must_wait=must_wait,
         history=messages,
         new=new,
-        messages=1 if new[-1].role == "user" else 0,
+        # The questions of a replay come all at once, and not from people.
+        messages=1 if new[-1].role == "user" and given.answers is None else 0,
+        answers=given.answers,
     )
     setup = replace(
         setup,

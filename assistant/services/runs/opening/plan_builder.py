@@ -48,6 +48,9 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         initial=setup.tools,
         context=context,
     )
+    interceptors = tool_interceptors()
+    if setup.answers is not None:
+        toolset, interceptors = setup.answers.over(toolset), (*interceptors, setup.answers)
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
         model=model,
@@ -68,7 +71,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         can_ask=not setup.is_stateless,
         journal=AuditJournal(key, member.tenant.slug, setup.quotas),
         approval_seconds=APPROVAL_LIFETIME.total_seconds(),
-        interceptors=tool_interceptors(),
+        interceptors=interceptors,
         output=SchemaOutput(schema) if schema else None,
         output_mode=getattr(model, "output_mode", "native"),
         replaced_model=setup.replaced_model,

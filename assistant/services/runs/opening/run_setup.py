@@ -14,6 +14,7 @@ from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
+from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.quotas import Quotas
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import Tool
@@ -38,6 +39,7 @@ class RunSetup:
         replaced_model: the provider and model in whose place `provider` answers; "" if it is the assistant's choice.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
+        answers: how tools are answered in a test; None for any other run.
     """
 
     assistant_slug: str
@@ -62,6 +64,7 @@ class RunSetup:
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None
+    answers: ToolAnswers | None = None
 
 
 @dataclass(frozen=True, slots=True)

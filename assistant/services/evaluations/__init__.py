@@ -1,0 +1,1 @@
+"""Questions replayed against two prompts: execution with recorded tool results, comparison, judgement."""

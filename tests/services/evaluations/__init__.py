@@ -1,0 +1,1 @@
+"""Evaluations: replayed runs, comparison, judgement."""
