@@ -15,6 +15,7 @@ from assistant.models.people import CustomRole, Invitation
 from assistant.models.prices import ModelPrice
 from assistant.models.prompt_variables import PromptVariable
 from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
+from assistant.models.quality.red_team import CheckResult, CheckRun, OwnCheck
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
@@ -31,6 +32,8 @@ __all__ = [
     "Approval",
     "Assistant",
     "AuditEntry",
+    "CheckResult",
+    "CheckRun",
     "Conversation",
     "CustomRole",
     "Document",
@@ -49,6 +52,7 @@ __all__ = [
     "Membership",
     "Message",
     "ModelPrice",
+    "OwnCheck",
     "Passage",
     "PromptVariable",
     "PromptVersion",
