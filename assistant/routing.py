@@ -21,6 +21,7 @@ from assistant.asgi.view_slots import with_bounded_views
 from assistant.defaults import problems_of
 from assistant.mcp.server.asgi import application as mcp_application
 from assistant.mcp.server.asgi import is_mcp
+from assistant.services.evaluations import background  # noqa: F401 - registers its jobs
 from assistant.services.tenancy.row_scope import set_tenants
 from assistant.staticfiles import with_static_files
 from assistant.websocket.consumer import ChatConsumer

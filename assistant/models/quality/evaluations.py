@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.assistants import Assistant, PromptVersion, Provider
+from assistant.models.assistants import Assistant, PromptVersion
 from assistant.models.conversations import Conversation
 from assistant.models.tenants import Tenant, validate_same_tenant
 
@@ -54,21 +54,12 @@ class Evaluation(models.Model):
         default=Tools.STUB,
         help_text=_("Tools that change something are never called."),
     )
-    judge_provider = models.ForeignKey(
-        Provider,
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-        verbose_name=_("provider of the judge"),
-        help_text=_("Empty: the assistant's."),
-    )
     judge_model = models.CharField(
         _("judge"),
         max_length=200,
         blank=True,
         default="",
-        help_text=_("A model that compares the two answers. Empty: nobody but people and expectations."),
+        help_text=_("A model of the assistant's provider, which compares the two answers. Empty: none."),
     )
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.NEW, editable=False)
     problem = models.CharField(max_length=300, blank=True, editable=False, help_text="Why it failed or stopped.")
@@ -78,7 +69,14 @@ class Evaluation(models.Model):
         on_delete=models.SET_NULL,
         related_name="+",
         editable=False,
-        help_text="Who began the latest replay, in whose name tools are called; before the first, who made it.",
+    )
+    run_as = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        editable=False,
+        help_text="The member in whose name questions are asked and read-only tools called.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, editable=False)
@@ -103,7 +101,7 @@ class Evaluation(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        validate_same_tenant(self, self.tenant_id, "assistant", "judge_provider")
+        validate_same_tenant(self, self.tenant_id, "assistant")
 
 
 UNDER_WAY = (Evaluation.State.WAITING, Evaluation.State.RUNNING)

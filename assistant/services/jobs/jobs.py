@@ -7,8 +7,9 @@ due jobs (`do_due_jobs`), by the database's clock.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
@@ -20,23 +21,29 @@ from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
 
-Handler = Callable[[Job], None]
+LongWork = Callable[[], Coroutine[Any, Any, None]]
+Handler = Callable[[Job], LongWork | None]
 # A job that fails unexpectedly is tried again after this time, doubled each time, and given up after so many attempts.
 RETRY_SECONDS, MAX_ATTEMPTS = 60.0, 5
 # Jobs that one look at them does; the next look does the others.
 MAX_AT_ONCE = 20
 _handlers: dict[str, Handler] = {}
+_long: set[str] = set()
 
 
 class JobRefused(Exception):
     """A job cannot be done, and trying again would not help. People read the message."""
 
 
-def handles(name: str) -> Callable[[Handler], Handler]:
+def handles(name: str, *, is_long: bool = False) -> Callable[[Handler], Handler]:
     """Register the decorated function for jobs of this name.
 
     It is called in a transaction that also marks the job as done, so that what it does in the database happens once. It
     may be called again after a failure: anything that it does elsewhere must allow for that.
+
+    Args:
+        is_long: the function returns the work itself, an async function, which the process runs after the transaction.
+            The function schedules the job again for when that process must be dead, and the work renews that moment.
 
     Raises:
         ValueError: another function is registered for the name.
@@ -45,6 +52,8 @@ def handles(name: str) -> Callable[[Handler], Handler]:
     def register(handler: Handler) -> Handler:
         if _handlers.setdefault(name, handler) is not handler:
             raise ValueError(f"two functions for jobs of the name {name!r}")
+        if is_long:
+            _long.add(name)
         return handler
 
     return register
@@ -90,19 +99,23 @@ def waiting_jobs(*, tenant_id: int, name: str) -> QuerySet[Job]:
     return Job.objects.filter(tenant_id=tenant_id, name=name, state=Job.State.WAITING)
 
 
-def do_due_jobs() -> int:
+def do_due_jobs(*, start: Callable[[LongWork], None] | None = None) -> int:
     """Do the due jobs of all tenants that no other process does first. Return how many were done.
 
     Jobs without a registered function wait: another version of the product may have it.
 
+    Args:
+        start: called with the work of each long job; None, of a caller without an event loop, leaves these waiting.
+
     Raises:
         DatabaseError: the database cannot be reached.
     """
-    due = Job.objects.filter(state=Job.State.WAITING, due_at__lte=DatabaseTime(), name__in=list(_handlers))
-    return sum(map(_do, due.values_list("pk", flat=True)[:MAX_AT_ONCE]))
+    names = [name for name in _handlers if start is not None or name not in _long]
+    due = Job.objects.filter(state=Job.State.WAITING, due_at__lte=DatabaseTime(), name__in=names)
+    return sum(_do(pk, start) for pk in due.values_list("pk", flat=True)[:MAX_AT_ONCE])
 
 
-def _do(pk: int) -> bool:
+def _do(pk: int, start: Callable[[LongWork], None] | None) -> bool:
     try:
         with transaction.atomic():
             # The row is locked from here on: another process waits for it, and then finds that it is done.
@@ -110,7 +123,7 @@ def _do(pk: int) -> bool:
             if not waiting.update(state=Job.State.DONE, ended_at=DatabaseTime(), attempts=F("attempts") + 1):
                 return False
             job = Job.objects.select_related("tenant", "created_by").get(pk=pk)
-            _handlers[job.name](job)
+            work = _handlers[job.name](job)
     except JobRefused as exc:
         _fail(pk, str(exc))
         return False
@@ -119,6 +132,8 @@ def _do(pk: int) -> bool:
             raise
         _try_again(pk, log_failure(logger, exc, "Job %s failed", pk).message)
         return False
+    if work is not None and start is not None:
+        start(work)
     return True
 
 

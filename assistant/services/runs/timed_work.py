@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from assistant.services.assistants import scheduled_prompts  # noqa: F401 - registers its jobs
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
-from assistant.services.jobs.jobs import do_due_jobs
+from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.limits.spend_warnings import warn_of_spend
 from assistant.services.runs.approval_expiry import expire_approvals
 
@@ -29,6 +29,7 @@ class TimedWork:
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._long: set[asyncio.Task[None]] = set()
         self._next_look_at = self._next_expiry_at = self._next_warning_at = 0.0
 
     def start(self) -> None:
@@ -42,7 +43,7 @@ class TimedWork:
 
     def stop(self) -> None:
         """Stop the tasks. What has begun in the database is completed."""
-        for task in self._tasks.values():
+        for task in (*self._tasks.values(), *self._long):
             task.cancel()
 
     def _start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -62,7 +63,12 @@ class TimedWork:
             await in_database(expire_approvals)
             self._next_expiry_at = time.monotonic() + TIMED_WORK_SECONDS
         if time.monotonic() >= self._next_look_at:
-            await in_database(do_due_jobs)
+            long: list[LongWork] = []
+            await in_database(do_due_jobs, start=long.append)
+            for work in long:
+                task = asyncio.create_task(self._done("long-job", work), name="long-job")
+                self._long.add(task)
+                task.add_done_callback(self._long.discard)
             self._next_look_at = time.monotonic() + JOBS_SECONDS
 
     async def _warn(self) -> None:
