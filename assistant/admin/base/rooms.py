@@ -39,7 +39,11 @@ class Room:
 ROOMS = (
     Room("home", _("Home"), first_page="admin:index"),
     Room("tenants", _("Tenants"), ("tenant", "membership", "customrole", "enduser", "widgetorigin")),
-    Room("assistants", _("Assistants"), ("assistant", "promptversion", "promptvariable", "document")),
+    Room(
+        "assistants",
+        _("Assistants"),
+        ("assistant", "promptversion", "promptvariable", "checkrun", "owncheck", "document"),
+    ),
     Room(
         "tools",
         _("Tools"),

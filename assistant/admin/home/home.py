@@ -115,6 +115,11 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
         "assistant_job_changelist",
         "job_change",
     ),
+    "check": (
+        lambda n: ngettext("%(n)s assistant has failed checks", "%(n)s assistants have failed checks", n),
+        "assistant_checkrun_changelist",
+        "checkrun_change",
+    ),
 }
 
 

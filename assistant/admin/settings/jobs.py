@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
@@ -15,15 +16,23 @@ from django.views.decorators.http import require_POST
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
-from assistant.models import Job, PromptVersion
+from assistant.models import CheckRun, Evaluation, Job, PromptVersion
 from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.db.clock import DatabaseTime
+from assistant.services.evaluations.evaluations import EVALUATE_JOB
+from assistant.services.redteam.checks import CHECKS_JOB
 from assistant.services.reports.jobs import names_of
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
 
-_TITLES = {PUBLISH_JOB: gettext_lazy("Publish a prompt")}
-# The pages of what jobs are about, by the jobs' names.
-_PAGES = {PUBLISH_JOB: PromptVersion}
+_TITLES = {
+    PUBLISH_JOB: gettext_lazy("Publish a prompt"),
+    CHECKS_JOB: gettext_lazy("Check an assistant"),
+    EVALUATE_JOB: gettext_lazy("Run an evaluation"),
+}
+# What jobs are about, by the jobs' names: their keys are these rows'.
+_PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, CHECKS_JOB: CheckRun, EVALUATE_JOB: Evaluation}
+# Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
+_ON_OWN_PAGES = frozenset({CHECKS_JOB, EVALUATE_JOB})
 DUE = "due"
 
 
@@ -95,7 +104,11 @@ class JobAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("about"))
     def about(self, job: Any) -> str:
         page = _PAGES.get(job.name)
-        return link_to_row(page, job.key, job.about_name) if page is not None and job.about_name else job.key
+        if page is None or not admin.site.is_registered(page):
+            return str(job.key)
+        if job.name in _ON_OWN_PAGES:
+            return link_to_row(page, job.key, f"{capfirst(page._meta.verbose_name)} {job.key}")
+        return link_to_row(page, job.key, job.about_name) if job.about_name else str(job.key)
 
     @admin.display(description=gettext_lazy("state"), ordering="state")
     def condition(self, job: Any) -> str:
@@ -107,7 +120,7 @@ class JobAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         job = self.get_object(request, object_id)
-        state = job.state if job is not None else ""
+        state = job.state if job is not None and job.name not in _ON_OWN_PAGES else ""
         buttons = {
             "may_retry": state in (Job.State.FAILED, Job.State.CANCELLED),
             "may_cancel": state in (Job.State.WAITING, Job.State.FAILED),
@@ -127,6 +140,8 @@ class JobAdmin(ReadOnlyAdmin):
         rows = list(queryset)
         for job in rows:
             try:
+                if job.name in _ON_OWN_PAGES:
+                    raise ValueError(_("Use the page of what it is about."))
                 change(job=job, actor=request.user)
             except ValueError as exc:
                 left.append(str(exc))

@@ -16,6 +16,7 @@ from assistant.core.values.quota_kinds import Windows
 from assistant.models import (
     Approval,
     Assistant,
+    CheckRun,
     Incident,
     McpServer,
     McpTool,
@@ -54,6 +55,7 @@ Kind = Literal[
     "unreadable-webhook",
     "publication",
     "job",
+    "check",
 ]
 
 
@@ -95,6 +97,7 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
         ("unreadable-webhook", _unreadable(Webhook, "name", tenants)),
         ("publication", _failed_jobs(tenants, now, is_publication=True)),
         ("job", _failed_jobs(tenants, now, is_publication=False)),
+        ("check", _failed_checks(tenants)),
     )
     lists = [(kind, list(items)) for kind, items in found]
     return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
@@ -140,6 +143,17 @@ def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) 
     found = list(chosen.select_related("tenant").order_by("-ended_at")[:MOST])
     names = names_of(found[:NAMED])
     return [Item(f"{names.get(job.pk, job.name)}: {job.problem}", job.tenant.name, job.pk) for job in found]
+
+
+def _failed_checks(tenants: TenantFilter) -> list[Item]:
+    """Return the assistants whose newest checks that have ended failed."""
+    ended = tenants.rows(CheckRun.objects.filter(ended_at__isnull=False))
+    newer = CheckRun.objects.filter(
+        tenant=OuterRef("tenant"), assistant=OuterRef("assistant"), pk__gt=OuterRef("pk"), ended_at__isnull=False
+    )
+    failed = ended.filter(failed__gt=0, tenant__is_active=True, assistant__is_active=True).exclude(Exists(newer))
+    rows = failed.order_by("-pk").values_list("assistant__name", "failed", "tenant__name", "pk")
+    return [Item(f"{name}: {count}", tenant, pk) for name, count, tenant, pk in rows[:MOST]]
 
 
 def _without_model(tenants: TenantFilter) -> list[Item]:
