@@ -84,6 +84,8 @@ SIGN_IN_LIMITS = _env.flag("SIGN_IN_LIMITS", True)
 SECOND_FACTOR = _env.choice("SECOND_FACTOR", "off", ("off", "optional", "admins", "required"))
 # For how many days an invitation to a tenant can be accepted; 0: nobody can be invited.
 INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
+# Whether drafts of prompts can be tried in test chats, and compared with what is published.
+PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
 # Whether tenants are told that a part of their monthly limit of cost is used.
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
 # Whether assistants can be checked with hostile questions, and what all checks of one of them may cost, in the currency
@@ -158,6 +160,7 @@ __all__ = [
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
+    "PROMPT_TESTS",
     "REDIS_URL",
     "RED_TEAM_CHECKS",
     "RED_TEAM_MAX_COST",

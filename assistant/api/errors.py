@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 STATUS_OF_REFUSAL = {
     "invalid_input": 400,
     "approval_forbidden": 403,
+    "test_forbidden": 403,
     "thread_not_found": 404,
     "thread_busy": 409,
     "limit_reached": 429,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -24,6 +26,7 @@ from assistant.services.conversations.conversations import (
     rename_conversation,
 )
 from assistant.services.mcp_servers.member_credentials import has_own_connections
+from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.second_factor import is_on
 
@@ -47,13 +50,31 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_members
 def chat(page: MemberRequest) -> HttpResponse:
-    """Show a new conversation with the assistant that `?assistant=` names, or with the tenant's first."""
+    """Show a new conversation with the assistant that `?assistant=` names, or with the tenant's first.
+
+    `?test=` names a version of a prompt, by its id, that the conversation tests; `?tools=ask` asks before changes.
+    """
     assistants = _assistants(page.member)
+    if version := page.request.GET.get("test"):
+        return _test_page(page, assistants, version)
     wanted = page.request.GET.get("assistant")
     chosen = next((one for one in assistants if one.slug == wanted), None)
     if wanted and chosen is None:
         raise Http404
     return _chat_page(page, assistants, chosen or (assistants[0] if assistants else None), None)
+
+
+def _test_page(page: MemberRequest, assistants: list[Assistant], version: str) -> HttpResponse:
+    """Show a new conversation that tests a version, at first with the question that was taken along, if any."""
+    is_number = version.isascii() and version.isdigit() and len(version) < 19
+    tools = page.request.GET.get("tools", "")
+    test = new_test(member=page.member, version_id=int(version), tools=tools) if is_number else None
+    chosen = None if test is None else next((one for one in assistants if one.pk == test.version.assistant_id), None)
+    if chosen is None:
+        raise Http404
+    question = page.request.session.pop(QUESTION_TO_TRY, "")
+    given = {"test": test, "question": question if isinstance(question, str) else ""}
+    return _chat_page(page, assistants, chosen, None, given)
 
 
 @require_safe
@@ -63,7 +84,8 @@ def thread(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
     conversation = find_conversation(member=page.member, conversation_id=thread)
     if conversation is None or not conversation.assistant.is_active:
         raise Http404
-    return _chat_page(page, _assistants(page.member), conversation.assistant, conversation)
+    test = shown_test(member=page.member, conversation=conversation)
+    return _chat_page(page, _assistants(page.member), conversation.assistant, conversation, {"test": test})
 
 
 def _assistants(member: Member) -> list[Assistant]:
@@ -72,8 +94,13 @@ def _assistants(member: Member) -> list[Assistant]:
 
 
 def _chat_page(
-    page: MemberRequest, assistants: list[Assistant], assistant: Assistant | None, conversation: Conversation | None
+    page: MemberRequest,
+    assistants: list[Assistant],
+    assistant: Assistant | None,
+    conversation: Conversation | None,
+    given: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
+    """Render the page; `given` is added to its context: `test`, as `ShownTest`, and `question`."""
     member = page.member
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
@@ -90,6 +117,7 @@ def _chat_page(
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
         "has_own_connections": has_own_connections(member=member),
+        **(given or {}),
     }
     return render(page.request, "assistant/chat/chat.html", context)
 

@@ -29,6 +29,22 @@ FIXED: Mapping[str, Any] = {
     "assistant.ApiKey.revoked_at": None,
     "assistant.Conversation.is_stateless": False,
     "assistant.Conversation.archived_at": None,
+    "assistant.Conversation.test_tools": "",
+    "assistant.EvaluationCase.history": [{"role": "user", "content": CANARY}],
+    "assistant.EvaluationCase.recorded": [
+        {"name": CANARY, "arguments": f'{{"a": "{CANARY}"}}', "result": CANARY, "sources": [CANARY]}
+    ],
+    "assistant.EvaluationResult.calls": [
+        {
+            "name": CANARY,
+            "arguments": CANARY,
+            "result": CANARY,
+            "status": "ok",
+            "answered": "recorded",
+            "asks": False,
+            "agent": "",
+        }
+    ],
     "assistant.Invitation.accepted_at": None,
     "assistant.Invitation.accepted_by": None,
     "assistant.Invitation.revoked_at": None,
@@ -36,6 +52,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.Conversation.branches": [],
     "assistant.Conversation.choices": [],
     "assistant.Run.ending": None,
+    "assistant.Run.is_test": False,
     "assistant.Run.partial": None,
     "assistant.Run.cancel_requested_at": None,
     "assistant.Run.status": "finished",
@@ -48,6 +65,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.McpTool.accepted": _DEFINITION.to_state(),
     "assistant.McpTool.digest": _DEFINITION.digest,
     "assistant.McpTool.accepted_digest": _DEFINITION.digest,
+    "assistant.UsageEntry.is_test": False,
     "assistant.Webhook.events": ["run.finished"],
     "assistant.Assistant.starters": [CANARY],
     "assistant.Assistant.task_schema": None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
@@ -19,6 +20,7 @@ from django.utils.translation import gettext as _
 from assistant.admin.assistants.prompt_actions import act_on_version
 from assistant.admin.assistants.prompt_forms import EditorForm, problems_of
 from assistant.admin.assistants.prompt_preview import preview_of, users_of
+from assistant.admin.assistants.try_chat import try_url
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.core.values.prompt_template import BUILT_IN
@@ -59,10 +61,12 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
     verb, _colon, argument = request.POST.get("do", "").partition(":")
     if verb == "preview":
         return _page(request, found, form)
-    if verb in ("save", "publish-typed"):
+    if verb in ("save", "publish-typed", "try", "compare-answers"):
         version = _save(request, found, form, is_published=verb == "publish-typed")
         if version is None:
             return _page(request, found, form)
+        if (url := _after_save(request, found, version, verb)) is not None:
+            return HttpResponseRedirect(url)
         is_draft = version.status == PromptVersion.Status.DRAFT
         return HttpResponseRedirect(editor_url(found, version=version.number) if is_draft else editor_url(found))
     if not act_on_version(request, found, verb, argument):
@@ -70,6 +74,16 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
     if _is_unsaved(found, form):
         return _page(request, found, form, is_kept=True)
     return HttpResponseRedirect(request.get_full_path())
+
+
+def _after_save(request: HttpRequest, assistant: Assistant, version: PromptVersion, verb: str) -> str | None:
+    """Return the page to go on to with a saved draft, if the button names one."""
+    if verb == "try":
+        return try_url(request, assistant, version)
+    if verb == "compare-answers":
+        query = urlencode({"version": version.number})
+        return f"{reverse('admin:new_evaluation', args=[assistant.pk])}?{query}"
+    return None
 
 
 def _initial_form(request: HttpRequest, assistant: Assistant) -> EditorForm:
@@ -155,6 +169,7 @@ def _page(request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_ke
         "waiting": [(named[job.key], job) for job in waiting if job.key in named],
         "failed": [(named[job.key], job) for job in failed if job.key in named],
         "built_in": BUILT_IN,
+        "can_test": settings.PROMPT_TESTS,
         "own": own_names(tenant_id=assistant.tenant_id)[:MAX_NAMES],
         "users": users,
         "user_name": request.POST.get("user") or (own_name if own_name in users else next(iter(users), "")),

@@ -42,7 +42,7 @@ ROOMS = (
     Room(
         "assistants",
         _("Assistants"),
-        ("assistant", "promptversion", "promptvariable", "checkrun", "owncheck", "document"),
+        ("assistant", "promptversion", "evaluation", "promptvariable", "checkrun", "owncheck", "document"),
     ),
     Room(
         "tools",

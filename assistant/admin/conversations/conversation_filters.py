@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
@@ -52,6 +53,26 @@ class OutcomeFilter(admin.SimpleListFilter):
             bad = (ToolCall.Status.ERROR, ToolCall.Status.TIMEOUT, ToolCall.Status.INTERRUPTED)
             return queryset.filter(Exists(calls.filter(status__in=bad)))
         return queryset
+
+
+class TestsFilter(admin.SimpleListFilter):
+    """Tests of prompts, which the list leaves out at first."""
+
+    title = gettext_lazy("test")
+    parameter_name = "test"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("only", gettext_lazy("Only tests")), ("all", gettext_lazy("With tests"))]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        first, *others = super().choices(changelist)
+        yield {**first, "display": gettext("Without tests")}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
+        if self.value() == "only":
+            return queryset.exclude(test_tools="")
+        return queryset if self.value() == "all" else queryset.filter(test_tools="")
 
 
 class UsedToolFilter(ToolFilter):

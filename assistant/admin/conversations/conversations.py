@@ -17,8 +17,14 @@ from assistant.admin.base.chat_reading import HIDDEN, ReadsChats, ask_reason, ma
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, assistant_label, link_to_list, user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
-from assistant.admin.conversations.conversation_filters import CostFilter, OutcomeFilter, RatingFilter, UsedToolFilter
-from assistant.admin.conversations.thread import shown_thread
+from assistant.admin.conversations.conversation_filters import (
+    CostFilter,
+    OutcomeFilter,
+    RatingFilter,
+    TestsFilter,
+    UsedToolFilter,
+)
+from assistant.admin.conversations.thread import may_try, shown_thread
 from assistant.models import Conversation, Message, Run, ToolCall
 from assistant.services.conversations.message_search import with_words
 from assistant.services.reports.thread import number_of, read_thread
@@ -39,6 +45,7 @@ class ConversationAdmin(ReadsChats, ReadOnlyAdmin):
         OutcomeFilter,
         UsedToolFilter,
         CostFilter,
+        TestsFilter,
         "updated_at",
     )
     search_fields = ("title", username("user"), "id")
@@ -85,6 +92,7 @@ class ConversationAdmin(ReadsChats, ReadOnlyAdmin):
             "pages": self._pages(row),
             "thread": thread,
             "exchanges": shown_thread(thread),
+            "may_try": may_try(request, row.tenant_id),
         }
         return TemplateResponse(request, "admin/assistant/conversation/thread.html", context | extra_context)
 

@@ -18,7 +18,7 @@ from assistant.admin.base.filters import TENANT, AssistantFilter, RunStatusFilte
 from assistant.admin.base.links import assistant_column, link, link_to_list, user_column, username
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_list
-from assistant.admin.conversations.thread import shown_waterfall
+from assistant.admin.conversations.thread import may_try, shown_waterfall
 from assistant.models import Message, Run, ToolCall
 from assistant.services.reports.waterfall import waterfalls
 
@@ -90,13 +90,13 @@ class RunAdmin(ReadsChats, ReadOnlyAdmin):
         "error_code",
         "model",
     )
-    list_filter = (RunStatusFilter, TENANT, AssistantFilter, "error_code", "model", "started_at")
+    list_filter = (RunStatusFilter, TENANT, AssistantFilter, "is_test", "error_code", "model", "started_at")
     search_fields = ("run_id", username("user"), "conversation__title", "error_message")
     list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
     date_hierarchy = "started_at"
     fields = (
         "run_id", "number", "follows", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
-        "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
+        "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model", "is_test",
         "input_tokens", "output_tokens", "first_token_ms", "error_code", "error_message", "started_at", "ended_at",
         "cancel_requested_at", "lease_until",
     )  # fmt: skip
@@ -117,7 +117,9 @@ class RunAdmin(ReadsChats, ReadOnlyAdmin):
     def show(self, request: HttpRequest, row: Any, extra_context: dict[str, Any]) -> Any:
         """Show the run as a waterfall, and below it its columns."""
         fall = waterfalls(runs=[row], tenant_id=row.tenant_id)[row.pk]
-        return super().show(request, row, extra_context | {"fall": shown_waterfall(fall)})
+        return super().show(
+            request, row, extra_context | {"fall": shown_waterfall(fall), "may_try": may_try(request, row.tenant_id)}
+        )
 
     @admin.display(description=gettext_lazy("status"), ordering="status")
     def state(self, run: Any) -> str:

@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.visible_tenants import tenants_of
 from assistant.markdown.render import render_blocks
 from assistant.models import Message, Run, ToolCall
 from assistant.services.reports.thread import Exchange, ShownMessage, Thread
@@ -17,6 +20,11 @@ from assistant.services.reports.waterfall import FAILED, WAITING, Step, Waterfal
 
 # Of the bars: as wide as the cell, with these units.
 BAR_UNITS = 1_000
+
+
+def may_try(request: HttpRequest, tenant_id: int) -> bool:
+    """Whether the user may try a tenant's questions on a draft: those who may write its prompts, where that is on."""
+    return settings.PROMPT_TESTS and tenants_of(request, "prompts").filter(pk=tenant_id).exists()
 
 
 def shown_thread(thread: Thread) -> list[dict[str, Any]]:

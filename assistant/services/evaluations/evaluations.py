@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
@@ -104,8 +105,11 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
         in_background: whether a server does it, as a job; if not, the caller does.
 
     Raises:
-        EvaluationRefused: it is under way, too many of the tenant are, or nobody is there in whose name it could run.
+        EvaluationRefused: it is under way, too many of the tenant are, nobody is there in whose name it could run, or
+            the operator has switched evaluations off.
     """
+    if not settings.PROMPT_TESTS:
+        raise EvaluationRefused(_("Evaluations are switched off in this deployment."))
     Tenant.objects.select_for_update().only("pk").get(pk=evaluation.tenant_id)
     evaluation.refresh_from_db()
     if evaluation.is_under_way:
@@ -126,7 +130,8 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
         actor_id = None if actor is None else actor.pk
         key = str(evaluation.pk)
         jobs.schedule(tenant_id=evaluation.tenant_id, name=EVALUATE_JOB, key=key, due_at=due_at, created_by=actor_id)
-    _record(evaluation, "evaluation.begin", actor, {"questions": evaluation.cases.count()})
+    details = {"questions": evaluation.cases.count(), "as": str(evaluation.run_as)}
+    _record(evaluation, "evaluation.begin", actor, details)
 
 
 @transaction.atomic
@@ -190,7 +195,7 @@ def member_of(evaluation: Evaluation) -> Any:
 
 
 def default_person(*, assistant: Assistant, actor: AbstractBaseUser) -> AbstractBaseUser | None:
-    """Return in whose name somebody's evaluations run: their own, or for an operator the tenant's oldest owner's."""
+    """Return in whose name somebody's evaluations run: their own, for an operator the oldest owner's or admin's."""
     people = get_user_model()._base_manager.filter(is_active=True, memberships__tenant=assistant.tenant_id)
     own = people.filter(pk=actor.pk).exclude(memberships__role=Membership.Role.END_USER).first()
     if own is not None or not getattr(actor, "is_superuser", False):

@@ -58,7 +58,7 @@ def use_of_members(*, tenant: Tenant) -> list[MemberUse]:
     quotas = {is_end_user: quotas_of(tenant, is_end_user=is_end_user).member for is_end_user in (False, True)}
     if not any(quota.is_counted for quota in quotas.values()):
         return []
-    today = Run.objects.filter(tenant=tenant, started_at__gte=Windows.at(timezone.now()).day)
+    today = Run.objects.filter(tenant=tenant, is_test=False, started_at__gte=Windows.at(timezone.now()).day)
     counts = today.order_by().values("user_id").annotate(runs=Count("pk")).order_by("-runs", "user_id")
     busiest = [row["user_id"] for row in counts[:MAX_LISTED_MEMBERS]]
     names = get_user_model()._default_manager.in_bulk(busiest)

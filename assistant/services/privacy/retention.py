@@ -14,6 +14,8 @@ from django.utils import timezone
 from assistant.models import (
     AuditEntry,
     Conversation,
+    EvaluationCase,
+    EvaluationResult,
     IdempotentAnswer,
     Incident,
     Invitation,
@@ -26,6 +28,7 @@ from assistant.models import (
     ToolFile,
     WebhookDelivery,
 )
+from assistant.models.conversations import ToolsInTests
 from assistant.models.retention import KINDS, effective
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.eventlog.configured import configured_log
@@ -71,20 +74,30 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     due: list[tuple[str, QuerySet[Any], Callable[[QuerySet[Any]], object]]] = [
         ("idempotent answers", IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME), _delete)
     ]
+    # A replay is deleted when it ends, unless its process died.
+    left = Conversation.objects.filter(tenant=tenant, test_tools=ToolsInTests.REPLAY, updated_at__lt=now - LIFETIME)
+    running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
+    due.append(("replayed questions", left.exclude(Exists(running)), _delete_conversations))
     calls, files = ToolCall.objects.filter(tenant=tenant), ToolFile.objects.filter(tenant=tenant)
     if (until := before("conversations")) is not None:
-        running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
         due.append(("conversations", old, _delete_conversations))
         # After its last run. A process that has stored one within the hour does not store it again for its next run.
         used = Run.objects.filter(tenant=tenant).values("configuration")
         unused = RunConfiguration.objects.filter(tenant=tenant, used_at__lt=until).exclude(digest__in=used)
         due.append(("run configurations", unused, _delete))
+        # Those of questions that were asked in conversations are deleted with these.
+        typed = EvaluationResult.objects.filter(tenant=tenant, created_at__lt=until, case__conversation=None)
+        due.append(("answers in evaluations", typed, _delete))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
     if (until := before("tool_calls")) is not None:
         calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
         due.append(("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
+        recorded = EvaluationCase.objects.filter(tenant=tenant, created_at__lt=until).exclude(recorded=[])
+        due.append(("recorded calls in evaluations", recorded, lambda rows: rows.update(recorded=[])))
+        called = EvaluationResult.objects.filter(tenant=tenant, created_at__lt=until).exclude(calls=[])
+        due.append(("calls in evaluations", called, lambda rows: rows.update(calls=[])))
     if (until := before("files")) is not None:
         due.append(("files", files.filter(created_at__lt=until), _delete))
     if (until := before("deliveries")) is not None:

@@ -35,9 +35,12 @@ class Day:
 
 
 def by_day(*, tenants: TenantFilter, first: date, last: date, zone: ZoneInfo) -> list[Day]:
-    """Return each day from `first` to `last`, both included, as days of a time zone. Two queries."""
+    """Return each day from `first` to `last`, both included, as days of a time zone. Two queries.
+
+    Tests of prompts are no runs here; what they cost counts.
+    """
     begin, end = datetime.combine(first, time.min, zone), datetime.combine(last + timedelta(days=1), time.min, zone)
-    started = tenants.rows(Run.objects.filter(started_at__gte=begin, started_at__lt=end))
+    started = tenants.rows(Run.objects.filter(is_test=False, started_at__gte=begin, started_at__lt=end))
     used = tenants.rows(UsageEntry.objects.filter(created_at__gte=begin, created_at__lt=end))
     runs = _rows(
         started.order_by()

@@ -64,7 +64,9 @@ def home_report(*, tenants: TenantFilter, now: datetime, zone: ZoneInfo) -> Home
 def _medians(tenants: TenantFilter, now: datetime) -> tuple[float | None, float | None]:
     since = now - timedelta(days=TIMED_DAYS)
     rows = list(
-        tenants.rows(Run.objects.filter(status=Run.Status.FINISHED, started_at__gte=since, ended_at__isnull=False))
+        tenants.rows(
+            Run.objects.filter(status=Run.Status.FINISHED, is_test=False, started_at__gte=since, ended_at__isnull=False)
+        )
         .order_by("-started_at")
         .values_list("first_token_ms", "started_at", "ended_at")[:TIMED_RUNS]
     )

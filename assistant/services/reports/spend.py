@@ -24,12 +24,13 @@ LISTED = 100
 # The forecast continues at the average of these days.
 FORECAST_DAYS = 7
 _SUMS: Mapping[str, Any] = {
-    "runs": Count("run", distinct=True),
+    "runs": Count("run", distinct=True, filter=Q(is_test=False)),
     "input_sum": Sum("input_tokens", default=0),
     "output_sum": Sum("output_tokens", default=0),
     "cached_sum": Sum("cached_input_tokens", default=0),
     "cost_sum": Sum("cost", default=0),
 }
+_TESTS = Sum("cost", filter=Q(is_test=True), default=0)
 _UNPRICED = Sum(F("input_tokens") + F("output_tokens"), filter=Q(cost=0), default=0)
 
 
@@ -79,8 +80,8 @@ class Line:
     """One line of a table: what it is about, the runs, their tokens, and their cost in millionths.
 
     `key` identifies it: a primary key, the name of a tool, a date, or the names of a provider and a model. `belongs_to`
-    is the tenant of an assistant or the provider of a model. `unpriced_tokens`, of a total only, cost nothing, since no
-    price was known when they were used.
+    is the tenant of an assistant or the provider of a model. Tests of prompts are no runs here. Of a total only:
+    `unpriced_tokens` cost nothing, since no price was known when they were used; `test_millionths` were spent on tests.
     """
 
     key: Any
@@ -92,10 +93,15 @@ class Line:
     cached_input_tokens: int
     millionths: int
     unpriced_tokens: int = 0
+    test_millionths: int = 0
 
     @property
     def cost(self) -> float:
         return self.millionths / MILLIONTHS
+
+    @property
+    def test_cost(self) -> float:
+        return self.test_millionths / MILLIONTHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,7 @@ class Table:
 
 def spend_total(scope: SpendScope) -> Line:
     """Return the sums of all rows, in one query."""
-    return _line(None, "", "", scope.entries().aggregate(**_SUMS, unpriced=_UNPRICED))
+    return _line(None, "", "", scope.entries().aggregate(**_SUMS, unpriced=_UNPRICED, tests=_TESTS))
 
 
 def spend_days(scope: SpendScope) -> list[Line]:
@@ -176,7 +182,7 @@ def _named(by: By, row: Mapping[str, Any]) -> Line:
 
 
 def _line(key: Any, name: str, belongs_to: str, sums: Mapping[str, Any]) -> Line:
-    numbers = [int(sums.get(column) or 0) for column in (*_SUMS, "unpriced")]
+    numbers = [int(sums.get(column) or 0) for column in (*_SUMS, "unpriced", "tests")]
     return Line(key, name, belongs_to, *numbers)
 
 

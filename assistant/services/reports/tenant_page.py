@@ -77,7 +77,7 @@ def assistants_of(*, tenant: Tenant) -> QuerySet[Assistant]:
     published = PromptVersion.objects.filter(
         assistant=OuterRef("pk"), assistant__tenant=tenant, status=PromptVersion.Status.PUBLISHED
     )
-    last = Run.objects.filter(assistant=OuterRef("pk"), tenant=tenant).order_by().values("assistant")
+    last = Run.objects.filter(assistant=OuterRef("pk"), tenant=tenant, is_test=False).order_by().values("assistant")
     return (
         Assistant.objects.filter(tenant=tenant)
         .select_related("provider", "tenant", "tenant__default_provider")
@@ -117,7 +117,7 @@ def keys_of(*, tenant: Tenant) -> QuerySet[ApiKey]:
 
 def conversations_of(*, tenant: Tenant) -> QuerySet[Conversation]:
     """Return the conversations that were used last."""
-    found = Conversation.objects.filter(tenant=tenant, is_stateless=False)
+    found = Conversation.objects.filter(tenant=tenant, is_stateless=False).not_tests()
     return found.select_related("user", "assistant", "tenant").order_by("-updated_at")[:LISTED]
 
 

@@ -52,11 +52,11 @@ def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int
     ids = [tenant.pk for tenant in tenants]
     since = now - timedelta(days=ACTIVE_DAYS)
     runs = _by_tenant(
-        Run.objects.filter(tenant__in=ids, started_at__gte=since),
+        Run.objects.filter(tenant__in=ids, is_test=False, started_at__gte=since),
         runs=Count("pk"),
         failed=Count("pk", filter=Q(status__in=FAILED)),
     )
-    last = _by_tenant(Run.objects.filter(tenant__in=ids), at=Max("started_at"))
+    last = _by_tenant(Run.objects.filter(tenant__in=ids, is_test=False), at=Max("started_at"))
     month = Windows.at(now).month
     spend = _by_tenant(UsageEntry.objects.filter(tenant__in=ids, created_at__gte=month), cost=Sum("cost"))
     people = Membership.objects.filter(tenant__in=ids).exclude(role=Membership.Role.END_USER)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db.models import Q
+from django.utils import timezone
 
 from assistant.models import (
     AuditEntry,
@@ -20,6 +22,7 @@ from assistant.models import (
     Feedback,
     Job,
     Provider,
+    Retention,
     Run,
     TenantLimits,
     ToolCall,
@@ -38,6 +41,7 @@ from assistant.services.evaluations.evaluations import (
 from assistant.services.evaluations.figures import figures_of
 from assistant.services.evaluations.questions import Question, question_of_run, stored_questions, typed_questions
 from assistant.services.privacy.erasure import erase_user
+from assistant.services.privacy.retention import apply_retention
 from assistant.services.runs.manager import get_runs
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run, switch_tool
@@ -60,13 +64,12 @@ async def runs(transactional_db: None) -> AsyncIterator[None]:
 def asked(cast: Cast, text: str = "When do you open?", *, status: str = "finished", rating: int = 0) -> Run:
     """Create a question of Alice's after an earlier one, with a tool call and an answer."""
     conversation = make_conversation(cast.alice, cast.support)
-    earlier = make_run(conversation)
-    make_message(conversation, "user", "Hello?", run=earlier)
-    make_message(conversation, "assistant", "Hello!", run=earlier)
+    make_message(conversation, "user", "Hello?")
+    make_message(conversation, "assistant", "Hello!")
     run = make_run(conversation, status=status)
     make_message(conversation, "user", text, run=run)
     answer = make_message(conversation, "assistant", "At nine.", run=run)
-    Conversation.objects.filter(pk=conversation.pk).update(message_count=5, run_count=2)
+    Conversation.objects.filter(pk=conversation.pk).update(message_count=5, run_count=1)
     call = {"tenant": cast.acme, "run": run, "status": "ok", "name": "current_time", "arguments": "{}"}
     ToolCall.objects.create(call_id="c1", result="nine", sources=["a page"], **call)
     if rating:
@@ -89,6 +92,13 @@ def by_prompt(request: Recorded) -> Any:
         long = max("AB", key=lambda letter: len(answers[letter]["answer"]))
         return reply(json.dumps({"better": long, "reason": "It says more."}))(request)
     return reply("At nine." if "Acme" in first else "We open at nine.")(request)
+
+
+def with_a_call(request: Recorded) -> Any:
+    """Answer one of the questions with a tool."""
+    if request.messages[-1]["content"] == "When do you open?":
+        return reply(calls=[("current_time", {})])(request)
+    return by_prompt(request)
 
 
 async def run_it(evaluation: Evaluation) -> Evaluation:
@@ -130,8 +140,7 @@ async def test_both_prompts_answer_with_recorded_results_and_a_judge_compares(
     await in_db(switch_tool)(cast.acme, "current_time")
     question = await in_db(lambda: question_of_run(run=asked(cast)))()
     evaluation = await in_db(made)(cast, question, Question("Closed?"), judge_model="the-judge")
-    fake_provider.call("current_time", {})
-    fake_provider.rule(by_prompt)
+    fake_provider.rule(with_a_call)
     await run_it(evaluation)
     assert (evaluation.state, evaluation.problem) == ("done", "")
     cases = await in_db(lambda: list(evaluation.cases.prefetch_related("results")))()
@@ -140,7 +149,7 @@ async def test_both_prompts_answer_with_recorded_results_and_a_judge_compares(
     calls = [call for case in cases for row in case.results.all() for call in row.calls]
     assert [(call["name"], call["answered"], call["result"]) for call in calls] == [
         ("current_time", "recorded", "nine")
-    ]
+    ] * 2
     figures = figures_of(cases)
     assert (figures.done, figures.sides["draft"].answers, figures.judged_by_model["better"]) == (4, 2, 2)
     judged = UsageEntry.objects.filter(is_test=True, run=None)
@@ -249,3 +258,35 @@ def test_questions_go_with_the_person_who_asked_and_reading_them_is_recorded(cas
     make_member(cast.acme, "ada", role="owner")
     erase_user(user=cast.amy, actor=cast.root)
     assert Evaluation.objects.get().run_as is None
+
+
+def test_retention_empties_recorded_calls_and_deletes_answers_and_what_a_dead_process_left(cast: Cast) -> None:
+    evaluation = made(cast, question_of_run(run=asked(cast)) or Question(""), Question("Typed in."))
+    for case in evaluation.cases.all():
+        EvaluationResult.objects.create(tenant=cast.acme, case=case, side="draft", answer="a", calls=[{"name": "x"}])
+    left = make_conversation(cast.amy, cast.support, is_stateless=True, test_tools="replay")
+    Retention.objects.create(tenant=cast.acme, tool_calls=10, conversations=30)
+    assert apply_retention(tenant=cast.acme) == {}
+    days_ago(20)
+    Conversation.objects.filter(pk=left.pk).update(updated_at=timezone.now() - timedelta(days=2))
+    counts = apply_retention(tenant=cast.acme)
+    assert {name: counts[name] for name in counts if "eval" in name or "replay" in name} == {
+        "calls in evaluations": 2, "recorded calls in evaluations": 1, "replayed questions": 1,
+    }  # fmt: skip
+    assert not EvaluationCase.objects.exclude(recorded=[]).exists()
+    days_ago(40)
+    assert apply_retention(tenant=cast.acme)["answers in evaluations"] == 1
+    assert EvaluationResult.objects.get().case.conversation is not None
+
+
+def days_ago(number: int) -> None:
+    then = timezone.now() - timedelta(days=number)
+    EvaluationCase.objects.update(created_at=then)
+    EvaluationResult.objects.update(created_at=then)
+
+
+def test_the_operator_switches_evaluations_off(cast: Cast, settings: Any) -> None:
+    evaluation = made(cast)
+    settings.PROMPT_TESTS = False
+    with pytest.raises(EvaluationRefused, match="switched off"):
+        begin(evaluation=evaluation)

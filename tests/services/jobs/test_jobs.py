@@ -145,3 +145,23 @@ def test_processes_that_look_at_once_do_a_job_once(cast: Cast, done: list[str]) 
     for one in threads:
         one.join()
     assert sorted(done) == sorted(map(str, range(10)))
+
+
+def test_long_work_is_handed_to_who_can_run_it_and_otherwise_waits(cast: Cast) -> None:
+    async def work() -> None: ...
+
+    @handles("test.long", is_long=True)
+    def begin(job: Job) -> jobs.LongWork:
+        plan(cast, job.key, LATER, name=job.name)  # for when the process that works must be dead
+        return work
+
+    try:
+        plan(cast, name="test.long")
+        assert do_due_jobs() == 0
+        started: list[jobs.LongWork] = []
+        assert (do_due_jobs(start=started.append), started) == (1, [work])
+        assert (do_due_jobs(start=started.append), len(started)) == (0, 1)
+        assert Job.objects.get(state="waiting").due_at > timezone.now()
+    finally:
+        del jobs._handlers["test.long"]
+        jobs._long.discard("test.long")

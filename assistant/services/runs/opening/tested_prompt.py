@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from assistant.models import PromptVersion, Run, Tenant
@@ -76,8 +77,8 @@ def choose_version(*, state: OpeningState, version_id: int | None) -> None:
 
 
 def may_test(*, member: Member) -> bool:
-    """Whether a member may test prompts: in a session, with the permission to write them."""
-    if member.key_id is not None or member.is_end_user:
+    """Whether a member may test prompts: where that is on, in a session, with the permission to write them."""
+    if not settings.PROMPT_TESTS or member.key_id is not None or member.is_end_user:
         return False
     user = get_user_model()._base_manager.filter(pk=member.user_id).first()
     tenant = Tenant(pk=member.tenant_id)

@@ -35,11 +35,13 @@ export class Chat {
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
   constructor(sidebar) {
-    const { socket, thread: id, assistant } = this.#page.dataset;
+    const { socket, thread: id, assistant, testVersion, testTools, question } = this.#page.dataset;
     const isNew = "new" in this.#page.dataset; // nothing was said in it, though the API may have made it already
     const { signal } = this.#events;
     this.#sidebar = sidebar;
-    this.#draftKey = id || socket; // the new conversations of an assistant have one
+    // The new conversations of an assistant have one, and the tests of a version.
+    this.#draftKey = id || (testVersion ? `test:${testVersion}` : socket);
+    const forwarded = testVersion ? { promptVersion: Number(testVersion), testTools } : {};
     this.#connection = new Connection(socket, signal);
     this.#follow = new Follow(byId("scroller"), byId("jump"));
     this.#transcript = new Transcript(byId("transcript"), assistant, {
@@ -54,7 +56,7 @@ export class Chat {
     });
     this.#queue = new Queue((text) => this.#write(text));
     byId("composer").before(this.#queue.element);
-    this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent });
+    this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent, forwarded });
     this.#composer = new Composer(
       { send: (text) => this.#submit(text), stop: () => this.#stop(), problem: whyTooLong, changed: () => this.#keepDraft(), up: () => this.#transcript.editLast() },
       signal,
@@ -67,7 +69,7 @@ export class Chat {
     refuseFiles(window, () => this.#showProblem("Files cannot be sent to the assistant. Copy their text, please."), signal);
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
-    this.#composer.text = draft(this.#draftKey);
+    this.#composer.text = question || draft(this.#draftKey);
     if (this.#thread.pendingMessage) this.#asked(this.#thread.pendingMessage);
     this.#connection.connect();
   }

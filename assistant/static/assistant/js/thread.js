@@ -42,12 +42,15 @@ export class Thread {
   #lastRefused = null;
   #awaitsSnapshot = false;
   #unsent;
+  #forwarded;
   #outages = 0;
   #retryTimer = 0;
   #known = new Set(); // ids of the user's messages that the server has
 
-  /** `unsent` stores input that has not reached the server. Without it, such input is lost when the page is left. */
-  constructor({ id, isNew, connection, view, unsent = null }) {
+  /** `unsent` stores input that has not reached the server. Without it, such input is lost when the page is left.
+   * `forwarded` is added to the `forwardedProps` of every run. */
+  constructor({ id, isNew, connection, view, unsent = null, forwarded = {} }) {
+    this.#forwarded = { ...FORWARDED, ...forwarded };
     this.#unsent = unsent;
     this.id = id;
     this.isNew = isNew;
@@ -76,7 +79,7 @@ export class Thread {
   /** Start a run with the user's text, in place of the message `replaced` if that is given.
    * Returns false if it is too long for one frame. */
   sendText(text, replaced = "") {
-    const forwardedProps = replaced ? { forwardedProps: { ...FORWARDED, replacesMessageId: replaced } } : {};
+    const forwardedProps = replaced ? { forwardedProps: { ...this.#forwarded, replacesMessageId: replaced } } : {};
     return this.#start({ messages: [{ id: newId(), role: "user", content: text }], ...forwardedProps });
   }
 
@@ -135,7 +138,7 @@ export class Thread {
       state: {},
       tools: [],
       context: [],
-      forwardedProps: FORWARDED,
+      forwardedProps: this.#forwarded,
       ...parts,
     };
     if (!input.resume) delete input.resume;

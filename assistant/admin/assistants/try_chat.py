@@ -1,0 +1,31 @@
+"""The way from the control panel to a test chat, which is a member's own."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from assistant.models import Assistant, Membership, PromptVersion
+from assistant.services.runs.prompt_tests import QUESTION_TO_TRY
+
+
+def try_url(request: HttpRequest, assistant: Assistant, version: PromptVersion, *, question: str = "") -> str | None:
+    """Return the address of a test chat with a version; None, with a message, for who is not a member.
+
+    Args:
+        question: what the message box begins with; it is kept in the session, and in no address.
+    """
+    members = Membership.objects.filter(tenant=assistant.tenant_id, user=request.user.pk)
+    if not members.exclude(role=Membership.Role.END_USER).exists():
+        text = _("A test chat is a member's, and you are not a member of %(tenant)s: compare answers instead.")
+        messages.warning(request, text % {"tenant": assistant.tenant.name})
+        return None
+    if question:
+        request.session[QUESTION_TO_TRY] = question
+    else:
+        request.session.pop(QUESTION_TO_TRY, None)
+    url = reverse("assistant:chat", kwargs={"tenant": assistant.tenant.slug})
+    return f"{url}?{urlencode({'test': version.pk})}"
