@@ -49,8 +49,8 @@ class NewEvaluationForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=gettext_lazy("One on each line. They come first."),
     )
-    draft = forms.ModelChoiceField(
-        label=gettext_lazy("Draft"), queryset=PromptVersion.objects.none(), required=False, empty_label=None
+    draft: forms.ModelChoiceField[PromptVersion] = forms.ModelChoiceField(
+        label=gettext_lazy("Draft"), queryset=None, required=False, empty_label=None
     )
     tools = forms.ChoiceField(label=gettext_lazy("Where no result was recorded"), choices=Evaluation.Tools.choices)
     judge_model = forms.CharField(

@@ -118,8 +118,7 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
         raise EvaluationRefused(_("Too many evaluations are being run. Wait for one, or cancel it."))
     if member_of(evaluation) is None:
         raise EvaluationRefused(_("The person in whose name it would be run is not a member of this tenant."))
-    own = {"tenant": evaluation.tenant_id}
-    EvaluationResult.objects.filter(case__evaluation=evaluation, **own).delete()
+    EvaluationResult.objects.filter(case__evaluation=evaluation, tenant=evaluation.tenant_id).delete()
     evaluation.cases.update(verdict="", note="", judged_by=None, model_verdict="", model_reason="")
     evaluation.state = Evaluation.State.WAITING if in_background else Evaluation.State.RUNNING
     evaluation.problem, evaluation.started_at, evaluation.ended_at = "", timezone.now(), None

@@ -108,7 +108,7 @@ def _questions(runs: Sequence[Run]) -> list[Question]:
     messages = Message.objects.filter(
         run__in=[run.pk for run in runs],
         role=Message.Role.USER,
-        conversation__in=[run.conversation_id for run in runs],
+        conversation__tenant__in={run.tenant_id for run in runs},
     )
     asked = {message.run_id: message for message in messages.order_by("-position")}
     return [_question(run, _Asked(asked[run.pk], calls[run.pk])) for run in runs if run.pk in asked]
@@ -120,7 +120,7 @@ def _calls(runs: Sequence[Run]) -> Mapping[int, list[ToolCall]]:
     of_same = Run.objects.filter(
         conversation__in=[run.conversation_id for run in runs], tenant__in={run.tenant_id for run in runs}
     )
-    begins = Message.objects.filter(run=OuterRef("pk"), role=Message.Role.USER, conversation=OuterRef("conversation"))
+    begins = Message.objects.filter(run=OuterRef("pk"), role=Message.Role.USER, conversation__tenant=OuterRef("tenant"))
     following: dict[Any, list[tuple[int, int, bool]]] = defaultdict(list)
     numbers = of_same.annotate(is_asked=Exists(begins)).order_by("number")
     for conversation, number, pk, is_asked in numbers.values_list("conversation_id", "number", "pk", "is_asked"):
