@@ -88,6 +88,10 @@ INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
 PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
 # Whether tenants are told that a part of their monthly limit of cost is used.
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
+# Whether assistants can be checked with hostile questions, and what all checks of one of them may cost, in the currency
+# of the prices; 0: no limit but the tenant's.
+RED_TEAM_CHECKS = _env.flag("RED_TEAM_CHECKS", True)
+RED_TEAM_MAX_COST = _env.number("RED_TEAM_MAX_COST", 5)
 # Whether tenants' admins can export and import configurations in the admin; operators always can.
 TENANT_BUNDLES = _env.flag("TENANT_BUNDLES", True)
 # Whether tenants have names, colours and images of their own in the chat and in the widget.
@@ -174,6 +178,8 @@ __all__ = [
     "OPENAI_MODEL",
     "PROMPT_TESTS",
     "REDIS_URL",
+    "RED_TEAM_CHECKS",
+    "RED_TEAM_MAX_COST",
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",

@@ -16,6 +16,7 @@ from assistant.models.people import CustomRole, Invitation, PersonSettings
 from assistant.models.prices import ModelPrice
 from assistant.models.prompt_variables import PromptVariable
 from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
+from assistant.models.quality.red_team import CheckResult, CheckRun, OwnCheck
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
@@ -34,6 +35,8 @@ __all__ = [
     "AuditEntry",
     "Brand",
     "BrandImage",
+    "CheckResult",
+    "CheckRun",
     "Conversation",
     "CustomRole",
     "Document",
@@ -52,6 +55,7 @@ __all__ = [
     "Membership",
     "Message",
     "ModelPrice",
+    "OwnCheck",
     "Passage",
     "PersonSettings",
     "PromptVariable",

@@ -17,6 +17,7 @@ from assistant.admin.assistants.model_pages import ModelPages
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
+from assistant.admin.checks.check_runs import checks_link
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
@@ -225,6 +226,7 @@ class AssistantAdmin(ModelPages, BundlePage):
                 '<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug])
             ),
             link_to_list(Conversation, "Conversations", assistant__id__exact=assistant.pk),
+            checks_link(assistant),
         ]
         links += bundle_links(assistant)
         return format_html_join(" · ", "{}", ((one,) for one in links))

@@ -39,7 +39,11 @@ class Room:
 ROOMS = (
     Room("home", _("Home"), first_page="admin:index"),
     Room("tenants", _("Tenants"), ("tenant", "membership", "customrole", "enduser", "widgetorigin")),
-    Room("assistants", _("Assistants"), ("assistant", "promptversion", "evaluation", "promptvariable", "document")),
+    Room(
+        "assistants",
+        _("Assistants"),
+        ("assistant", "promptversion", "evaluation", "promptvariable", "checkrun", "owncheck", "document"),
+    ),
     Room(
         "tools",
         _("Tools"),
@@ -55,7 +59,7 @@ ROOMS = (
     Room(
         "settings",
         _("Settings"),
-        ("provider", "mcpserver", "mcpcredential", "apikey", "webhook", "webhookdelivery", "auditentry"),
+        ("provider", "mcpserver", "mcpcredential", "apikey", "webhook", "webhookdelivery", "job", "auditentry"),
     ),
 )
 ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")

@@ -105,6 +105,21 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
         "assistant_webhook_changelist",
         "webhook_change",
     ),
+    "publication": (
+        lambda n: ngettext("%(n)s scheduled publication has failed", "%(n)s scheduled publications have failed", n),
+        "assistant_job_changelist",
+        "job_change",
+    ),
+    "job": (
+        lambda n: ngettext("%(n)s job has failed", "%(n)s jobs have failed", n),
+        "assistant_job_changelist",
+        "job_change",
+    ),
+    "check": (
+        lambda n: ngettext("%(n)s assistant has failed checks", "%(n)s assistants have failed checks", n),
+        "assistant_checkrun_changelist",
+        "checkrun_change",
+    ),
 }
 
 

@@ -1,5 +1,5 @@
-"""Providers, MCP servers, API keys, webhooks and the audit trail."""
+"""Providers, MCP servers, API keys, webhooks, jobs and the audit trail."""
 
-from assistant.admin.settings import audit, keys, mcp_servers, providers, webhooks
+from assistant.admin.settings import audit, jobs, keys, mcp_servers, providers, webhooks
 
-__all__ = ["audit", "keys", "mcp_servers", "providers", "webhooks"]
+__all__ = ["audit", "jobs", "keys", "mcp_servers", "providers", "webhooks"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -14,11 +14,21 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
-from assistant.admin.tools.board_request import PERMISSION, STATES, Filters, read_filters, read_targets, require_board
+from assistant.admin.tools.board_request import (
+    PERMISSION,
+    SOURCES,
+    STATES,
+    Filters,
+    read_filters,
+    read_targets,
+    require_board,
+)
 from assistant.admin.tools.cells import Texts, cells_html
 from assistant.admin.tools.wording import state_word, undo_label
+from assistant.models import Tenant
+from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, read_blocks
-from assistant.services.toolpolicy.board import BoardRow, read_board, with_state
+from assistant.services.toolpolicy.board import BoardRow, BoardTools, read_board, with_state
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.switch_changes import latest_change
 from assistant.toolkit import Tool
@@ -43,11 +53,10 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     filters = read_filters(request)
     blocks = read_blocks()
     tools, page, rows = _page(request, filters, blocks)
-    changes = last_switches(tenants=[row.tenant for row in rows], tools=[tool.name for tool in tools])
+    changes = last_switches(tenants=[row.tenant for row in rows], tools=[tool.name for tool in tools.tools])
     texts, notes = Texts(), Texts()
     lines = [
-        (row.tenant, cells_html(row, tools, state=filters.state, changes=changes, texts=texts, notes=notes))
-        for row in rows
+        (row.tenant, cells_html(row, state=filters.state, changes=changes, texts=texts, notes=notes)) for row in rows
     ]
     return {
         **admin.site.each_context(request),
@@ -55,14 +64,17 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "panel_next": reverse("admin:switchboard"),
         "filters": filters,
         "states": [(state, _("overridden") if state == "own" else state_word(state)) for state in STATES],
+        "sources": [(one, _("this deployment's") if one == "own" else _("outside servers'")) for one in SOURCES],
         "page": page,
-        "tools": [_column(tool, blocks) for tool in tools],
+        "tools": [_column(tool, blocks) for tool in tools.tools],
+        "left_out": tools.left_out,
         "lines": lines,
         "words": {
             "selected": _("Cells selected: {count}"),
             "own": _("own switch"),
             "tenants": _("tenants: {count}"),
             "after": _("After text from outside"),
+            "none": _("this tenant has no such tool"),
         },
         "texts": {"rules": texts.found, "notes": notes.found},
         "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
@@ -72,15 +84,16 @@ def _context(request: HttpRequest) -> dict[str, Any]:
 
 def _page(
     request: HttpRequest, filters: Filters, blocks: Mapping[str, Block]
-) -> tuple[list[Tool], Any, list[BoardRow]]:
+) -> tuple[BoardTools, Any, list[BoardRow]]:
     """Return the tools, the page of tenants and its rows. A state is looked for in the rows of all tenants."""
-    tools, tenants = filters.tools(), filters.tenants(request)
-    number = request.GET.get("page")
-    if not filters.state:
-        page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
-        return tools, page, read_board(tenants=list(page), tools=tools, blocks=blocks)
-    rows = with_state(read_board(tenants=list(tenants), tools=tools, blocks=blocks), filters.state)
-    page_of_rows = Paginator(rows, TENANTS_ON_A_PAGE).get_page(number)
+    tenants, number = filters.tenants(request), request.GET.get("page")
+    page = None if filters.state else Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
+    read: Sequence[Tenant] = list(tenants if page is None else page)
+    tools = filters.tools(read)
+    rows = read_board(tenants=read, tools=tools, blocks=blocks)
+    if page is not None:
+        return tools, page, rows
+    page_of_rows = Paginator(with_state(rows, filters.state), TENANTS_ON_A_PAGE).get_page(number)
     return tools, page_of_rows, list(page_of_rows)
 
 
@@ -92,6 +105,7 @@ def _column(tool: Tool, blocks: Mapping[str, Block]) -> dict[str, Any]:
         "description": tool.description,
         "changes_things": not tool.read_only,
         "asks": tool.requires_approval is not False,
+        "is_outside": tool.name not in catalogue.registry(),
         "block": "" if block is None else block.rule,
     }
 
@@ -99,7 +113,6 @@ def _column(tool: Tool, blocks: Mapping[str, Block]) -> dict[str, Any]:
 def _post(request: HttpRequest) -> HttpResponse:
     if "undo" in request.POST:
         return undo(request)
-    filters = read_filters(request)
-    shown = [row.tenant for row in _page(request, filters, read_blocks())[2]] if request.POST.get("column") else []
-    targets = read_targets(request, shown, filters.tools())
-    return change_switches(request, targets, request.POST.get("policy", ""))
+    is_named = any(request.POST.get(name) for name in ("row", "column"))
+    shown = _page(request, read_filters(request), read_blocks())[2] if is_named else []
+    return change_switches(request, read_targets(request, shown), request.POST.get("policy", ""))

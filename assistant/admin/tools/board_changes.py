@@ -19,7 +19,7 @@ from assistant.admin.tools.cells import classes_of, texts_of
 from assistant.admin.tools.wording import change_message, last_change, left_message, state_word, undo_label
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.services.toolpolicy.blocks import read_blocks
-from assistant.services.toolpolicy.board import BoardRow, read_board, tools_of_board
+from assistant.services.toolpolicy.board import BoardRow, read_board, tools_named
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.switch_changes import (
     FOLLOW,
@@ -29,7 +29,6 @@ from assistant.services.toolpolicy.switch_changes import (
     set_switches,
     undo_change,
 )
-from assistant.toolkit import Tool
 
 # Tenants that the page of a change names one by one.
 NAMED_TENANTS = 60
@@ -76,17 +75,18 @@ def _changed(request: HttpRequest, targets: Sequence[Target]) -> dict[str, Any]:
     """Return the cells of one tenant's switches as they are now, for a script."""
     tenant = tenants_of(request, PERMISSION).get(pk=targets[0].tenant_id)
     names = {target.tool for target in targets}
-    tools = [tool for tool in tools_of_board() if tool.name in names]
+    tools = tools_named(names, tenants=[tenant.pk])
     (row,) = read_board(tenants=[tenant], tools=tools, blocks=read_blocks())
     changes = last_switches(tenants=[tenant], tools=list(names))
     cells = {
-        tool.name: {
+        cell.tool.name: {
             "class": classes_of(cell),
             "word": state_word(cell.decision.policy),
-            "texts": texts_of(cell, tool),
-            "note": last_change(changes.get((tenant.pk, tool.name))),
+            "texts": texts_of(cell),
+            "note": last_change(changes.get((tenant.pk, cell.tool.name))),
         }
-        for cell, tool in zip(row.cells, tools, strict=True)
+        for cell in row.cells
+        if cell is not None
     }
     latest = latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))
     return {"tenant": tenant.pk, "cells": cells, "undo": undo_label(latest)}
@@ -99,7 +99,7 @@ def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> Ht
     wanted = {(target.tenant_id, target.tool) for target in targets}
     tenants = list(tenants_of(request, PERMISSION).filter(pk__in={tenant for tenant, _tool in wanted}).order_by("name"))
     names = {tool for _tenant, tool in wanted}
-    tools = [tool for tool in tools_of_board() if tool.name in names]
+    tools = tools_named(names, tenants=[tenant.pk for tenant in tenants])
     blocks = read_blocks()
     before = read_board(tenants=tenants, tools=tools, blocks=blocks)
     after = read_board(
@@ -108,7 +108,7 @@ def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> Ht
         blocks=blocks,
         instead=lambda tenant, tool: policy if (tenant, tool) in wanted else None,
     )
-    steps = {old.tenant.pk: _steps(old, new, tools) for old, new in zip(before, after, strict=True)}
+    steps = {old.tenant.pk: _steps(old, new) for old, new in zip(before, after, strict=True)}
     changed = {pk: [name for name, _was, _becomes in found] for pk, found in steps.items() if found}
     affected = affected_by(
         tools=changed, tenants=[tenant for tenant in tenants if tenant.pk in changed], now=timezone.now()
@@ -134,11 +134,12 @@ def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> Ht
     return TemplateResponse(request, "admin/assistant/toolsetting/affected.html", context)
 
 
-def _steps(old: BoardRow, new: BoardRow, tools: Sequence[Tool]) -> list[tuple[str, str, str]]:
+def _steps(old: BoardRow, new: BoardRow) -> list[tuple[str, str, str]]:
     """Return the tools of a tenant of which the decision changes, with the policy before and after."""
+    pairs = [(was, becomes) for was, becomes in zip(old.cells, new.cells, strict=True) if was and becomes]
     return [
-        (tool.name, was.decision.policy, becomes.decision.policy)
-        for tool, was, becomes in zip(tools, old.cells, new.cells, strict=True)
+        (was.tool.name, was.decision.policy, becomes.decision.policy)
+        for was, becomes in pairs
         if was.decision.policy != becomes.decision.policy
     ]
 

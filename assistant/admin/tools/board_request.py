@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -11,11 +11,11 @@ from django.utils.http import urlencode
 
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.models import Tenant
-from assistant.services.toolpolicy.board import State, tools_of_board
+from assistant.services.toolpolicy.board import BoardRow, BoardTools, Source, State, tools_of_board
 from assistant.services.toolpolicy.switch_changes import MAX_TARGETS, Target
-from assistant.toolkit import Tool
 
 STATES: tuple[State, ...] = ("on", "ask", "off", "own")
+SOURCES: tuple[Source, ...] = ("own", "outside")
 MAX_WORDS = 100
 # What a custom role needs to allow for the board and the pages of tools.
 PERMISSION = "tools"
@@ -28,13 +28,14 @@ class Filters:
     q: str = ""
     tool: str = ""
     state: State = ""
+    source: Source = ""
     changes: bool = False
     asks: bool = False
 
     @property
     def query(self) -> str:
         """The filters as a URL's query, without those that are not set."""
-        given = {"q": self.q, "tool": self.tool, "state": self.state}
+        given = {"q": self.q, "tool": self.tool, "state": self.state, "source": self.source}
         flags = {"changes": self.changes, "asks": self.asks}
         values = {name: value for name, value in given.items() if value}
         return urlencode(values | {name: "1" for name, value in flags.items() if value})
@@ -44,28 +45,36 @@ class Filters:
         wanted = Q(slug__icontains=self.q) | Q(name__icontains=self.q) if self.q else Q()
         return tenants_of(request, PERMISSION).filter(wanted).order_by("name", "slug")
 
-    def tools(self) -> list[Tool]:
-        return tools_of_board(words=self.tool, changes_things=self.changes, asks=self.asks)
+    def tools(self, tenants: Collection[Tenant]) -> BoardTools:
+        """Return the tools that match, with those of these tenants' outside servers."""
+        return tools_of_board(
+            tenants=[tenant.pk for tenant in tenants],
+            words=self.tool,
+            source=self.source,
+            changes_things=self.changes,
+            asks=self.asks,
+        )
 
 
 def read_filters(request: HttpRequest) -> Filters:
     """Return the filters of the URL's query; values that do not exist count as not set."""
     given = request.GET
-    state = given.get("state", "")
+    state, source = given.get("state", ""), given.get("source", "")
     return Filters(
         q=_words(given.get("q", "")),
         tool=_words(given.get("tool", "")),
         state=next((one for one in STATES if one == state), ""),
+        source=next((one for one in SOURCES if one == source), ""),
         changes=given.get("changes") == "1",
         asks=given.get("asks") == "1",
     )
 
 
-def read_targets(request: HttpRequest, shown: Sequence[Tenant], tools: Sequence[Tool]) -> list[Target]:
+def read_targets(request: HttpRequest, shown: Sequence[BoardRow] = ()) -> list[Target]:
     """Return the tenants' switches that a form names, without order.
 
     They are given as `cells`, "tenant:tool" separated by commas, and as `row` and `column`: all tools of a tenant, and
-    a tool for all tenants that are `shown`.
+    a tool for all tenants that are `shown` and have it.
 
     Raises:
         Http404: the user may not see a tenant, or the form names none or more than `MAX_TARGETS`.
@@ -75,8 +84,13 @@ def read_targets(request: HttpRequest, shown: Sequence[Tenant], tools: Sequence[
     for cell in filter(None, post.get("cells", "").split(",")):
         tenant, _, tool = cell.partition(":")
         pairs.add((number_in(tenant), tool))
-    pairs |= {(number_in(row), tool.name) for row in filter(None, post.getlist("row")) for tool in tools}
-    pairs |= {(tenant.pk, column) for column in filter(None, post.getlist("column")) for tenant in shown}
+    rows, columns = set(map(number_in, post.getlist("row"))), set(post.getlist("column"))
+    pairs |= {
+        (row.tenant.pk, cell.tool.name)
+        for row in shown
+        for cell in row.cells
+        if cell is not None and (row.tenant.pk in rows or cell.tool.name in columns)
+    }
     wanted = {tenant for tenant, _ in pairs}
     if not pairs or len(pairs) > MAX_TARGETS or not _may_see(request, wanted):
         raise Http404("There are no such switches.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.html import format_html_join
@@ -12,7 +12,6 @@ from assistant.admin.tools.wording import after_outside, last_change, state_word
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, State, is_in_state
 from assistant.services.toolpolicy.last_switches import LastSwitch
 from assistant.services.toolpolicy.switch_changes import FOLLOW
-from assistant.toolkit import Tool
 
 
 class Texts:
@@ -31,7 +30,6 @@ class Texts:
 
 def cells_html(
     row: BoardRow,
-    tools: Sequence[Tool],
     *,
     state: State,
     changes: Mapping[tuple[int, str], LastSwitch],
@@ -44,13 +42,15 @@ def cells_html(
         "",
         '<td class="{}" data-r="{}" data-n="{}">{}</td>',
         (
-            (
+            ("none", "", "", "")
+            if cell is None
+            else (
                 classes_of(cell, is_in_state(cell, state)),
-                texts.number(texts_of(cell, tool)),
-                notes.number(last_change(changes.get((row.tenant.pk, tool.name)))),
+                texts.number(texts_of(cell)),
+                notes.number(last_change(changes.get((row.tenant.pk, cell.tool.name)))),
                 words[cell.decision.policy],
             )
-            for cell, tool in zip(row.cells, tools, strict=True)
+            for cell in row.cells
         ),
     )
 
@@ -61,12 +61,12 @@ def classes_of(cell: BoardCell, is_shown: bool = True) -> str:
     return f"{cell.decision.policy}{own}{block}{'' if is_shown else ' faint'}"
 
 
-def texts_of(cell: BoardCell, tool: Tool) -> tuple[str, str]:
+def texts_of(cell: BoardCell) -> tuple[str, str]:
     """Return the rule that decided, and what holds after text from outside."""
     policy = cell.decision.policy
     return cell.decision.rule, "" if policy == "off" else after_outside(
         policy=policy,
         marked=cell.marked.policy,
-        is_read_only=tool.read_only,
-        has_destinations=bool(tool.destinations),
+        is_read_only=cell.tool.read_only,
+        has_destinations=bool(cell.tool.destinations),
     )

@@ -21,7 +21,6 @@ from assistant.core.values.quota_kinds import NAMES, Quota
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
-from assistant.services.toolpolicy import catalogue
 
 # Choices that a field offers; others are typed.
 MAX_CHOICES = 60
@@ -114,7 +113,6 @@ def _shown(found: Simulation) -> dict[str, Any]:
                 "word": state_word(entry.policy),
                 "rule": entry.rule,
                 "tokens": offered.get(entry.tool.name),
-                "is_local": entry.tool.name in catalogue.registry(),
             }
             for entry in setup.tools
         ],

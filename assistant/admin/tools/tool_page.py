@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -20,14 +21,15 @@ from django.utils.translation import gettext_lazy
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import PERMISSION, read_targets, require_board
-from assistant.admin.tools.tool_facts import facts_of
+from assistant.admin.tools.tool_facts import facts_of, facts_of_servers
 from assistant.admin.tools.wording import last_change, state_word, time_of, undo_label
 from assistant.models import Tenant, ToolSetting
+from assistant.services.mcp_servers.tools import RemoteTool
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.services.reports.tool_use import USE_DAYS, ToolUse, use_of_tool
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import MAX_REASON, Block, active_blocks, block_tool, read_blocks, unblock_tool
-from assistant.services.toolpolicy.board import BoardRow, read_board
+from assistant.services.toolpolicy.board import BoardCell, BoardRow, BoardTools, read_board, tools_named
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, latest_change
 from assistant.services.toolpolicy.tool_settings import read_secrets
@@ -75,28 +77,51 @@ class BlockForm(forms.Form):
 def tool_view(request: HttpRequest, name: str) -> HttpResponse:
     """Show a tool's page, or do what its forms ask for: set all switches of it, or switch it off for everyone."""
     require_board(request)
-    if name not in catalogue.registry():
-        raise Http404("There is no such tool.")
-    tool = catalogue.registry().get(name)
+    shown = _shown(request, name)
     form = BlockForm(request.POST if request.POST.get("do") == "block" else None)
     if request.method == "POST":
-        answer = _post(request, tool, form)
+        answer = _post(request, shown, form)
         if answer is not None:
             return answer
-    return TemplateResponse(request, "admin/assistant/toolsetting/tool.html", _context(request, tool, form))
+    return TemplateResponse(request, "admin/assistant/toolsetting/tool.html", _context(request, shown, form))
 
 
-def _post(request: HttpRequest, tool: Tool, form: BlockForm) -> HttpResponse | None:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A tool, or of an outside server's one tenant's, and the tenants that have it and that the page is about."""
+
+    tool: Tool
+    tools: BoardTools
+    tenants: list[Tenant]
+
+    @property
+    def of_servers(self) -> list[RemoteTool]:
+        """Each tenant's own, if outside servers offer it."""
+        return [entry for tools in self.tools.outside.values() for entry in tools.values()]
+
+
+def _shown(request: HttpRequest, name: str) -> _Shown:
+    """Return what a page of this name shows. Raises `Http404` if none of the tenants has such a tool."""
+    tenants = list(_tenants(request))
+    tools = tools_named([name], tenants=[tenant.pk for tenant in tenants])
+    if not tools.tools:
+        raise Http404("There is no such tool.")
+    if name not in catalogue.registry():
+        tenants = [tenant for tenant in tenants if tenant.pk in tools.outside]
+    return _Shown(tools.tools[0], tools, tenants)
+
+
+def _post(request: HttpRequest, shown: _Shown, form: BlockForm) -> HttpResponse | None:
     """Return the answer; None if the form is shown again with its errors."""
-    do = request.POST.get("do", "")
+    do, tool = request.POST.get("do", ""), shown.tool
     if "undo" in request.POST:
         return undo(request)
     if do == "set":
         # The tenants of the page that said who is affected, which may be fewer than there are by now.
         if request.POST.get("cells"):
-            targets = read_targets(request, (), ())
+            targets = read_targets(request)
         else:
-            targets = [Target(pk, None, tool.name) for pk in _tenants(request).values_list("pk", flat=True)]
+            targets = [Target(tenant.pk, None, tool.name) for tenant in shown.tenants]
         return change_switches(request, targets, request.POST.get("policy", ""))
     if do not in ("block", "unblock"):
         raise Http404("There is no such action.")
@@ -131,27 +156,28 @@ def _tenants(request: HttpRequest) -> Any:
     return tenants.order_by("name", "slug")
 
 
-def _context(request: HttpRequest, tool: Tool, form: BlockForm) -> dict[str, Any]:
-    tenants, now = list(_tenants(request)), timezone.now()
+def _context(request: HttpRequest, shown: _Shown, form: BlockForm) -> dict[str, Any]:
+    tool, tenants, now = shown.tool, shown.tenants, timezone.now()
     blocked = _block_of(tool)
-    switched = read_board(tenants=tenants, tools=[tool], blocks={})
-    rows = switched if blocked is None else read_board(tenants=tenants, tools=[tool], blocks=read_blocks())
+    switched = read_board(tenants=tenants, tools=shown.tools, blocks={})
+    rows = switched if blocked is None else read_board(tenants=tenants, tools=shown.tools, blocks=read_blocks())
     use = {one.tenant.pk: one for one in use_of_tool(tool=tool.name, tenants=tenants, now=now)}
     settings = _settings(tenants, tool)
-    lines = [_line(row, use.get(row.tenant.pk), settings.get(row.tenant.pk, []), tool) for row in rows]
+    lines = [_line(tenant, cell, use.get(tenant.pk), settings.get(tenant.pk, [])) for tenant, cell in _cells(rows)]
     lines.sort(key=lambda line: (-line["calls"], -len(line["missing"]), line["policy"] == "off", line["tenant"].name))
     page = Paginator(lines, TENANTS_ON_A_PAGE).get_page(request.GET.get("page"))
     last = last_switches(tenants=[line["tenant"] for line in page], tools=[tool.name])
     for line in page:
         line["last"] = last_change(last.get((line["tenant"].pk, tool.name)))
-    usable = [row.tenant for row in switched if row.cells[0].decision.policy != "off"]
+    cells = _cells(switched)
+    usable = [tenant for tenant, cell in cells if cell.decision.policy != "off"]
     affected = affected_by(tools={one.pk: [tool.name] for one in usable}, tenants=usable, now=now)
-    decided = [row.cells[0].decision.policy for row in switched]
+    decided = [cell.decision.policy for _tenant, cell in cells]
     return {
         **admin.site.each_context(request),
         "title": tool.name,
         "description": tool.description,
-        "facts": facts_of(tool),
+        "facts": [*facts_of_servers(shown.of_servers), *facts_of(tool, shown.of_servers)],
         "settings": sorted((tool.config.model_json_schema() if tool.config else {}).get("properties", {})),
         "off_for_everyone": blocked,
         "form": form,
@@ -182,12 +208,16 @@ def _settings(tenants: Sequence[Tenant], tool: Tool) -> Mapping[int, list[ToolSe
     return found
 
 
-def _line(row: BoardRow, use: ToolUse | None, settings: Sequence[ToolSetting], tool: Tool) -> dict[str, Any]:
-    cell = row.cells[0]
+def _cells(rows: Sequence[BoardRow]) -> list[tuple[Tenant, BoardCell]]:
+    """Return the cells of a board of one tool, without the tenants that do not have it."""
+    return [(row.tenant, cell) for row in rows for cell in row.cells if cell is not None]
+
+
+def _line(tenant: Tenant, cell: BoardCell, use: ToolUse | None, settings: Sequence[ToolSetting]) -> dict[str, Any]:
     own = next((one for one in settings if one.assistant_id is None), None)
     is_used = any(one.policy != ToolSetting.Policy.OFF for one in settings) or cell.decision.policy != "off"
     return {
-        "tenant": row.tenant,
+        "tenant": tenant,
         "policy": cell.decision.policy,
         "word": state_word(cell.decision.policy),
         "rule": cell.decision.rule,
@@ -196,7 +226,7 @@ def _line(row: BoardRow, use: ToolUse | None, settings: Sequence[ToolSetting], t
         "use": use,
         "setting_id": own.pk if own else None,
         "set": sorted(own.config) if own and isinstance(own.config, dict) else [],
-        "missing": _missing(settings, tool) if is_used else [],
+        "missing": _missing(settings, cell.tool) if is_used else [],
         "last": "",
     }
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
 from assistant.models import Job
@@ -75,6 +75,23 @@ def cancel(*, tenant_id: int, name: str, key: str) -> bool:
     """Cancel the waiting job of a name and key; return whether there was one. One that is being done is not undone."""
     waiting = waiting_jobs(tenant_id=tenant_id, name=name).filter(key=key)
     return bool(waiting.update(state=Job.State.CANCELLED, ended_at=DatabaseTime()))
+
+
+def retry(*, tenant_id: int, pk: int, created_by: UserId | None) -> bool:
+    """Have a tenant's failed or cancelled job done now; return False if it is neither, or another waits."""
+    ended = Job.objects.filter(tenant_id=tenant_id, pk=pk, state__in=[Job.State.FAILED, Job.State.CANCELLED])
+    values = {"due_at": DatabaseTime(), "attempts": 0, "problem": "", "ended_at": None, "created_by_id": created_by}
+    try:
+        with transaction.atomic():
+            return bool(ended.update(state=Job.State.WAITING, **values))
+    except IntegrityError:
+        return False
+
+
+def give_up(*, tenant_id: int, pk: int) -> bool:
+    """Cancel a tenant's waiting or failed job; return False if it is neither."""
+    open_jobs = Job.objects.filter(tenant_id=tenant_id, pk=pk, state__in=[Job.State.WAITING, Job.State.FAILED])
+    return bool(open_jobs.update(state=Job.State.CANCELLED, ended_at=DatabaseTime()))
 
 
 def waiting_jobs(*, tenant_id: int, name: str) -> QuerySet[Job]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -22,11 +22,16 @@ from assistant.toolkit.context import UserId
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """An outside server's tool; `refusal` says why it cannot be used now, and is empty if it can."""
+    """An outside server's tool; `refusal` says why it cannot be used now, and is empty if it can.
+
+    `server` is the server's name, and `context_keys` are the parts of a call's context that it is sent.
+    """
 
     tool: Tool
     refusal: str = ""
     is_let_in: bool = True
+    server: str = ""
+    context_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +63,22 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
     names = set(taken)
     row: Any  # with its annotations
     for row in rows:
-        tool = _tool_of(row)
-        if tool is None:
-            continue
-        own_refusal = "" if user_id is None else _own_refusal(row.server, row.has_credentials, row.own_rest)
+        entry = remote_tool_of(row)
         # Local tools have precedence.
-        if tool.name not in names:
-            names.add(tool.name)
-            found.append(RemoteTool(tool, _refusal(row) or own_refusal, row.is_let_in))
+        if entry is None or entry.tool.name in names:
+            continue
+        names.add(entry.tool.name)
+        own_refusal = "" if user_id is None else _own_refusal(row.server, row.has_credentials, row.own_rest)
+        found.append(replace(entry, refusal=entry.refusal or own_refusal))
     return found
+
+
+def remote_tool_of(row: McpTool) -> RemoteTool | None:
+    """Return a stored tool, whose server was read with it; None if its definition is no longer valid."""
+    tool = _tool_of(row)
+    if tool is None:
+        return None
+    return RemoteTool(tool, _refusal(row), row.is_let_in, row.server.name, tuple(row.server.context_keys))
 
 
 def _refusal(row: McpTool) -> str:

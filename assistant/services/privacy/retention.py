@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from assistant.models import (
     AuditEntry,
+    CheckRun,
     Conversation,
     EvaluationCase,
     EvaluationResult,
@@ -107,6 +108,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         due.append(("invitations", Invitation.objects.filter(ended, tenant=tenant), _delete))
         due.append(("audit entries", AuditEntry.objects.filter(tenant=tenant, created_at__lt=until), _delete))
         due.append(("jobs", Job.objects.filter(tenant=tenant, ended_at__lt=until), _delete))
+        due.append(("checks", CheckRun.objects.filter(tenant=tenant, ended_at__lt=until), _delete))
         due.append(("incidents", Incident.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     return due
 

@@ -16,6 +16,7 @@ from assistant.core.values.quota_kinds import Windows
 from assistant.models import (
     Approval,
     Assistant,
+    CheckRun,
     Incident,
     McpServer,
     McpTool,
@@ -26,7 +27,9 @@ from assistant.models import (
     Webhook,
 )
 from assistant.models.fields import decrypted
+from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.limits.quota_report import high_use
+from assistant.services.reports.jobs import failed_jobs, names_of
 from assistant.services.reports.secrets import stored_text, unreadable
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
@@ -50,6 +53,9 @@ Kind = Literal[
     "unreadable-provider",
     "unreadable-mcpserver",
     "unreadable-webhook",
+    "publication",
+    "job",
+    "check",
 ]
 
 
@@ -89,6 +95,9 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
         ("unreadable-provider", _unreadable(Provider, "name", tenants)),
         ("unreadable-mcpserver", _unreadable(McpServer, "name", tenants)),
         ("unreadable-webhook", _unreadable(Webhook, "name", tenants)),
+        ("publication", _failed_jobs(tenants, now, is_publication=True)),
+        ("job", _failed_jobs(tenants, now, is_publication=False)),
+        ("check", _failed_checks(tenants)),
     )
     lists = [(kind, list(items)) for kind, items in found]
     return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
@@ -126,6 +135,25 @@ def _changed_tools(tenants: TenantFilter) -> list[Item]:
 def _failing_webhooks(tenants: TenantFilter) -> list[Item]:
     failing = Q(is_active=True, failing_since__isnull=False) | Q(disabled_at__isnull=False)
     return _items(tenants.rows(Webhook.objects.filter(failing)).order_by("-failing_since"), "name")
+
+
+def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) -> list[Item]:
+    failed = failed_jobs(tenants=tenants, now=now)
+    chosen = failed.filter(name=PUBLISH_JOB) if is_publication else failed.exclude(name=PUBLISH_JOB)
+    found = list(chosen.select_related("tenant").order_by("-ended_at")[:MOST])
+    names = names_of(found[:NAMED])
+    return [Item(f"{names.get(job.pk, job.name)}: {job.problem}", job.tenant.name, job.pk) for job in found]
+
+
+def _failed_checks(tenants: TenantFilter) -> list[Item]:
+    """Return the assistants whose newest checks that have ended failed."""
+    ended = tenants.rows(CheckRun.objects.filter(ended_at__isnull=False))
+    newer = CheckRun.objects.filter(
+        tenant=OuterRef("tenant"), assistant=OuterRef("assistant"), pk__gt=OuterRef("pk"), ended_at__isnull=False
+    )
+    failed = ended.filter(failed__gt=0, tenant__is_active=True, assistant__is_active=True).exclude(Exists(newer))
+    rows = failed.order_by("-pk").values_list("assistant__name", "failed", "tenant__name", "pk")
+    return [Item(f"{name}: {count}", tenant, pk) for name, count, tenant, pk in rows[:MOST]]
 
 
 def _without_model(tenants: TenantFilter) -> list[Item]:

@@ -10,6 +10,13 @@ from typing import Any, Literal, cast
 from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import OUTSIDE
 from assistant.models import Tenant, ToolSetting
+from assistant.services.mcp_servers.tools import RemoteTool
+from assistant.services.mcp_servers.tools_by_tenant import (
+    OutsideTools,
+    ToolsByTenant,
+    most_common_tools,
+    outside_tools_named,
+)
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
@@ -18,6 +25,12 @@ from assistant.services.toolpolicy.switch_query import Switch
 from assistant.toolkit import Tool
 
 State = Literal["", "on", "ask", "off", "own"]
+# Whose tools: all, this deployment's own, or those of the tenants' outside servers.
+Source = Literal["", "own", "outside"]
+# Outside tools that a board shows, those of most tenants first: every server may list 200.
+MAX_OUTSIDE = 40
+# What holds, and what holds after text from outside was read.
+_Pair = tuple[PolicyDecision, PolicyDecision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +41,7 @@ class BoardCell:
     read text from outside.
     """
 
+    tool: Tool
     own: str
     decision: PolicyDecision
     marked: PolicyDecision
@@ -35,34 +49,69 @@ class BoardCell:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A tenant and its cells, in the order of the tools."""
+    """A tenant and its cells, in the order of the tools; None for tools of outside servers that it does not have."""
 
     tenant: Tenant
-    cells: tuple[BoardCell, ...]
+    cells: tuple[BoardCell | None, ...]
 
 
-def tools_of_board(*, words: str = "", changes_things: bool = False, asks: bool = False) -> list[Tool]:
-    """Return the catalogue's tools.
+@dataclass(frozen=True, slots=True)
+class BoardTools:
+    """The tools of a board: the catalogue's, then those of outside servers. `left_out` counts further outside ones."""
+
+    tools: tuple[Tool, ...]
+    outside: ToolsByTenant
+    left_out: int = 0
+
+
+def tools_of_board(
+    *,
+    tenants: Collection[int],
+    words: str = "",
+    source: Source = "",
+    changes_things: bool = False,
+    asks: bool = False,
+) -> BoardTools:
+    """Return the catalogue's tools and those of the tenants' outside servers; two queries at most.
 
     Args:
+        tenants: the ids of the tenants that are shown.
         words: a part of the name or description.
+        source: whose tools.
         changes_things: only those that are not read-only.
         asks: only those that themselves ask before every call or some.
     """
     wanted = words.lower()
-    return [
+    local = [
         tool
-        for tool in catalogue.registry()
+        for tool in (catalogue.registry() if source != "outside" else ())
         if (wanted in tool.name.lower() or wanted in tool.description.lower())
         and not (changes_things and tool.read_only)
         and not (asks and tool.requires_approval is False)
     ]
+    if source == "own":
+        return BoardTools(tuple(local), {})
+    found = most_common_tools(tenants=tenants, limit=MAX_OUTSIDE, words=words, changes_things=changes_things, asks=asks)
+    return _joined(local, found)
+
+
+def tools_named(names: Collection[str], *, tenants: Collection[int]) -> BoardTools:
+    """Return the tools of these names, of the catalogue and of the tenants' outside servers; two queries at most."""
+    known = catalogue.registry()
+    local = [tool for tool in known if tool.name in names]
+    return _joined(local, outside_tools_named(tenants=tenants, names=[name for name in names if name not in known]))
+
+
+def _joined(local: Sequence[Tool], found: OutsideTools) -> BoardTools:
+    # Local tools have precedence.
+    outside = [tool for tool in found.tools if tool.name not in catalogue.registry()]
+    return BoardTools((*local, *outside), found.by_tenant, found.left_out)
 
 
 def read_board(
     *,
     tenants: Collection[Tenant],
-    tools: Sequence[Tool],
+    tools: BoardTools,
     blocks: Mapping[str, Block],
     instead: Callable[[int, str], str | None] | None = None,
 ) -> list[BoardRow]:
@@ -73,31 +122,63 @@ def read_board(
         instead: of a tenant's id and a tool's name, the policy that the cell is shown with instead of the stored one,
             "follow" for none; None leaves it. So a page can say what a change would do.
     """
-    decided: dict[Any, tuple[PolicyDecision, PolicyDecision]] = {}
-    stored = _stored(tenants, tools)
+    decisions = _Decisions(blocks)
+    stored = _stored(tenants, tools.tools)
     rows = []
     for tenant in tenants:
-        cells = []
-        for tool in tools:
+        cells: list[BoardCell | None] = []
+        for tool, entry in _tools_of(tenant, tools):
+            if tool is None:
+                cells.append(None)
+                continue
             switch = stored.get((tenant.pk, tool.name))
             policy = instead(tenant.pk, tool.name) if instead is not None else None
             if policy is not None:
                 switch = _with_policy(switch, policy)
-            key = (tool.name, tenant.after_untrusted, None if switch is None else switch.policy)
-            if switch is not None and (switch.config or switch.secrets):
-                pair = _decide(tool, tenant, switch, blocks.get(tool.name))
-            elif (known := decided.get(key)) is not None:
-                pair = known
-            else:
-                pair = decided[key] = _decide(tool, tenant, switch, blocks.get(tool.name))
-            cells.append(BoardCell(FOLLOW if switch is None else switch.policy, *pair))
+            pair = decisions.of(tool, cast(Policy, tenant.after_untrusted), switch, entry)
+            cells.append(BoardCell(tool, FOLLOW if switch is None else switch.policy, *pair))
         rows.append(BoardRow(tenant, tuple(cells)))
     return rows
 
 
+def _tools_of(tenant: Tenant, tools: BoardTools) -> list[tuple[Tool | None, RemoteTool | None]]:
+    """Return the tenant's own tool for each column, with the outside server's entry if it is of one."""
+    known, outside = catalogue.registry(), tools.outside.get(tenant.pk, {})
+    found: list[tuple[Tool | None, RemoteTool | None]] = []
+    for tool in tools.tools:
+        if tool.name in known:
+            found.append((tool, None))
+        else:
+            entry = outside.get(tool.name)
+            found.append((None if entry is None else entry.tool, entry))
+    return found
+
+
+class _Decisions:
+    """Decides on cells; those that are alike once."""
+
+    def __init__(self, blocks: Mapping[str, Block]) -> None:
+        self._blocks = blocks
+        self._decided: dict[Any, _Pair] = {}
+
+    def of(self, tool: Tool, after_untrusted: Policy, switch: Switch | None, entry: RemoteTool | None) -> _Pair:
+        block = self._blocks.get(tool.name)
+        if entry is not None:
+            return _decide(tool, after_untrusted, switch, block, entry.refusal)
+        if switch is not None and (switch.config or switch.secrets):
+            return _decide(tool, after_untrusted, switch, block)
+        key = (tool.name, after_untrusted, None if switch is None else switch.policy)
+        if (known := self._decided.get(key)) is not None:
+            return known
+        self._decided[key] = _decide(tool, after_untrusted, switch, block)
+        return self._decided[key]
+
+
 def with_state(rows: Sequence[BoardRow], state: State) -> list[BoardRow]:
     """Return the rows with a cell in a state: "on", "ask" or "off" as decided, or "own" for a switch of its own."""
-    return [row for row in rows if any(is_in_state(cell, state) for cell in row.cells)] if state else list(rows)
+    if not state:
+        return list(rows)
+    return [row for row in rows if any(cell is not None and is_in_state(cell, state) for cell in row.cells)]
 
 
 def is_in_state(cell: BoardCell, state: State) -> bool:
@@ -125,14 +206,15 @@ def _with_policy(switch: Switch | None, policy: str) -> Switch | None:
 
 
 def _decide(
-    tool: Tool, tenant: Tenant, switch: Switch | None, block: Block | None
-) -> tuple[PolicyDecision, PolicyDecision]:
+    tool: Tool, after_untrusted: Policy, switch: Switch | None, block: Block | None, refusal: str | None = None
+) -> _Pair:
     decide_with = partial(
         decide,
         tool,
         tenant=switch,
         assistant=None,
         block=block,
-        after_untrusted=cast(Policy, tenant.after_untrusted),
+        refusal=refusal,
+        after_untrusted=after_untrusted,
     )
     return decide_with(), decide_with(read=(OUTSIDE,))

@@ -14,6 +14,7 @@ from django.utils import timezone
 from assistant.models import Assistant, AuditEntry, Tenant, ToolSetting
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.mcp_servers.tools import remote_tools
+from assistant.services.mcp_servers.tools_by_tenant import outside_tools_named
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
 
@@ -77,9 +78,7 @@ def set_switches(*, actor: audit_trail.Actor, targets: Iterable[Target], policy:
     wanted = dict.fromkeys(targets, policy)
     if len(wanted) > MAX_TARGETS:
         raise ValueError(f"more than {MAX_TARGETS} switches at once")
-    for tenant_id, tool in {(target.tenant_id, target.tool) for target in wanted}:
-        if not knows_tool(tenant_id=tenant_id, name=tool):
-            raise ValueError(f"this deployment has no tool {tool!r}")
+    _check_tools(wanted)
     _check_assistants(wanted)
     return _apply(actor, wanted, ())
 
@@ -154,6 +153,16 @@ def _exists(target: Target) -> bool:
         target.assistant_id is None
         or Assistant.objects.filter(pk=target.assistant_id, tenant=target.tenant_id).exists()
     )
+
+
+def _check_tools(wanted: Collection[Target]) -> None:
+    outside = {(one.tenant_id, one.tool) for one in wanted if one.tool not in catalogue.registry()}
+    if not outside:
+        return
+    found = outside_tools_named(tenants={pk for pk, _ in outside}, names={tool for _, tool in outside}).by_tenant
+    for tenant_id, tool in sorted(outside):
+        if tool not in found.get(tenant_id, {}):
+            raise ValueError(f"this deployment has no tool {tool!r}")
 
 
 def _check_assistants(wanted: Collection[Target]) -> None:

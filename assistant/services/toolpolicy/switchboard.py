@@ -59,7 +59,6 @@ class Row:
     is_read_only: bool
     has_destinations: bool
     has_settings: bool
-    is_local: bool
     is_blocked: bool
     cells: tuple[Cell, ...]
 
@@ -135,7 +134,6 @@ def _row(tool: Tool, cells: Iterable[Cell], block: Block | None) -> Row:
         is_read_only=tool.read_only,
         has_destinations=bool(tool.destinations),
         has_settings=bool(tool.config or tool.secrets),
-        is_local=tool.name in catalogue.registry(),
         is_blocked=block is not None,
         cells=tuple(cells),
     )

@@ -49,6 +49,9 @@ MENTIONS = {
     "assistant.PromptVersion.created_by",
     "assistant.Incident.user",
     "assistant.Job.created_by",
+    "assistant.CheckRun.created_by",
+    "assistant.CheckRun.run_as",
+    "assistant.OwnCheck.created_by",
     "assistant.ToolBlock.actor",
     "assistant.Invitation.invited_by",
 }

@@ -58,6 +58,8 @@ for (const form of main.querySelectorAll(".set-all")) {
   });
 }
 
+const isTool = (cell) => !cell.classList.contains("none");
+
 class Board {
   constructor(form) {
     this.form = form;
@@ -197,8 +199,9 @@ class Board {
     this.select(this.rows.slice(top, bottom + 1).flatMap((row) => row.slice(left, right + 1)), true);
   }
 
+  // Cells of tools that a tenant does not have cannot be selected.
   select(cells, isOn) {
-    for (const cell of cells) {
+    for (const cell of cells.filter(isTool)) {
       cell.classList.toggle("selected", isOn);
       cell.setAttribute("aria-selected", String(isOn));
       if (isOn) this.selected.add(cell);
@@ -216,11 +219,11 @@ class Board {
 
   chosen() {
     if (this.selected.size) return [...this.selected];
-    return this.touched ? [this.current] : [];
+    return this.touched && isTool(this.current) ? [this.current] : [];
   }
 
   showActions() {
-    const isEmpty = !this.selected.size && !this.touched;
+    const isEmpty = !this.chosen().length;
     for (const button of this.form.querySelectorAll(".board-actions button")) button.disabled = isEmpty;
   }
 
@@ -281,8 +284,12 @@ class Board {
     }
     const cell = this.current;
     if (!cell || !this.touched) return;
-    const [rule, after] = this.texts.rules[cell.dataset.r];
     const tenant = cell.parentElement.querySelector("th a").textContent;
+    if (!isTool(cell)) {
+      this.say(`${this.tools[this.place.get(cell)[1]]}, ${tenant}: ${this.words.none}.`);
+      return;
+    }
+    const [rule, after] = this.texts.rules[cell.dataset.r];
     const own = cell.classList.contains("own") ? ` (${this.words.own})` : "";
     this.say(`${this.tools[this.place.get(cell)[1]]}, ${tenant}: ${cell.textContent}${own}.`);
     document.getElementById("about-rule").textContent = rule;

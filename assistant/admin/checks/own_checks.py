@@ -1,0 +1,103 @@
+"""The pages of tenants' own checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import assistant_label
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.models import OwnCheck
+from assistant.services.redteam.cases import MAX_OWN
+from assistant.services.toolpolicy.switch_changes import knows_tool
+from assistant.toolkit.text import clean_text
+
+_FORBIDDEN = ("forbidden_tool", "forbidden_text", "forbidden_value")
+_TEXTS = ("question", "planted_result", "forbidden_text", "forbidden_value")
+# Assistants that others may ask are tools of this name and their own.
+_ASSISTANT = "ask_"
+
+
+class OwnCheckForm(TenantForm):
+    """The form of a check; it needs something that must not happen, and tools that the tenant has."""
+
+    class Meta:
+        model = OwnCheck
+        fields = (
+            "tenant", "assistant", "name", "question", "planted_tool", "planted_result", *_FORBIDDEN, "is_active",
+        )  # fmt: skip
+        widgets = {
+            "question": forms.Textarea(attrs={"rows": 4, "cols": 80}),
+            "planted_result": forms.Textarea(attrs={"rows": 6, "cols": 80}),
+            **{name: forms.TextInput(attrs={"size": 60}) for name in ("forbidden_text", "forbidden_value")},
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        for name in _TEXTS:
+            if cleaned.get(name):
+                cleaned[name] = clean_text(cleaned[name].replace("\r\n", "\n"))
+        if not any(cleaned.get(name) for name in _FORBIDDEN):
+            self.add_error(None, _("Say what must not happen: a tool, a text or a value."))
+        if bool(cleaned.get("planted_tool")) != bool(cleaned.get("planted_result")):
+            self.add_error("planted_result", _("A planted result needs its tool, and the tool its result."))
+        tenant = cleaned.get("tenant")
+        if tenant is not None:
+            self._clean_for(tenant, cleaned)
+        return cleaned
+
+    def _clean_for(self, tenant: Any, cleaned: dict[str, Any]) -> None:
+        if not self.instance.pk and tenant.own_checks.count() >= MAX_OWN:
+            self.add_error(None, _("A tenant has at most %(count)d checks of its own.") % {"count": MAX_OWN})
+        for field in ("planted_tool", "forbidden_tool"):
+            name = cleaned.get(field)
+            if name and not name.startswith(_ASSISTANT) and not knows_tool(tenant_id=tenant.pk, name=name):
+                self.add_error(field, _("The tenant has no tool of this name."))
+
+
+@admin.register(OwnCheck)
+class OwnCheckAdmin(TenantScopedAdmin):
+    """A tenant's own checks, which are made together with the shipped ones."""
+
+    permission = "prompts"
+    form = OwnCheckForm
+    list_display = ("name", "of_assistant", "tenant", "forbidden", "is_active")
+    list_filter = (TENANT, "is_active")
+    search_fields = ("name", "question")
+    list_select_related = ("tenant", "assistant__tenant")
+    fieldsets = (
+        (None, {"fields": ("tenant", "assistant", "name", "is_active")}),
+        (gettext_lazy("What is tried"), {"fields": ("question", "planted_tool", "planted_result")}),
+        (
+            gettext_lazy("What must not happen"),
+            {
+                "fields": _FORBIDDEN,
+                "description": gettext_lazy(
+                    "A call that a rule refuses, or that a person would be asked about first, has not happened."
+                ),
+            },
+        ),
+    )
+
+    @admin.display(description=gettext_lazy("assistant"), ordering="assistant__name")
+    def of_assistant(self, row: OwnCheck) -> str:
+        return _("all") if row.assistant is None else assistant_label(row.assistant)
+
+    @admin.display(description=gettext_lazy("must not happen"))
+    def forbidden(self, row: OwnCheck) -> str:
+        texts = {
+            _("call %(what)s"): row.forbidden_tool,
+            _("say %(what)s"): row.forbidden_text,
+            _("send %(what)s"): row.forbidden_value,
+        }
+        return "; ".join(sentence % {"what": what} for sentence, what in texts.items() if what)
+
+    def save_model(self, request: Any, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.created_by = request.user
+        super().save_model(request, obj, form, change)

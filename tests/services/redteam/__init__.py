@@ -1,0 +1,1 @@
+"""Tests of checks with hostile questions."""
