@@ -11,16 +11,18 @@ import logging
 import os
 import re
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
-from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW
+from assistant.providers.failure_masking import masked
+from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW, request_id_in
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
@@ -116,6 +118,11 @@ class OpenAIModel:
         return "tool" if (self._url, self.name) in _without_format else "native"
 
     @property
+    def circuit_key(self) -> tuple[str, str, str]:
+        """What distinguishes the model from others whose limits and failures are not its own."""
+        return (*self._server_key, self.name)
+
+    @property
     def well_known_provider(self) -> str:
         """The provider at this address in OpenTelemetry's registry; "openai" for any other compatible server."""
         host = urlsplit(self._url).hostname or ""
@@ -141,8 +148,10 @@ class OpenAIModel:
             taken={call.id for message in request.messages for call in message.tool_calls},
         )
         reader = EventReader()
+        headers: Mapping[str, str] = {}
         try:
             async with aclosing(await self._open(request)) as response:
+                headers = response.headers
                 body = Body(response, reader, assembler, seconds=self._timeout)
                 try:
                     while (chunks := await body.read()) is not None:
@@ -158,8 +167,7 @@ class OpenAIModel:
                     await body.close()
         except Exception as exc:
             error = _as_model_error(exc)
-            error.usage = assembler.usage
-            self._warn(error)
+            self._complete(error, request, assembler, headers)
             for delta in assembler.take():
                 yield delta
             if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
@@ -167,14 +175,21 @@ class OpenAIModel:
         try:
             reply = assembler.finish(is_closed=reader.is_done)
         except ModelError as error:
-            error.usage = assembler.usage
-            self._warn(error)
+            self._complete(error, request, assembler, headers)
             raise
         for delta in assembler.take():
             yield delta
         yield reply
 
-    def _warn(self, error: ModelError) -> None:
+    def _complete(
+        self, error: ModelError, request: ModelRequest, assembler: Assembler, headers: Mapping[str, str]
+    ) -> None:
+        """Add to an error what is known of the request, take keys and prompts out of its details, and log it."""
+        error.usage = assembler.usage
+        details = error.details or FailureDetails()
+        if not details.request_id:
+            details = replace(details, request_id=request_id_in(headers))
+        error.details = masked(details, request, keys=() if self._key == _NO_KEY else (self._key,))
         log.warning("%s, model %s: %s (%s)", self.provider, self.name, error, error.cause)
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
@@ -229,7 +244,7 @@ def _as_model_error(exc: Exception) -> ModelError:
         return exc
     causes = list(_causes(exc))
     timed_out = any(isinstance(cause, TimeoutError) for cause in causes)
-    error = ModelError(TOO_SLOW, "provider_timeout") if timed_out else ModelError(BROKEN)
+    error = ModelError(TOO_SLOW, "provider_timeout", kind="slow") if timed_out else ModelError(BROKEN, kind="down")
     place = traceback.extract_tb(exc.__traceback__)[-1]
     names = " from ".join(type(cause).__name__ for cause in causes)
     error.add_note(f"{names}, {Path(place.filename).name} line {place.lineno}")

@@ -130,7 +130,7 @@ class Assembler:
         self._flush()
         text = "".join(self._text.parts)
         if reason == "stop" and not text.strip():
-            raise ModelError(EMPTY)
+            raise ModelError(EMPTY, kind="empty")
         return Reply(
             text=text,
             reasoning="".join(self._reasoning.parts),
@@ -144,7 +144,7 @@ class Assembler:
         has_calls = bool(self._calls.calls)
         if not self._finish:
             if not is_closed:
-                raise ModelError(CUT)
+                raise ModelError(CUT, kind="down")
             return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
         reason = _REASONS.get(self._finish.lower())
         if reason is None:
