@@ -81,6 +81,7 @@ class OpenAIModel:
         strict: request strict schemas for arguments; default for OpenAI's own address only.
         guard: checks the address and what it resolves to, for addresses that tenants have set.
         sees_images: send the model images that tools return; else it reads only their names and descriptions.
+        text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
 
@@ -97,6 +98,7 @@ class OpenAIModel:
         strict: bool | None = None,
         guard: UrlGuard | None = None,
         sees_images: bool = False,
+        text_calls: bool = False,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name or os.environ.get("OPENAI_MODEL") or "gpt-4.1-mini"
@@ -107,6 +109,7 @@ class OpenAIModel:
         self._server_key = (self._url, self._key)
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
+        self._text_calls = text_calls
         self._timeout = timeout
         self._max_retries = max_retries
         self._guard = guard
@@ -146,6 +149,7 @@ class OpenAIModel:
         assembler = Assembler(
             names={tool.name for tool in request.tools},
             taken={call.id for message in request.messages for call in message.tool_calls},
+            text_calls=self._text_calls,
         )
         reader = EventReader()
         headers: Mapping[str, str] = {}
@@ -221,6 +225,9 @@ class OpenAIModel:
             with_usage=self._server_key not in _without_usage,
             sees_images=self._sees_images,
         )
+        if request.on_sent is not None:
+            key = self._key.encode()
+            request.on_sent(content if self._key == _NO_KEY else content.replace(key, b"[key]"))
         return await client.ask(
             content, seconds=self._timeout, max_retries=self._max_retries, headers=_request_id_header()
         )

@@ -23,13 +23,18 @@ class SentRequest:
 
     Attributes:
         number: counts the requests of the turn from 1, those that were repeated too.
-        content: the body as JSON; keys are not part of it.
+        sent: the body as JSON, without keys, or the request to a model that does not say what it sends.
     """
 
     number: int
     provider: str
     model: str
-    content: bytes = field(repr=False)
+    sent: bytes | ModelRequest = field(repr=False)
+
+    @property
+    def content(self) -> bytes:
+        """The body as JSON."""
+        return self.sent if isinstance(self.sent, bytes) else content_of(self.sent)
 
     @property
     def body(self) -> dict[str, Any]:
@@ -39,9 +44,14 @@ class SentRequest:
 
 
 class SentRequests:
-    """The newest requests of one turn, within `MAX_REQUESTS` and `MAX_BYTES`; larger ones are not kept."""
+    """The newest requests of one turn, within `MAX_REQUESTS` and `MAX_BYTES`; larger ones are not kept.
+
+    Attributes:
+        is_kept: whether the turn keeps them, and those of the assistants that it asks.
+    """
 
     def __init__(self) -> None:
+        self.is_kept = False
         self._requests: deque[SentRequest] = deque()
         self._count = self._bytes = 0
 
@@ -56,22 +66,27 @@ class SentRequests:
         """How many requests there were, those that are not kept included."""
         return self._count
 
-    def add(self, model: Model, content: bytes) -> None:
-        """Keep the body of a request."""
+    def add(self, model: Model, sent: bytes | ModelRequest) -> None:
+        """Keep a request; `sent` as in `SentRequest`."""
         self._count += 1
-        self._keep(SentRequest(self._count, model.provider, model.name, content))
+        self._keep(SentRequest(self._count, model.provider, model.name, sent))
 
     def extend(self, others: SentRequests) -> None:
         """Keep those of an assistant that this turn has asked."""
         for one in others:
             self._count += 1
-            self._keep(SentRequest(self._count, one.provider, one.model, one.content))
+            self._keep(SentRequest(self._count, one.provider, one.model, one.sent))
 
     def _keep(self, request: SentRequest) -> None:
         self._requests.append(request)
-        self._bytes += len(request.content)
+        self._bytes += _size(request)
         while len(self._requests) > MAX_REQUESTS or self._bytes > MAX_BYTES:
-            self._bytes -= len(self._requests.popleft().content)
+            self._bytes -= _size(self._requests.popleft())
+
+
+def _size(request: SentRequest) -> int:
+    # The messages of a request that is not JSON are the turn's own.
+    return len(request.sent) if isinstance(request.sent, bytes) else 0
 
 
 def content_of(request: ModelRequest) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
@@ -136,23 +136,14 @@ class _Turn:
         self._transcript.read = ReadText.of(plan.messages)
         while True:
             if not calls:
-                for event in self._requests.before():
-                    yield event
                 try:
                     async with aclosing(self._ask()) as answer:
                         async for event in answer:
                             yield event
                             if self._answer is not None and (value := self._answer.partial_event(event)) is not None:
                                 yield value
-                except NoTypedAnswers:
-                    if self._answer is None or not self._answer.fall_back():
-                        raise
-                    self._requests.rounds -= 1
-                    continue
                 except ModelError as exc:
-                    if (recovery := await self._requests.after(exc, self._writer)) is None:
-                        raise
-                    for event in recovery:
+                    for event in await self._recover(exc):
                         yield event
                     continue
                 calls = self._calls
@@ -175,6 +166,8 @@ class _Turn:
     async def _ask(self) -> AsyncGenerator[Event, None]:
         """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
         requests = self._requests
+        for event in requests.before():
+            yield event
         request = await requests.make()
         writer = self._writer = EventWriter(self._plan.new_id(), self._call_id)
         reply: Reply | None = None
@@ -209,6 +202,18 @@ class _Turn:
         if (cut := cut_short(reply, writer.message_id)) is not None:
             yield cut
         requests.answered()
+
+    async def _recover(self, error: ModelError) -> Sequence[Event]:
+        """Return the events to send before the next request, after one that failed. Raises `error` if none follows."""
+        if isinstance(error, NoTypedAnswers):
+            if self._answer is None or not self._answer.fall_back():
+                raise error
+            self._requests.rounds -= 1
+            return ()
+        events = await self._requests.after(error, self._writer)
+        if events is None:
+            raise error
+        return events
 
     def _invalid_answer(self, text: str, message_id: str) -> Event | None:
         """Return the event that marks an answer as invalid; None if it is valid or no type was requested."""

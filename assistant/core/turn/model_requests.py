@@ -9,7 +9,6 @@ from dataclasses import replace
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest
-from assistant.core.llm.sent_requests import content_of
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
@@ -57,6 +56,7 @@ class ModelRequests:
         limits = plan.settings.limits
         self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
         self._kept = 0
+        transcript.requests.is_kept = plan.keep_requests
 
     @property
     def model(self) -> Model:
@@ -98,13 +98,13 @@ class ModelRequests:
         self._kept = self._transcript.requests.count
         return replace(request, on_sent=self._keep)
 
-    def _keep(self, content: bytes) -> None:
-        self._transcript.requests.add(self.model, content)
+    def _keep(self, sent: bytes | ModelRequest) -> None:
+        self._transcript.requests.add(self.model, sent)
 
     def _keep_unsaid(self, request: ModelRequest) -> None:
         """Keep a request whose model has not said what it sent."""
         if request.on_sent is not None and self._transcript.requests.count == self._kept:
-            self._keep(content_of(request))
+            self._keep(request)
 
     def count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens of an answer; once they reach a limit, no further tool runs."""
@@ -112,9 +112,7 @@ class ModelRequests:
         model, plan = self.model, self._plan
         usage = self._recovery.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = usage.input_tokens, usage.output_tokens, len(reply.tool_calls)
-        log_operation(
-            logger, plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts
-        )
+        log_operation(logger, plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, usage)
         self._transcript.finish_reason = reply.finish_reason
         self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)

@@ -43,8 +43,8 @@ class Timeline:
 
     Attributes:
         rounds: for each request to the model `at`, `ms`, `tools` (how many were offered), and where known `first` (the
-            first token), `model`, `finish`, `in`, `out`, `cached` and `cost` (in millionths of the currency's unit), and
-            `failed`, the provider's own reason, if it was followed by another one in its place.
+            first token), `model`, `finish`, `in`, `out`, `cached`, `cost` (in millionths of the currency's unit), and
+            `failed`, the provider's own reason, if another request followed in its place.
         calls: for each tool call `id`, `name`, `status`, and if it was run `at` and `ms`.
         fallback: the `provider` and `model` that took over, the `reason`, and when (`at`).
         error: the `id` of the failure in the log, and the provider's own `reason`, which names statuses and codes.
@@ -123,7 +123,12 @@ class Timeline:
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values; ends a round that is still open."""
         self.break_off()
-        found = {"rounds": self.rounds, "calls": list(self.calls.values()), "error": self.error, "fallback": self.fallback}
+        found = {
+            "rounds": self.rounds,
+            "calls": list(self.calls.values()),
+            "error": self.error,
+            "fallback": self.fallback,
+        }
         return {name: value for name, value in found.items() if value}
 
     def _now(self) -> int:

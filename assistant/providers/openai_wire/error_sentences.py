@@ -122,7 +122,9 @@ def _said(reported: object) -> str:
         found = reported.get("message") or reported.get("detail") or reported.get("error") or ""
         return _said(found)
     if isinstance(reported, list):
-        return "; ".join(filter(None, (_said(one.get("msg") if isinstance(one, dict) else one) for one in reported[:5])))
+        return "; ".join(
+            filter(None, (_said(one.get("msg") if isinstance(one, dict) else one) for one in reported[:5]))
+        )
     return reported if isinstance(reported, str) else ""
 
 

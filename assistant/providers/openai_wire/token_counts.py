@@ -1,0 +1,27 @@
+"""Reads the token counts of a provider's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.core.values.messages import Usage
+
+# Higher counts are ignored.
+MAX_TOKEN_COUNT = 100_000_000
+
+
+def usage_of(wire: Any) -> Usage:
+    """Read a provider's token counts; a count that is missing or not a number is zero."""
+    return Usage(
+        input_tokens=_count(wire, "prompt_tokens"),
+        output_tokens=_count(wire, "completion_tokens"),
+        cached_input_tokens=_count(wire, "prompt_tokens_details", "cached_tokens"),
+        reasoning_tokens=_count(wire, "completion_tokens_details", "reasoning_tokens"),
+    )
+
+
+def _count(value: Any, *path: str) -> int:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    is_count = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if is_count and 0 < value <= MAX_TOKEN_COUNT else 0
