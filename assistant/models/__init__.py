@@ -16,7 +16,7 @@ from assistant.models.prices import ModelPrice
 from assistant.models.prompt_variables import PromptVariable
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
-from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
+from assistant.models.runs import Approval, KeptRequest, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.toolblocks import ToolBlock
@@ -39,6 +39,7 @@ __all__ = [
     "Incident",
     "Invitation",
     "Job",
+    "KeptRequest",
     "McpCredential",
     "McpServer",
     "McpTool",

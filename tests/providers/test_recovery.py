@@ -14,6 +14,7 @@ from assistant.core.llm.protocol import ModelError
 from assistant.core.turn.recovery import MAX_REPEATS, MEND
 from assistant.providers import OpenAIModel, ScriptedModel
 from assistant.toolkit import tool
+from tests import fake_answers
 from tests.fake_provider import FakeProvider
 
 KEY = "sk-canary-0123456789abcdef"
@@ -63,7 +64,7 @@ async def go_on(provider: FakeProvider, client: ChatClient, reply: ChatReply[Any
 async def test_an_empty_answer_is_asked_once_more_and_counted(fake_provider: FakeProvider) -> None:
     client = client_of(fake_provider)
     fake_provider.call("get_time", {"city": "Rome"})
-    fake_provider.reply("", usage=(100, 0))
+    fake_provider.reply("", usage={"prompt_tokens": 100, "completion_tokens": 0})
     fake_provider.reply("It is noon.")
     reply = await client.call("What time is it?")
     assert (reply.text, len(fake_provider.requests)) == ("It is noon.", 3)
@@ -109,9 +110,7 @@ async def test_an_error_as_first_event_is_repeated_as_a_503(fake_provider: FakeP
 
 
 async def test_it_is_repeated_a_few_times_only(fake_provider: FakeProvider) -> None:
-    fake_provider.rule(
-        lambda request: __import__("tests.fake_answers", fromlist=["stream"]).stream(error("x", code=503))
-    )
+    fake_provider.rule(lambda request: fake_answers.stream(error("x", code=503)))
     with pytest.raises(RunFailed):
         await client_of(fake_provider).call("Hi")
     assert len(fake_provider.requests) == 1 + MAX_REPEATS
@@ -184,7 +183,8 @@ async def test_a_fallback_takes_over_and_stays_for_the_turn(fake_provider: FakeP
     second = ScriptedModel(["Hello.", "So it is.", "So it is."], name="second")
     client = client_of(fake_provider, fallback=second)
     fake_provider.respond(503, error("overloaded"))
-    events = [event async for event in (stream := client.stream("Hi"))]
+    stream = client.stream("Hi")
+    events = [event async for event in stream]
     (told,) = [event.value for event in events if event.type == "CUSTOM"]
     assert told == {"provider": "scripted", "model": "second", "replaces": "fake", "reason": "down"}
     assert stream.reply.text == "Hello."
@@ -246,7 +246,7 @@ async def test_the_providers_reason_is_for_the_caller_and_the_log(
     fake_provider: FakeProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     said = f"Unknown field 'top_q' with key {KEY} in: My card is 4111 1111 1111 1111"
-    fake_provider.queue(answer_with(400, error(said, code="unknown_field"), {"x-request-id": "req_77"}))
+    fake_provider.respond(400, error(said, code="unknown_field"), headers={"x-request-id": "req_77"})
     with caplog.at_level(logging.WARNING), pytest.raises(RunFailed) as failed:
         await client_of(fake_provider).call("Please: my card is 4111 1111 1111 1111, top_q it")
     details = failed.value.details
@@ -262,12 +262,6 @@ async def test_the_providers_reason_is_for_the_caller_and_the_log(
     assert "request req_77" in line
     assert "canary" not in caplog.text
     assert "4111" not in caplog.text
-
-
-def answer_with(status: int, body: Any, headers: dict[str, str]) -> Any:
-    from tests.fake_answers import respond
-
-    return respond(status, body, headers=headers)
 
 
 async def test_a_reply_has_the_requests_as_they_were_sent(fake_provider: FakeProvider) -> None:

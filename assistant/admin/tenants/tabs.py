@@ -54,8 +54,9 @@ AUDIT = Tab("audit", _("Audit"))
 BUNDLE = Tab("bundle", _("Bundle"), setting="TENANT_BUNDLES")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
+REQUESTS = Tab("requests", _("Sent requests"), is_operators=True)
 DANGER = Tab("danger", _("Danger"), is_operators=True)
-TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, SETTINGS, DANGER)
+TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, SETTINGS, REQUESTS, DANGER)
 
 
 def tenant_of_tab(request: HttpRequest, object_id: str, tab: Tab) -> Tenant:

@@ -166,8 +166,8 @@ class _Turn:
     async def _ask(self) -> AsyncGenerator[Event, None]:
         """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
         requests = self._requests
-        for event in requests.before():
-            yield event
+        for told in requests.before():
+            yield told
         request = await requests.make()
         writer = self._writer = EventWriter(self._plan.new_id(), self._call_id)
         reply: Reply | None = None
@@ -189,8 +189,7 @@ class _Turn:
                     for event in answer_stream.events(item):
                         yield event
         except BaseException as exc:
-            if reply is None:
-                requests.count_partial(request, writer.length, exc)
+            requests.count_partial(request, reply, writer.length, exc)
             raise
         finally:
             if isinstance(stream, AsyncGenerator):

@@ -120,8 +120,10 @@ class ModelRequests:
             usage = sum(self._transcript.usage.values(), Usage())
             self._limiter.check_budget(usage, plan.settings.limits, plan.allowances)
 
-    def count_partial(self, request: ModelRequest, characters: int, exc: BaseException) -> None:
-        """Count the tokens of an answer that broke off after `characters`."""
+    def count_partial(self, request: ModelRequest, reply: Reply | None, characters: int, exc: BaseException) -> None:
+        """Count the tokens of an answer that broke off after `characters`; does nothing if there was a `reply`."""
+        if reply is not None:
+            return
         self._keep_unsaid(request)
         model = self.model
         if (usage := usage_of_partial(request, characters, exc)) is not None:

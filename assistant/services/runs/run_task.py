@@ -36,10 +36,11 @@ from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
+from assistant.services.runs.kept_requests import store_requests
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import RunRecord, record_of
-from assistant.services.toolcalls.tracing import fail, run_span
+from assistant.services.toolcalls.tracing import fail, fell_back, run_span
 from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
@@ -158,6 +159,7 @@ class RunTask:
             ) as span,
         ):
             await self._drive()
+            fell_back(span, self._transcript.timeline)
             if self._failure:
                 fail(span, self._failure)
 
@@ -249,8 +251,18 @@ class RunTask:
             seconds=time.perf_counter() - self._started_at,
             first_token=self._first_token,
             usage=self._transcript.usage,
+            timeline=self._transcript.timeline,
         )
         await self._flush()
+        if self._is_stored and self._transcript.requests:
+            await self._keep_requests()
+
+    async def _keep_requests(self) -> None:
+        """Store what the model was sent, after the end of the run: clients do not wait for it, nor fail with it."""
+        try:
+            await in_database_with_retry(store_requests, key=self.key, requests=self._transcript.requests)
+        except Exception:
+            logger.exception("What the model was sent in run %s could not be stored", self.key.run_id)
 
     def _unstored(self, exc: Exception) -> RunError:
         failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)
