@@ -77,8 +77,8 @@ class Assistant(models.Model):
         related_name="+",
         verbose_name=_("fallback provider"),
         help_text=_(
-            "Answers when the provider is too busy, too slow or fails before anything was shown. Empty, and no fallback "
-            "model: the tenant's fallback. Empty, with a fallback model: that model of the same provider."
+            "Answers when the provider is too busy, too slow or fails before anything was shown. Empty, and no "
+            "fallback model: the tenant's fallback. Empty, with a fallback model: that model of the same provider."
         ),
     )
     fallback_model = models.CharField(

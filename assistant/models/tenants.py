@@ -68,8 +68,8 @@ class Tenant(models.Model):
         related_name="+",
         verbose_name=_("fallback provider"),
         help_text=_(
-            "Answers for assistants without a fallback of their own, when their provider is too busy, too slow or fails "
-            "before anything was shown. Empty: the same provider, with the fallback model."
+            "Answers for assistants without a fallback of their own, when their provider is too busy, too slow or "
+            "fails before anything was shown. Empty: the same provider, with the fallback model."
         ),
     )
     fallback_model = models.CharField(

@@ -108,7 +108,7 @@ def count_run(
 
 
 def count_fallback(*, provider: str, reason: str) -> None:
-    """Count a run in which another model took over from the one of this provider; `reason` as in `Timeline.fallback`."""
+    """Count a run in which another model took over from one of this provider; `reason` as in `Timeline.fallback`."""
     _fallbacks.labels(_provider(provider), reason).inc()
 
 

@@ -136,7 +136,8 @@ def _settings(tenant: Tenant) -> SettingsPart:
     ids = {name: getattr(tenant, f"{name}_id") for name in TENANT_PROVIDERS}
     rows = Provider.objects.defer("api_key").filter(Q(tenant=tenant) | Q(tenant=None))
     found = {row.pk: row for row in rows.filter(pk__in=filter(None, ids.values()))}
-    return SettingsPart(**values, **{name: provider_name(found.get(pk)) for name, pk in ids.items()})
+    providers: dict[str, Any] = {name: provider_name(found.get(pk)) for name, pk in ids.items()}
+    return SettingsPart(**values, **providers)
 
 
 def _servers(tenant: Tenant) -> QuerySet[McpServer]:

@@ -62,14 +62,15 @@ def _set_columns(
     problems: list[Entry] = []
     if len(part.starters) > MAX_STARTERS:
         raise ValidationError(_("It has more than %(number)d starter prompts.") % {"number": MAX_STARTERS})
-    values = {name: getattr(part, name) for name in ASSISTANT_COLUMNS}
+    # A bundle of an older version lacks the newer columns, which stay as they are.
+    values = {name: getattr(part, name) for name in ASSISTANT_COLUMNS if name in part.model_fields_set}
     for name in ("task_schema", "answer_schema"):
         try:
             values[name] = read_schema(values[name]) if values[name] else None
         except ValueError as exc:
             raise ValidationError(f"{name}: {exc}") from None
     changes = list(put(row, values))
-    for name in ASSISTANT_PROVIDERS:
+    for name in sorted(part.model_fields_set.intersection(ASSISTANT_PROVIDERS)):
         try:
             changes += put_provider(target, row, name, getattr(part, name))
         except LookupError as exc:

@@ -20,9 +20,10 @@ from assistant.toolkit.text import clean_text
 def import_settings(target: Target, part: SettingsPart) -> Iterator[Entry]:
     """Set the settings of a tenant and its providers."""
     tenant = target.tenant
-    values = {name: getattr(part, name) for name in SettingsPart.model_fields if name not in TENANT_PROVIDERS}
+    # A bundle of an older version lacks the newer settings, which stay as they are.
+    values = {name: getattr(part, name) for name in part.model_fields_set if name not in TENANT_PROVIDERS}
     changes = put(tenant, values)
-    for name in TENANT_PROVIDERS:
+    for name in sorted(part.model_fields_set.intersection(TENANT_PROVIDERS)):
         try:
             changes = (*changes, *put_provider(target, tenant, name, getattr(part, name)))
         except LookupError as exc:
