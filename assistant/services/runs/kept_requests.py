@@ -6,10 +6,12 @@ conversation.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import pydantic_core
 from django.conf import settings
@@ -18,11 +20,14 @@ from django.utils import timezone
 
 from assistant.core.llm.sent_requests import SentRequest
 from assistant.models import Job, KeptRequest, Run, Tenant
+from assistant.services.db.threads import in_database_with_retry
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.toolkit.text import clean_text
+
+logger = logging.getLogger(__name__)
 
 MAX_HOURS = 24
 LIFETIME = timedelta(days=7)
@@ -67,25 +72,32 @@ def keep_requests(*, tenant: Tenant, hours: int, actor: audit_trail.Actor, reaso
     return until
 
 
+async def keep_sent(*, key: RunKey, requests: Iterable[SentRequest]) -> None:
+    """Store what the model of a run was sent. A failure is logged: the run has ended, and does not fail with it."""
+    try:
+        await in_database_with_retry(store_requests, key=key, requests=requests)
+    except Exception:
+        logger.exception("What the model was sent in run %s could not be stored", key.run_id)
+
+
 def store_requests(*, key: RunKey, requests: Iterable[SentRequest]) -> None:
     """Store what the model of a run was sent, and erase the tenant's that are too old."""
     erase_old_requests(tenant_id=key.tenant_id)
+    newest = [_columns_of(request) for request in list(requests)[-MAX_OF_RUN:]]
     KeptRequest.objects.bulk_create(
-        [_row(key, request) for request in list(requests)[-MAX_OF_RUN:]], ignore_conflicts=True
+        [KeptRequest(tenant_id=key.tenant_id, run_id=key.pk, **columns) for columns in newest], ignore_conflicts=True
     )
 
 
-def _row(key: RunKey, request: SentRequest) -> KeptRequest:
-    text = clean_text(request.content.decode("utf-8", "replace"))
-    return KeptRequest(
-        tenant_id=key.tenant_id,
-        run_id=key.pk,
-        number=request.number,
-        provider=clean_text(request.provider)[:100],
-        model=clean_text(request.model)[:200],
-        size=len(request.content),
-        content=_IMAGES.sub("[an image]", text)[:MAX_CONTENT],
-    )
+def _columns_of(request: SentRequest) -> dict[str, Any]:
+    content = request.content
+    return {
+        "number": request.number,
+        "provider": clean_text(request.provider)[:100],
+        "model": clean_text(request.model)[:200],
+        "size": len(content),
+        "content": _IMAGES.sub("[an image]", clean_text(content.decode("utf-8", "replace")))[:MAX_CONTENT],
+    }
 
 
 def erase_old_requests(*, tenant_id: int) -> int:

@@ -36,7 +36,7 @@ from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
-from assistant.services.runs.kept_requests import store_requests
+from assistant.services.runs.kept_requests import keep_sent
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import RunRecord, record_of
@@ -44,7 +44,6 @@ from assistant.services.toolcalls.tracing import fail, fell_back, run_span
 from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
-
 
 # Events that begin with a model's first token.
 _FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
@@ -254,15 +253,8 @@ class RunTask:
             timeline=self._transcript.timeline,
         )
         await self._flush()
-        if self._is_stored and self._transcript.requests:
-            await self._keep_requests()
-
-    async def _keep_requests(self) -> None:
-        """Store what the model was sent, after the end of the run: clients do not wait for it, nor fail with it."""
-        try:
-            await in_database_with_retry(store_requests, key=self.key, requests=self._transcript.requests)
-        except Exception:
-            logger.exception("What the model was sent in run %s could not be stored", self.key.run_id)
+        if self._is_stored and self._transcript.requests:  # clients do not wait for it
+            await keep_sent(key=self.key, requests=self._transcript.requests)
 
     def _unstored(self, exc: Exception) -> RunError:
         failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)
