@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
-from assistant.core.llm.protocol import ModelError, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, TextDelta
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
@@ -56,9 +56,10 @@ async def run_turn(
     transcript.timeline.begin()
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(seconds := plan.settings.limits.seconds)
+    turn = _Turn(plan, transcript, deadline, on_text)
     try:
-        async with aclosing(_Turn(plan, transcript, deadline, on_text).run()) as turn:
-            async for event in turn:
+        async with aclosing(turn.run()) as running:
+            async for event in running:
                 transcript.apply(event)
                 yield event
         return
@@ -66,7 +67,7 @@ async def run_turn(
         failure = TurnFailed(f"This run has reached its limit of {seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
         error_id, transcript.failure = transcript.timeline.new_error(exc.cause), exc
-        details = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
+        details = (turn.model.name, turn.model.provider, plan.run_id, exc, exc.cause, error_id)
         logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=log_extra(plan.context))
         failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
     except TurnFailed as exc:
@@ -124,6 +125,11 @@ class _Turn:
             can_ask=plan.can_ask,
             turn_messages=current_turn_messages(plan.messages),
         )
+
+    @property
+    def model(self) -> Model:
+        """The model that was asked last."""
+        return self._requests.model
 
     async def run(self) -> AsyncGenerator[Event, None]:
         plan = self._plan

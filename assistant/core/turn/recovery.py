@@ -98,9 +98,8 @@ class Recovery:
             events = [self._fall_back(error.kind)]
         if events is not None:
             self._transcript.timeline.failed(error.cause)
-            details = self._plan.run_id, error, error.cause, self.model.name
-            message = "A request of run %s failed: %s (%s); the next one goes to %s"
-            logger.warning(message, *details, extra=log_extra(self._plan.context))
+            details = self._plan.run_id, error, error.cause
+            logger.warning("Run %s goes on after: %s (%s)", *details, extra=log_extra(self._plan.context))
         return events
 
     @staticmethod
