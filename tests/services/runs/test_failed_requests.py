@@ -83,9 +83,8 @@ async def test_a_thread_that_is_too_long_for_its_model_goes_on(
 
 
 async def use_fallback(cast: Cast, second: FakeProvider) -> None:
-    row = await in_db(make_provider)(
-        cast.acme, base_url=second.url, name="Second", default_model="second", prices=PRICES
-    )
+    fields: dict[str, Any] = {"name": "Second", "default_model": "second", "prices": PRICES}
+    row = await in_db(make_provider)(base_url=second.url, **fields)
     cast.support.fallback_provider = row
     await in_db(cast.support.save)()
 
