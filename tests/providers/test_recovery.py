@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assistant.client import ChatClient, ChatReply, RunFailed
 from assistant.core.llm.circuits import CIRCUITS, COOLDOWN_SECONDS, MAX_CIRCUITS, MAX_FAILURES, Circuits
-from assistant.core.llm.protocol import ModelError
+from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
 from assistant.core.turn.recovery import MAX_REPEATS, MEND
+from assistant.core.values.messages import Message, ToolCall
 from assistant.providers import OpenAIModel, ScriptedModel
+from assistant.providers.failure_masking import MAX_MESSAGE, masked
+from assistant.providers.openai_wire.overflow_sentences import is_overflow
 from assistant.toolkit import tool
 from tests import fake_answers
 from tests.fake_provider import FakeProvider
@@ -273,3 +278,49 @@ async def test_a_reply_has_the_requests_as_they_were_sent(fake_provider: FakePro
         json.loads(json.dumps(request.json).replace(KEY, "[key]")) for request in fake_provider.requests
     ]
     assert "canary" not in repr(reply.requests) + str([request.content for request in reply.requests])
+
+
+def sentences() -> list[tuple[str, bool]]:
+    document = (Path(__file__).parents[2] / "docs" / "provider-quirks.md").read_text()
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| (too long|another error) \|$", document, re.MULTILINE)
+    return [(said, meaning == "too long") for said, meaning in rows]
+
+
+@pytest.mark.parametrize(("said", "is_too_long"), sentences())
+def test_the_sentences_of_real_servers_are_recognised(said: str, is_too_long: bool) -> None:
+    assert is_overflow(400, "", said) == is_too_long
+    assert not is_overflow(429, "", said)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Incorrect API key provided: abc12345xyz.", "Incorrect API key provided: …"),
+        ("Invalid key sk-proj-abcdef123456.", "Invalid key …"),
+        ("Authorization: Bearer abcdef.123456-xyz was refused", "Authorization: … was refused"),
+        ("See https://user:secret@host.example/?api_key=abc", "See https:…host.example/?…"),
+        ("Bad text: \\u56db\\u5b63\\u9152\\u5e97\\u7684\\u623f\\u95f4", "Bad text: …"),
+        ("messages[1].content 'MY CARD is\\n4111-1111 1111 1111' is invalid", "messages[1].content '…' is invalid"),
+        ("The code word 'heliotrope' is not allowed", "The code word '…' is not allowed"),
+        ("Invalid schema for function 'get_customer_orders'", "Invalid schema for function 'get_customer_orders'"),
+        ("Invalid value for 'temperature': must be at most 2.", "Invalid value for 'temperature': must be at most 2."),
+        ("x " * 5_000, ("x " * 5_000)[: MAX_MESSAGE - 1] + "…"),
+    ],
+)
+def test_keys_and_texts_of_the_request_are_masked(said: str, kept: str) -> None:
+    request = ModelRequest(
+        [
+            Message("system", "Use get_customer_orders where you can."),
+            Message("user", "My card is 4111 1111 1111 1111"),
+            Message("user", "四季酒店的房间很好看吗"),
+            Message("assistant", "", tool_calls=(ToolCall("1", "look", "heliotrope"),)),
+        ],
+        tools=[get_time.replace(name="get_customer_orders")],
+    )
+    assert masked(FailureDetails(400, "bad", said), request).message == kept
+
+
+def test_the_clients_own_key_is_masked_wherever_it_stands() -> None:
+    details = FailureDetails(400, "K9", "The key K9 is bad", "req-K9")
+    kept = masked(details, ModelRequest([]), keys=["K9"])
+    assert "K9" not in str(kept)
