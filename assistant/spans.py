@@ -31,6 +31,7 @@ from assistant.core.toolcalls.interceptors import (
 )
 from assistant.core.values.events import RunError
 from assistant.core.values.messages import Reply
+from assistant.core.values.timeline import Timeline
 from assistant.toolkit import ToolError, ToolResult
 
 _tracer = trace.get_tracer("assistant")
@@ -110,6 +111,13 @@ def fail(span: Span, kind: str) -> None:
     """Mark a span as failed; `kind` is the conventions' `error.type`."""
     span.set_attribute("error.type", kind)
     span.set_status(Status(StatusCode.ERROR))
+
+
+def fell_back(span: Span, timeline: Timeline) -> None:
+    """Mark a run's span with the model that took over, and why, if one did."""
+    if found := timeline.fallback:
+        span.set_attribute("run.fallback_model", f"{found['provider']}, {found['model']}")
+        span.set_attribute("run.fallback_reason", found["reason"])
 
 
 def _error_type(exc: BaseException, deadline: datetime | None = None) -> str:
@@ -247,7 +255,13 @@ class _TurnSpans:
         plan = turn.plan
         self._model, self._context = plan.model, plan.context
         interceptors: tuple[ToolInterceptor, ...] = (ToolSpans(parent=self._parent), *plan.interceptors)
-        plan = replace(plan, model=self._observed(plan.model), interceptors=interceptors, observe=self._observed)
+        plan = replace(
+            plan,
+            model=self._observed(plan.model),
+            fallbacks=tuple(replace(one, model=self._observed(one.model)) for one in plan.fallbacks),
+            interceptors=interceptors,
+            observe=self._observed,
+        )
         self.turn = replace(turn, plan=plan, watch=self._watch)
 
     def _observed(self, model: Model) -> Model:
@@ -273,6 +287,7 @@ class _TurnSpans:
         self._span.set_attribute("run.id", self._context.run_id)
         try:
             yield
+            fell_back(self._span, turn.transcript.timeline)
             if isinstance(ending := turn.transcript.ending, RunError):
                 fail(self._span, ending.code or "_OTHER")
         except BaseException as exc:

@@ -7,6 +7,8 @@ from assistant.client.chat_client import ChatClient
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.stores import ConversationStore, InMemoryStore
 from assistant.core.client.turns import ReplyStream
+from assistant.core.llm.protocol import FailureDetails
+from assistant.core.llm.sent_requests import SentRequest
 from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.toolcalls.interceptors import Cache, Invocation, Redact, log_calls
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
@@ -27,6 +29,7 @@ __all__ = [
     "ChatReply",
     "ConversationStore",
     "Decision",
+    "FailureDetails",
     "FixedToolset",
     "InMemoryStore",
     "Invocation",
@@ -36,6 +39,7 @@ __all__ = [
     "Redact",
     "ReplyStream",
     "RunFailed",
+    "SentRequest",
     "ToolCall",
     "ToolOutcome",
     "find_tools",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
+from assistant.core.client.tool_names import AnyTool, Resolver, find_tool
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model
@@ -19,12 +20,12 @@ from assistant.core.llm.typed_output import Mode, OutputType, output_of
 from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
-from assistant.core.turn.plan import Plan
+from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
-from assistant.toolkit import Registry, Tool, UnknownTool
+from assistant.toolkit import Registry, Tool
 from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
@@ -33,9 +34,7 @@ _spans = LazyModule("assistant.spans")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
-AnyTool = Tool | Callable[..., Any] | str
 Prompt = str | Sequence[Message | Mapping[str, Any]] | None
-Resolver = Registry | Callable[[str], Tool | None]
 
 
 class CallSettings(TypedDict, total=False):
@@ -68,6 +67,8 @@ class ChatClient:
 
     Args:
         model: the model that answers.
+        fallback: a model, or several in this order, that take over when the one before is too busy, too slow or failing
+            before it has answered anything.
         system: the system prompt.
         tools: the default tools: `Tool` values, plain functions, or names that `resolvers` know.
         context: for the tools: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their fields), and
@@ -92,6 +93,7 @@ class ChatClient:
         self,
         *,
         model: Model,
+        fallback: Model | Sequence[Model] = (),
         system: str = "",
         tools: Iterable[AnyTool] = (),
         context: Mapping[str, Any] | None = None,
@@ -107,7 +109,11 @@ class ChatClient:
         interceptors: Sequence[ToolInterceptor] = (),
         model_interceptors: Sequence[ModelInterceptor] = (),
     ) -> None:
-        self.model = InterceptedModel(model, model_interceptors) if model_interceptors else model
+        models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
+        if model_interceptors:
+            models = [InterceptedModel(one, model_interceptors) for one in models]
+        self.model = models[0]
+        self._fallbacks = tuple(Fallback(one) for one in models[1:])
         self._output_mode: Mode = getattr(model, "output_mode", "native")
         self.system = system
         self._resolvers = tuple(resolvers)
@@ -255,6 +261,8 @@ class ChatClient:
             interceptors=self._interceptors,
             output=output,
             output_mode=mode or self._output_mode,
+            fallbacks=self._fallbacks,
+            keep_requests=True,
         )
         turn = Turn(plan, journal, sent, new, self._store if conversation else None, conversation)
         # Spans are only collected by programs that have imported OpenTelemetry.
@@ -271,25 +279,8 @@ class ChatClient:
         return (Message("system", system), *messages)
 
     def _resolve(self, tools: Iterable[AnyTool]) -> tuple[Tool, ...]:
-        return tuple(Registry(self._tool(tool) for tool in tools))
-
-    def _tool(self, given: AnyTool) -> Tool:
-        if isinstance(given, Tool):
-            return given
-        if not isinstance(given, str):
-            return Tool.from_function(given)
         defaults = {tool.name: tool for tool in getattr(self, "_tools", ())}
-        for resolver in (defaults.get, *self._resolvers):
-            found = _found(resolver, given)
-            if found is not None:
-                return found
-        raise UnknownTool(given, defaults)
-
-
-def _found(resolver: Resolver, name: str) -> Tool | None:
-    if isinstance(resolver, Registry):
-        return resolver.get(name) if name in resolver else None
-    return resolver(name)
+        return tuple(Registry(find_tool(tool, defaults, self._resolvers) for tool in tools))
 
 
 def _messages(given: Prompt) -> tuple[Message, ...]:

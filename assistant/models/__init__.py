@@ -19,7 +19,7 @@ from assistant.models.quality.evaluations import Evaluation, EvaluationCase, Eva
 from assistant.models.quality.red_team import CheckResult, CheckRun, OwnCheck
 from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
-from assistant.models.runs import Approval, Run, RunConfiguration, ToolCall
+from assistant.models.runs import Approval, KeptRequest, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.toolblocks import ToolBlock
@@ -49,6 +49,7 @@ __all__ = [
     "Incident",
     "Invitation",
     "Job",
+    "KeptRequest",
     "McpCredential",
     "McpServer",
     "McpTool",

@@ -90,6 +90,26 @@ class Assistant(models.Model):
         help_text="Empty: the tenant's.",
     )
     model = models.CharField(max_length=200, blank=True, help_text="Empty: the provider's default model.")
+    fallback_provider = models.ForeignKey(
+        Provider,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("fallback provider"),
+        help_text=_(
+            "Answers when the provider is too busy, too slow or fails before anything was shown. Empty, and no "
+            "fallback model: the tenant's fallback. Empty, with a fallback model: that model of the same provider."
+        ),
+    )
+    fallback_model = models.CharField(
+        _("fallback model"),
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Empty: the default model of the fallback provider."),
+    )
     temperature = models.FloatField(
         null=True,
         blank=True,
@@ -148,7 +168,7 @@ class Assistant(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        validate_same_tenant(self, self.tenant_id, "provider")
+        validate_same_tenant(self, self.tenant_id, "provider", "fallback_provider")
 
 
 class PromptVersion(models.Model):

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
-from assistant.models.fields import sources_field
+from assistant.models.fields import EncryptedTextField, sources_field
 from assistant.models.tenants import ApiKey, Tenant
 
 
@@ -65,6 +65,14 @@ class Run(models.Model):
         db_default="",
         help_text="The provider and model in whose place this one answered, since the tenant's soft threshold of "
         "cost was reached. Empty: none.",
+    )
+    fallback_provider = models.CharField(max_length=100, blank=True, default="", db_default="")
+    fallback_model = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The model that took over because the first could not answer. Empty: none.",
     )
     configuration = models.CharField(
         max_length=64,
@@ -145,6 +153,27 @@ class RunConfiguration(models.Model):
 
     def __str__(self) -> str:
         return self.digest[:12]
+
+
+class KeptRequest(models.Model):
+    """One request as it was sent to a model, kept for a few days where an operator has switched that on."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="kept_requests")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="kept_requests")
+    number = models.PositiveIntegerField(help_text="Counts the requests of the run from 1.")
+    provider = models.CharField(max_length=100)
+    model = models.CharField(max_length=200)
+    size = models.PositiveIntegerField(help_text="Bytes of the whole request.")
+    content = EncryptedTextField(help_text="The body: JSON, or its beginning if it was too long to keep.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["run", "number"]
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="kept_request_number_per_run")]
+        indexes = [models.Index(fields=["created_at"], name="kept_requests_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.model}, request {self.number}"
 
 
 # The statuses of runs that have not ended, and the condition of queries for them. With `ended_at`, because SQLite uses

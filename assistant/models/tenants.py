@@ -70,6 +70,29 @@ class Tenant(models.Model):
         related_name="+",
         help_text="For assistants without a provider. Empty: the tenant's oldest own, else the deployment's.",
     )
+    fallback_provider = models.ForeignKey(
+        "assistant.Provider",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("fallback provider"),
+        help_text=_(
+            "Answers for assistants without a fallback of their own, when their provider is too busy, too slow or "
+            "fails before anything was shown. Empty: the same provider, with the fallback model."
+        ),
+    )
+    fallback_model = models.CharField(
+        _("fallback model"),
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Empty: the default model of the fallback provider. Both empty: there is no fallback."),
+    )
+    keeps_requests_until = models.DateTimeField(
+        null=True, editable=False, help_text="Until then, what models are sent is kept. Set by operators, for a day."
+    )
     ends_runs_on_tool_failure = models.BooleanField(
         default=False,
         help_text="An unexpected failure of a tool ends the run. Otherwise the model reads an error message.",
@@ -138,7 +161,7 @@ class Tenant(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        validate_same_tenant(self, self.pk, "default_provider")
+        validate_same_tenant(self, self.pk, "default_provider", "fallback_provider")
 
 
 class ErasedTenant(models.Model):

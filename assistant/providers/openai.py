@@ -13,14 +13,16 @@ import re
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
-from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW
+from assistant.providers.failure_masking import masked
+from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW, request_id_in
 from assistant.providers.openai_wire.extra_body import checked_extra_body
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.openai_wire.reply_assembler import Assembler
@@ -83,6 +85,7 @@ class OpenAIModel:
         sees_images: send the model images that tools return; else it reads only their names and descriptions.
         kind: what kind of provider it is, as docs/provider-quirks.md lists them; default by its address and the model.
         extra_body: further options of each request, as the provider names them.
+        text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
 
@@ -101,6 +104,7 @@ class OpenAIModel:
         sees_images: bool = False,
         kind: str = "",
         extra_body: Mapping[str, Any] | None = None,
+        text_calls: bool = False,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name or os.environ.get("OPENAI_MODEL") or "gpt-4.1-mini"
@@ -113,6 +117,7 @@ class OpenAIModel:
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
         self._extra_body = checked_extra_body(extra_body)
+        self._text_calls = text_calls
         self._timeout = timeout
         self._max_retries = max_retries
         self._guard = guard
@@ -122,6 +127,11 @@ class OpenAIModel:
     def output_mode(self) -> Literal["native", "tool"]:
         """How to request typed answers: as structured output, until this server has refused that for this model."""
         return "tool" if (self._url, self.name) in _without_format else "native"
+
+    @property
+    def circuit_key(self) -> tuple[str, str, str]:
+        """What distinguishes the model from others whose limits and failures are not its own."""
+        return (*self._server_key, self.name)
 
     @property
     def well_known_provider(self) -> str:
@@ -149,10 +159,13 @@ class OpenAIModel:
             taken={call.id for message in request.messages for call in message.tool_calls},
             kind=self._profile.kind,
             model=self.name,
+            text_calls=self._text_calls,
         )
         reader = EventReader()
+        headers: Mapping[str, str] = {}
         try:
             async with aclosing(await self._open(request)) as response:
+                headers = response.headers
                 body = Body(response, reader, assembler, seconds=self._timeout)
                 try:
                     while (chunks := await body.read()) is not None:
@@ -168,8 +181,7 @@ class OpenAIModel:
                     await body.close()
         except Exception as exc:
             error = _as_model_error(exc)
-            error.usage = assembler.usage
-            self._warn(error)
+            self._complete(error, request, assembler, headers)
             for delta in assembler.take():
                 yield delta
             if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
@@ -177,14 +189,21 @@ class OpenAIModel:
         try:
             reply = assembler.finish(is_closed=reader.is_done)
         except ModelError as error:
-            error.usage = assembler.usage
-            self._warn(error)
+            self._complete(error, request, assembler, headers)
             raise
         for delta in assembler.take():
             yield delta
         yield reply
 
-    def _warn(self, error: ModelError) -> None:
+    def _complete(
+        self, error: ModelError, request: ModelRequest, assembler: Assembler, headers: Mapping[str, str]
+    ) -> None:
+        """Add to an error what is known of the request, take keys and prompts out of its details, and log it."""
+        error.usage = assembler.usage
+        details = error.details or FailureDetails()
+        if not details.request_id:
+            details = replace(details, request_id=request_id_in(headers))
+        error.details = masked(details, request, keys=() if self._key == _NO_KEY else (self._key,))
         log.warning("%s, model %s: %s (%s)", self.provider, self.name, error, error.cause)
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
@@ -218,6 +237,9 @@ class OpenAIModel:
             profile=self._profile,
             extra=self._extra_body,
         )
+        if request.on_sent is not None:
+            key = self._key.encode()
+            request.on_sent(content if self._key == _NO_KEY else content.replace(key, b"[key]"))
         return await client.ask(
             content, seconds=self._timeout, max_retries=self._max_retries, headers=_request_id_header()
         )
@@ -241,7 +263,7 @@ def _as_model_error(exc: Exception) -> ModelError:
         return exc
     causes = list(_causes(exc))
     timed_out = any(isinstance(cause, TimeoutError) for cause in causes)
-    error = ModelError(TOO_SLOW, "provider_timeout") if timed_out else ModelError(BROKEN)
+    error = ModelError(TOO_SLOW, "provider_timeout", kind="slow") if timed_out else ModelError(BROKEN, kind="down")
     place = traceback.extract_tb(exc.__traceback__)[-1]
     names = " from ".join(type(cause).__name__ for cause in causes)
     error.add_note(f"{names}, {Path(place.filename).name} line {place.lineno}")

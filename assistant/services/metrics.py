@@ -55,6 +55,7 @@ _first_token = Histogram(
 )
 _tokens = Counter("assistant_tokens", "Tokens as providers counted them.", ["tenant", "model", "kind"])
 _provider_errors = Counter("assistant_provider_errors", "Runs that a provider failed.", ["provider", "code"])
+_fallbacks = Counter("assistant_model_fallbacks", "Runs in which another model took over.", ["provider", "reason"])
 _tool_calls = Counter("assistant_tool_calls", "Tool calls that have ended.", ["tenant", "tool", "outcome"])
 _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls.", ["tool"], buckets=_SECONDS)
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
@@ -104,6 +105,11 @@ def count_run(
         _tokens.labels(name, known, "input").inc(spent.input_tokens)
         _tokens.labels(name, known, "output").inc(spent.output_tokens)
         _tokens.labels(name, known, "cached_input").inc(spent.cached_input_tokens)
+
+
+def count_fallback(*, provider: str, reason: str) -> None:
+    """Count a run in which another model took over from one of this provider; `reason` as in `Timeline.fallback`."""
+    _fallbacks.labels(_provider(provider), reason).inc()
 
 
 def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], is_known: Callable[[ToolOutcome], bool]) -> None:

@@ -155,7 +155,10 @@ class AssistantAdmin(ModelPages, BundlePage):
     inlines = (PromptVersionInline, SwitchInline)
     fieldsets = (
         (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
-        ("Model", {"fields": ("answers_with", "provider", "model", "temperature")}),
+        (
+            "Model",
+            {"fields": ("answers_with", "provider", "model", "fallback_provider", "fallback_model", "temperature")},
+        ),
         ("Prompt", {"fields": ("published_prompt", "starters")}),
         ("Formats", {"fields": ("answer_schema", "task_schema")}),
         ("Delegates", {"fields": ("delegates",)}),

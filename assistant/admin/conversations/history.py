@@ -21,6 +21,7 @@ from assistant.admin.base.visible_tenants import is_list
 from assistant.admin.conversations.thread import may_try, shown_waterfall
 from assistant.models import Message, Run, ToolCall
 from assistant.services.reports.waterfall import waterfalls
+from assistant.services.runs.kept_requests import LIFETIME, requests_of
 
 
 @admin.register(Message)
@@ -96,7 +97,8 @@ class RunAdmin(ReadsChats, ReadOnlyAdmin):
     date_hierarchy = "started_at"
     fields = (
         "run_id", "number", "follows", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
-        "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model", "is_test",
+        "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
+        "fallback_provider", "fallback_model", "is_test",
         "input_tokens", "output_tokens", "first_token_ms", "error_code", "error_message", "started_at", "ended_at",
         "cancel_requested_at", "lease_until",
     )  # fmt: skip
@@ -117,9 +119,13 @@ class RunAdmin(ReadsChats, ReadOnlyAdmin):
     def show(self, request: HttpRequest, row: Any, extra_context: dict[str, Any]) -> Any:
         """Show the run as a waterfall, and below it its columns."""
         fall = waterfalls(runs=[row], tenant_id=row.tenant_id)[row.pk]
-        return super().show(
-            request, row, extra_context | {"fall": shown_waterfall(fall), "may_try": may_try(request, row.tenant_id)}
-        )
+        added = {
+            "fall": shown_waterfall(fall),
+            "may_try": may_try(request, row.tenant_id),
+            "sent_requests": requests_of(run=row),
+            "sent_days": LIFETIME.days,
+        }
+        return super().show(request, row, extra_context | added)
 
     @admin.display(description=gettext_lazy("status"), ordering="status")
     def state(self, run: Any) -> str:

@@ -27,7 +27,7 @@ from assistant.admin.base.links import assistant_label, link
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.models import Provider
 from assistant.services.assistants.provider_check import KeyRefused, check_choice, default_choice_of, rotate_key
-from assistant.services.assistants.provider_use import ProviderUse, assistants_of, tenants_of, uses_of
+from assistant.services.assistants.provider_use import ProviderUse, assistants_of, fallbacks_of, tenants_of, uses_of
 
 # Assistants and tenants listed of those that use a provider.
 MAX_LISTED_USERS = 50
@@ -78,7 +78,9 @@ class ProviderPages(TenantScopedAdmin):
         """Return how many use it; on its own page this is computed for it alone."""
         use: ProviderUse = getattr(provider, "use", None) or uses_of(providers=[provider])[provider.pk]
         if not use.assistants:
-            return gettext("a tenant's default") if use.defaults else gettext("nobody")
+            if use.defaults:
+                return gettext("a tenant's default")
+            return gettext("a fallback") if use.fallbacks else gettext("nobody")
         assistants = ngettext("%(count)d assistant", "%(count)d assistants", use.assistants) % {"count": use.assistants}
         return assistants + (
             ngettext(" of %(count)d tenant", " of %(count)d tenants", use.tenants) % {"count": use.tenants}
@@ -153,7 +155,13 @@ class ProviderPages(TenantScopedAdmin):
 def users_of(provider: Provider) -> list[Any]:
     """Return links to those that use a provider, at most `MAX_LISTED_USERS` of each kind."""
     lines: list[Any] = []
-    for rows, label in ((assistants_of(provider=provider), assistant_label), (tenants_of(provider=provider), _default)):
+    assistants, tenants = fallbacks_of(provider=provider)
+    for rows, label in (
+        (assistants_of(provider=provider), assistant_label),
+        (tenants_of(provider=provider), _default),
+        (assistants, _fallback_of_assistant),
+        (tenants, _fallback),
+    ):
         found: list[Any] = list(rows[: MAX_LISTED_USERS + 1])
         lines += [link(row, label(row)) for row in found[:MAX_LISTED_USERS]]
         if len(found) > MAX_LISTED_USERS:
@@ -163,6 +171,14 @@ def users_of(provider: Provider) -> list[Any]:
 
 def _default(tenant: Any) -> str:
     return gettext("%(tenant)s, as its default") % {"tenant": tenant.name}
+
+
+def _fallback(tenant: Any) -> str:
+    return gettext("%(tenant)s, as its fallback") % {"tenant": tenant.name}
+
+
+def _fallback_of_assistant(assistant: Any) -> str:
+    return gettext("%(assistant)s, as its fallback") % {"assistant": assistant_label(assistant)}
 
 
 def _reason_to_keep(provider: Provider) -> list[Any]:

@@ -55,8 +55,11 @@ BUNDLE = Tab("bundle", _("Bundle"), setting="TENANT_BUNDLES")
 BRAND = Tab("brand", _("Brand"), setting="TENANT_BRANDS")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
+REQUESTS = Tab("requests", _("Sent requests"), is_operators=True)
 DANGER = Tab("danger", _("Danger"), is_operators=True)
-TABS = (OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, BRAND, SETTINGS, DANGER)
+TABS = (
+    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, BRAND, SETTINGS, REQUESTS, DANGER,
+)  # fmt: skip
 
 
 def tenant_of_tab(request: HttpRequest, object_id: str, tab: Tab) -> Tenant:

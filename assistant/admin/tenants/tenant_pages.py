@@ -20,6 +20,7 @@ from assistant.admin.tenants import tabs
 from assistant.admin.tenants.brand_form import brand_form, save_brand_form
 from assistant.admin.tenants.invitations import InvitationForm, grantable_roles, invite_person, shown_invitations
 from assistant.admin.tenants.limits_form import LimitsForm, save_limits
+from assistant.admin.tenants.requests_form import KeepRequestsForm, keep_or_end
 from assistant.admin.tenants.roles import labels_of
 from assistant.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.admin.tenants.tabs import Tab, page_of, tenant_of_tab
@@ -32,6 +33,7 @@ from assistant.services.reports.home import home_report, last_changes
 from assistant.services.reports.needs import needs
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.reports.tenants import tenant_reports
+from assistant.services.runs.kept_requests import LIFETIME
 from assistant.services.tenancy import invitations
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.toolpolicy.switchboard import board_of_assistants
@@ -110,6 +112,15 @@ def _danger(request: HttpRequest, tenant: Tenant) -> Context:
     return {"form": SuspensionForm(request.POST if request.method == "POST" else None, instance=tenant)}
 
 
+def _requests(request: HttpRequest, tenant: Tenant) -> Context:
+    until = tenant.keeps_requests_until
+    return {
+        "form": KeepRequestsForm(request.POST if request.method == "POST" else None),
+        "until": until if until is not None and until > timezone.now() else None,
+        "days": LIFETIME.days,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """What a tab shows, and what a valid form of it does; the latter returns the message of success."""
@@ -126,6 +137,7 @@ PAGES: dict[Tab, Page] = {
     tabs.KEYS: Page(_keys),
     tabs.CONVERSATIONS: Page(_conversations),
     tabs.AUDIT: Page(_audit),
+    tabs.REQUESTS: Page(_requests, keep_or_end),
     tabs.DANGER: Page(_danger, suspend_or_activate),
     tabs.PEOPLE: Page(_people, invite_person),
     tabs.BRAND: Page(brand_form, save_brand_form),

@@ -71,6 +71,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "slug",
         "timezone",
         "default_provider",
+        "fallback_provider",
+        "fallback_model",
         "ends_runs_on_tool_failure",
         "after_untrusted",
         "trusts_documents",

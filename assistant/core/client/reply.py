@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import FailureDetails
+from assistant.core.llm.sent_requests import SentRequest
 from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.turn.plan import Plan
@@ -55,6 +57,7 @@ class ChatReply(Generic[T]):
         pending: the calls without a result: they wait for a person's approval, or for the caller to run them.
         needs_approval: whether any of them waits for approval.
         plan: the input of the turn; `ChatClient.execute` needs it to run pending calls.
+        requests: what the model was sent, oldest first: the exact bodies, without keys. The newest, if they are many.
     """
 
     text: str
@@ -66,6 +69,7 @@ class ChatReply(Generic[T]):
     pending: tuple[CalledTool, ...] = ()
     needs_approval: bool = False
     plan: Plan | None = field(default=None, repr=False, compare=False)
+    requests: tuple[SentRequest, ...] = field(default=(), repr=False, compare=False)
 
     def with_results(self, results: Sequence[Message], journal: InMemoryJournal) -> ChatReply[T]:
         """Return a copy of the reply in which pending calls have their results."""
@@ -83,10 +87,19 @@ class ChatReply(Generic[T]):
 
 
 class RunFailed(Exception):
-    """A turn ended with an error; `code` is one of the run error codes, `reply` holds what it had produced."""
+    """A turn ended with an error.
 
-    def __init__(self, code: str, message: str, reply: ChatReply[Any]) -> None:
+    Attributes:
+        code: one of the run error codes.
+        message: a sentence that is safe to show to users.
+        reply: what the turn had produced.
+        details: the provider's own reason, without keys and prompts; None if no provider failed, or it gave none.
+            `__cause__` is the provider's error then, a `ModelError`.
+    """
+
+    def __init__(self, code: str, message: str, reply: ChatReply[Any], details: FailureDetails | None = None) -> None:
         super().__init__(message)
+        self.details = details
         self.code = code
         self.message = message
         self.reply = reply
@@ -132,9 +145,12 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
         pending=tuple(call for call in calls_made if call.result is None),
         needs_approval=isinstance(getattr(ending, "outcome", None), Interrupted),
         plan=plan,
+        requests=tuple(transcript.requests),
     )
     if isinstance(ending, RunError):
-        raise RunFailed(ending.code or "internal_error", ending.message, reply)
+        failure = transcript.failure
+        details = None if failure is None else failure.details
+        raise RunFailed(ending.code or "internal_error", ending.message, reply, details) from failure
     return reply
 
 

@@ -11,6 +11,8 @@ import msgspec
 from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft
 from assistant.core.conversation.open_parts import START_OF, Start, end_of
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
+from assistant.core.llm.protocol import ModelError
+from assistant.core.llm.sent_requests import SentRequests
 from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
@@ -53,6 +55,8 @@ class Transcript:
         sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
         read: the untrusted text that the model has read; messages that it writes have its sources.
         timeline: when the model was asked and tools ran; not part of checkpoints.
+        failure: the model's error that ended the turn.
+        requests: what the model was sent, if the plan says that it is kept.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -65,6 +69,8 @@ class Transcript:
         self.sub_agents = SubAgentTranscripts(Transcript)
         self.read = NOTHING_READ
         self.timeline = Timeline()
+        self.failure: ModelError | None = None
+        self.requests = SentRequests()
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}

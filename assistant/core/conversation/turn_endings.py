@@ -71,7 +71,7 @@ def cut_short(reply: Reply, message_id: str) -> Event | None:
     """
     if reply.tool_calls or reply.finish_reason not in {"length", "content_filter"}:
         if not (reply.tool_calls or reply.text):
-            raise ModelError("The model gave an empty answer.")
+            raise ModelError("The model gave an empty answer.", kind="empty")
         return None
     if not reply.text:
         if reply.finish_reason == "length":

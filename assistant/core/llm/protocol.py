@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from assistant.core.values.messages import Message, Reply, Usage
 from assistant.toolkit import Tool
@@ -49,6 +49,8 @@ class ModelRequest:
         options: sent to the provider as they are (`temperature`, `max_tokens`, ...).
         tool_choice: "auto", "none", "required" or the name of a tool.
         response_format: requests structured output.
+        on_sent: called with the body of each request that is sent, which has no key; None if nobody keeps it. A model
+            need not call it.
     """
 
     messages: Sequence[Message]
@@ -56,6 +58,7 @@ class ModelRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
+    on_sent: Callable[[bytes], None] | None = field(default=None, repr=False, compare=False)
 
 
 class Model(Protocol):
@@ -66,7 +69,8 @@ class Model(Protocol):
     Closing the iterator, or cancelling the task that reads it, ends the provider's request.
 
     Optional attributes: `output_mode`, how typed answers are requested ("native", the default, "tool" or "prompt"),
-    and `well_known_provider`, the provider's name in OpenTelemetry (default `provider`).
+    `well_known_provider`, the provider's name in OpenTelemetry (default `provider`), and `circuit_key`, what
+    distinguishes it in `Circuits` (default `provider` and `name`).
     """
 
     @property
@@ -98,23 +102,63 @@ def direct(model: Model) -> DirectModel | None:
     return cast(DirectModel, model) if hasattr(type(model), "stream_to") else None
 
 
+# What kind of failure it was, as far as that decides what can be done about it. "empty": an answer without text and
+# calls; "too_long": the conversation exceeds the model's context; "bad_call": the provider could not read a call that
+# the model wrote; "busy", "slow" and "down": the provider cannot answer now, but another one could.
+FailureKind = Literal["", "empty", "too_long", "bad_call", "busy", "slow", "down"]
+# Kinds for which another model may take over.
+UNAVAILABLE: frozenset[FailureKind] = frozenset({"busy", "slow", "down"})
+
+
+@dataclass(frozen=True, slots=True)
+class FailureDetails:
+    """What a provider said about a failure, for operators and developers: never shown to members.
+
+    Attributes:
+        status: the HTTP status; None if there was none.
+        code: the provider's own code or type of the error.
+        message: its own sentence, shortened, without keys and without text of the request.
+        request_id: its id of the request, for its support.
+    """
+
+    status: int | None = None
+    code: str = ""
+    message: str = ""
+    request_id: str = ""
+
+    def __str__(self) -> str:
+        status = "" if self.status is None else f"status {self.status}"
+        known = ", ".join(filter(None, (status, self.code)))
+        request = f"request {self.request_id}" if self.request_id else ""
+        return "; ".join(filter(None, (": ".join(filter(None, (known, self.message))), request)))
+
+
 class ModelError(Exception):
     """The provider gave no complete reply. The message is safe to show to users: no key, address, prompt or traceback.
 
     Attributes:
         code: a run error code: `provider_error`, `provider_rate_limited` or `provider_timeout`.
         usage: the tokens that the provider had counted until then.
+        kind: what can be done about it; "" for what only people can mend.
+        details: the provider's own reason; None if it gave none.
+        is_worth_repeating: the same request may succeed soon, and has not been repeated yet.
+        failed_call: what the model wrote, if `kind` is "bad_call" and the provider says it.
     """
 
-    def __init__(self, message: str, code: str = "provider_error") -> None:
+    def __init__(self, message: str, code: str = "provider_error", *, kind: FailureKind = "") -> None:
         super().__init__(message)
         self.code = code
         self.usage = Usage()
+        self.kind: FailureKind = kind
+        self.details: FailureDetails | None = None
+        self.is_worth_repeating = False
+        self.failed_call = ""
 
     @property
     def cause(self) -> str:
-        """The exception's notes, for the log: statuses, codes and names of exceptions."""
-        return "; ".join(getattr(self, "__notes__", ())) or "no more is known"
+        """The provider's own reason and the exception's notes, for the log and for operators."""
+        notes: Sequence[str] = getattr(self, "__notes__", ())
+        return "; ".join(filter(None, (*notes, str(self.details or "")))) or "no more is known"
 
 
 class NoTypedAnswers(ModelError):

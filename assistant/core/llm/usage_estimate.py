@@ -34,6 +34,8 @@ def usage_of(request: ModelRequest, reply: Reply) -> Usage:
 def usage_of_partial(request: ModelRequest, characters: int, exc: BaseException) -> Usage | None:
     """Return the usage of a request whose answer broke off, or None if the provider refused it before it began.
 
+    An empty answer was computed, and is counted.
+
     Args:
         characters: how many characters of the answer had arrived.
         exc: the exception that ended the answer.
@@ -42,4 +44,4 @@ def usage_of_partial(request: ModelRequest, characters: int, exc: BaseException)
         return estimate_usage(request, characters)
     if exc.usage.total_tokens:
         return exc.usage
-    return estimate_usage(request, characters) if characters else None
+    return estimate_usage(request, characters) if characters or exc.kind == "empty" else None

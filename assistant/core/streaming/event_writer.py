@@ -38,6 +38,15 @@ class EventWriter:
         """Characters that the model has sent so far, reasoning and arguments of calls included."""
         return self._text_length + self._reasoning_length + sum(self._argument_lengths.values())
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether any part of the answer was shown."""
+        return bool(self._text_length or self._reasoning_length or self._calls)
+
+    def end_texts(self) -> Iterator[Event]:
+        """Yield the ends of open text and reasoning, of an answer that another one follows."""
+        yield from self._end_texts()
+
     def write(self, delta: Delta) -> Iterator[Event]:
         """Yield the events of one delta."""
         match delta:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -80,6 +80,11 @@ class InterceptedModel:
     def well_known_provider(self) -> str:
         """The provider's name in OpenTelemetry."""
         return str(getattr(self._model, "well_known_provider", self._model.provider))
+
+    @property
+    def circuit_key(self) -> Hashable:
+        """What distinguishes the model from others, in `Circuits`."""
+        return getattr(self._model, "circuit_key", None)
 
     @property
     def output_mode(self) -> Mode:

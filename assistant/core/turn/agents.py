@@ -21,7 +21,7 @@ from assistant.core.toolcalls.batch import STOPPED
 from assistant.core.toolcalls.protocols import Journal, LateJournal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.toolcalls.run_call import ParentRun, current_parent
 from assistant.core.turn.loop import run_turn
-from assistant.core.turn.plan import Plan, new_id
+from assistant.core.turn.plan import Fallback, Plan, new_id
 from assistant.core.values import events
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.messages import Message, ToolCall
@@ -60,6 +60,7 @@ class Agent:
         output_type: type of the answer, likewise; None for a text.
         title: the name for people; default `name`.
         slug: its `context.assistant` in runs of its own; default `name`.
+        fallbacks: the models that take over when `model` cannot answer.
         settings: used except `on_error`, which is the run's, and the schemas, for which `input_type` and `output_type`
             are used.
     """
@@ -74,6 +75,7 @@ class Agent:
     title: str = ""
     slug: str = ""
     settings: AssistantSettings = DEFAULT_SETTINGS
+    fallbacks: tuple[Fallback, ...] = ()
 
     def as_tool(self) -> Tool:
         """Return the agent as a tool whose argument is the task and whose result is the answer."""
@@ -178,6 +180,10 @@ class Agent:
             observe=observe,
             output=None if self.output_type is None else output_of(self.output_type),
             output_mode=getattr(self.model, "output_mode", "native"),
+            fallbacks=self.fallbacks
+            if observe is None
+            else tuple(replace(one, model=observe(one.model)) for one in self.fallbacks),
+            keep_requests=parent.environment.transcript.requests.is_kept,
         )
 
     async def _run_turn(self, plan: Plan, parent: ParentRun, run_id: str, call_id: str) -> Any:
@@ -196,6 +202,7 @@ class Agent:
             parent.environment.transcript.mark_result(call_id, transcript.read.sources)
             for (provider, model), usage in transcript.usage.items():
                 parent.environment.transcript.add_usage(provider, model, usage)
+            parent.environment.transcript.requests.extend(transcript.requests)
         if isinstance(transcript.ending, RunError):
             raise ToolError(f"{(self.title or self.name)!r} could not finish: {transcript.ending.message}")
         return transcript.messages[-1].content if plan.output is None else transcript.result

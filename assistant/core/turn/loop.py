@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
-from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
-from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
+from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, TextDelta
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.turn.offer import choice_of_round, offered_tools
+from assistant.core.turn.model_requests import ModelRequests
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
 from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
-from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
-from assistant.core.values.untrusted import ReadText, for_model
+from assistant.core.values.messages import Reply, ToolCall, current_turn_messages, last_calls, unanswered_calls
+from assistant.core.values.untrusted import ReadText
 from assistant.toolkit.logs import log_extra, log_operation
 
 __all__ = ["Limits", "Plan", "run_turn"]
@@ -53,8 +50,8 @@ async def run_turn(
     transcript.timeline.begin()
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(seconds := plan.settings.limits.seconds)
+    turn = _Turn(plan, transcript, deadline, on_text)
     try:
-        turn = _Turn(plan, transcript, deadline, on_text)
         async with aclosing(turn.run()) as running:
             async for event in running:
                 while turn.late:
@@ -65,8 +62,8 @@ async def run_turn(
     except DeadlinePassed:
         failure = TurnFailed(f"This run has reached its limit of {seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
-        error_id = transcript.timeline.new_error(exc.cause)
-        details = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
+        error_id, transcript.failure = transcript.timeline.new_error(exc.cause), exc
+        details = (turn.model.name, turn.model.provider, plan.run_id, exc, exc.cause, error_id)
         logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=log_extra(plan.context))
         failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
     except TurnFailed as exc:
@@ -100,15 +97,14 @@ class _Turn:
         self._plan = plan
         self._transcript = transcript
         self._deadline = deadline
-        self._estimates = Estimates()
-        self._rounds = 0
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
         self._text = self._message_id = ""
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
-        self._settings, limits = plan.settings, plan.settings.limits
-        self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
+        limits = plan.settings.limits
         self._limiter = CallLimiter(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
+        self._requests = ModelRequests(plan, transcript, deadline, self._limiter, self._answer)
+        self._writer = EventWriter("", self._call_id)
         self._environment = CallEnvironment(
             toolset=plan.toolset if plan.output is None else ToolsetWithTool(plan.toolset, plan.output.tool()),
             journal=plan.journal,
@@ -127,6 +123,11 @@ class _Turn:
         )
         self.late = self._environment.late
 
+    @property
+    def model(self) -> Model:
+        """The model that was asked last."""
+        return self._requests.model
+
     async def run(self) -> AsyncGenerator[Event, None]:
         plan = self._plan
         calls = unanswered_calls(plan.messages)
@@ -144,10 +145,9 @@ class _Turn:
                             yield event
                             if self._answer is not None and (value := self._answer.partial_event(event)) is not None:
                                 yield value
-                except NoTypedAnswers:
-                    if self._answer is None or not self._answer.fall_back():
-                        raise
-                    self._rounds -= 1
+                except ModelError as exc:
+                    for event in await self._recover(exc):
+                        yield event
                     continue
                 calls = self._calls
                 if not calls and (invalid := self._invalid_answer(self._text, self._message_id)) is not None:
@@ -168,12 +168,14 @@ class _Turn:
 
     async def _ask(self) -> AsyncGenerator[Event, None]:
         """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
-        request = await self._request()
-        plan = self._plan
-        writer = EventWriter(plan.new_id(), self._call_id)
+        requests = self._requests
+        for told in requests.before():
+            yield told
+        request = await requests.make()
+        writer = self._writer = EventWriter(self._plan.new_id(), self._call_id)
         reply: Reply | None = None
         answer_stream = AnswerStream(writer, self._transcript, self._on_text)
-        stream = answer_stream.open(plan.model, request)
+        stream = answer_stream.open(requests.model, request)
         yields_text = self._on_text is None  # saves a call for each text delta
         try:
             while reply is None:
@@ -190,7 +192,7 @@ class _Turn:
                     for event in answer_stream.events(item):
                         yield event
         except BaseException as exc:
-            self._count_partial(request, reply, writer.length, exc)
+            requests.count_partial(request, reply, writer.length, exc)
             raise
         finally:
             if isinstance(stream, AsyncGenerator):
@@ -199,64 +201,26 @@ class _Turn:
             yield event
         self._transcript.keep_state(writer.message_id, reply.provider_state)
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
-        self._count(request, reply)
+        requests.count(request, reply)
         if (cut := cut_short(reply, writer.message_id)) is not None:
             yield cut
+        requests.answered()
 
-    async def _request(self) -> ModelRequest:
-        """Make the next request to the model. Raises `TurnFailed` if there were too many."""
-        plan = self._plan
-        self._rounds += 1
-        rounds = self._settings.limits.rounds
-        if rounds and self._rounds > rounds:
-            raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
-        tools = await offered_tools(plan)
-        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
-            raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
-        conversation = repair([*plan.messages, *self._transcript.with_images()])
-        settings = self._settings
-        sent = trim(
-            conversation, tokens=settings.history_tokens, estimates=self._estimates, count=settings.history_messages
-        )
-        self._transcript.read = ReadText.of(sent)
-        request = ModelRequest(
-            messages=for_model(sent),
-            tools=tools,
-            options=self._settings.options,
-            tool_choice=choice_of_round(plan.tool_choice, self._transcript.messages),
-            response_format=plan.response_format,
-        )
-        counts = self._rounds, plan.model.name, len(request.messages), len(conversation), len(tools)
-        log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
-        self._transcript.timeline.ask(tools=len(tools))
-        return request if self._answer is None else self._answer.apply_to(request)
+    async def _recover(self, error: ModelError) -> Sequence[Event]:
+        """Return the events to send before the next request, after one that failed. Raises `error` if none follows."""
+        if isinstance(error, NoTypedAnswers):
+            if self._answer is None or not self._answer.fall_back():
+                raise error
+            self._requests.rounds -= 1
+            return ()
+        events = await self._requests.after(error, self._writer)
+        if events is None:
+            raise error
+        return events
 
     def _invalid_answer(self, text: str, message_id: str) -> Event | None:
         """Return the event that marks an answer as invalid; None if it is valid or no type was requested."""
         return None if self._answer is None else self._answer.check(text, message_id, self._transcript)
-
-    def _count(self, request: ModelRequest, reply: Reply) -> None:
-        """Count the tokens of an answer; once they reach a limit, no further tool runs."""
-        model = self._plan.model
-        usage = self._settings.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
-        counts = usage.input_tokens, usage.output_tokens, len(reply.tool_calls)
-        log_operation(
-            logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts
-        )
-        self._transcript.add_usage(model.provider, reply.model or model.name, usage)
-        self._transcript.finish_reason = reply.finish_reason
-        self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)
-        if self._has_budget:
-            usage = sum(self._transcript.usage.values(), Usage())
-            self._limiter.check_budget(usage, self._settings.limits, self._plan.allowances)
-
-    def _count_partial(self, request: ModelRequest, reply: Reply | None, characters: int, exc: BaseException) -> None:
-        """Count the tokens of an answer that broke off after `characters`; does nothing if there was a `reply`."""
-        model = self._plan.model
-        if reply is None and (usage := usage_of_partial(request, characters, exc)) is not None:
-            priced = self._settings.prices.priced(usage, model.name)
-            self._transcript.add_usage(model.provider, model.name, priced)
-            self._transcript.timeline.answered(model.name, priced)
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
         """Yield the events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""

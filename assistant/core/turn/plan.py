@@ -14,12 +14,21 @@ from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, T
 from assistant.core.values.events import PROTOCOL_VERSION
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
+from assistant.core.values.pricing import NO_PRICES, Prices
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Tool, ToolContext
 
 
 def new_id() -> str:
     return uuid.uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """A model that takes over when the one before it cannot answer, with what its tokens cost."""
+
+    model: Model
+    prices: Prices = NO_PRICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,9 @@ class Plan:
         approval_seconds: the time to answer such a request; 0 for any.
         interceptors: called around every tool call.
         observe: wraps the models of sub-agents.
+        fallbacks: models that take over, in this order, when the one before cannot answer: it is too busy, too slow, or
+            fails on its side, before anything was shown.
+        keep_requests: keep what the model is sent, in `Transcript.requests`.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
@@ -71,4 +83,6 @@ class Plan:
     approval_seconds: float = 0.0
     interceptors: tuple[ToolInterceptor, ...] = ()
     observe: Callable[[Model], Model] | None = None
+    fallbacks: tuple[Fallback, ...] = ()
+    keep_requests: bool = False
     replaced_model: str = ""

@@ -69,7 +69,7 @@ def repair(messages: Iterable[Message]) -> list[Message]:
             results_of_message: dict[str, Message] = {}
             units.append((message, results_of_message))
             waiting.update((call.id, results_of_message) for call in message.tool_calls)
-        elif message.content or message.role != "assistant":
+        elif message.role != "assistant" or (message.content and not message.content.isspace()):
             units.append((message, no_results))
     valid: list[Message] = []
     for message, results in units:

@@ -16,6 +16,8 @@ from assistant.toolkit.text import clean_text
 MAX_ROUNDS = 100
 MAX_CALLS = 300
 MAX_REASON = 1_000
+# The same for a request that was followed by another one in its place.
+MAX_FAILED = 500
 MAX_FINISH = 40
 
 
@@ -41,14 +43,17 @@ class Timeline:
 
     Attributes:
         rounds: for each request to the model `at`, `ms`, `tools` (how many were offered), and where known `first` (the
-            first token), `model`, `finish`, `in`, `out`, `cached` and `cost` (in millionths of the currency's unit).
+            first token), `model`, `finish`, `in`, `out`, `cached`, `cost` (in millionths of the currency's unit), and
+            `failed`, the provider's own reason, if another request followed in its place.
         calls: for each tool call `id`, `name`, `status`, and if it was run `at` and `ms`.
+        fallback: the `provider` and `model` that took over, the `reason`, and when (`at`).
         error: the `id` of the failure in the log, and the provider's own `reason`, which names statuses and codes.
     """
 
     rounds: list[dict[str, Any]] = field(default_factory=list)
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     error: dict[str, str] = field(default_factory=dict)
+    fallback: dict[str, Any] = field(default_factory=dict)
     _began: float = field(default_factory=time.perf_counter)
     _began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _round: dict[str, Any] | None = None
@@ -84,6 +89,16 @@ class Timeline:
             self._round["finish"] = clean_text(finish)[:MAX_FINISH]
         self.break_off()
 
+    def failed(self, reason: str) -> None:
+        """Note why the latest request failed, in whose place another one follows."""
+        self.break_off()
+        if self.rounds:
+            self.rounds[-1]["failed"] = clean_text(reason)[:MAX_FAILED]
+
+    def fell_back(self, provider: str, model: str, reason: str) -> None:
+        """Note that another model took over, and why."""
+        self.fallback = {"provider": provider, "model": model, "reason": reason, "at": self._now()}
+
     def break_off(self) -> None:
         """End the round that is open, if one is."""
         if self._round is not None:
@@ -108,7 +123,12 @@ class Timeline:
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values; ends a round that is still open."""
         self.break_off()
-        found = {"rounds": self.rounds, "calls": list(self.calls.values()), "error": self.error}
+        found = {
+            "rounds": self.rounds,
+            "calls": list(self.calls.values()),
+            "error": self.error,
+            "fallback": self.fallback,
+        }
         return {name: value for name, value in found.items() if value}
 
     def _now(self) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from assistant.core.llm.protocol import ModelError
+from assistant.core.llm.protocol import UNAVAILABLE, FailureDetails, ModelError
+from assistant.providers.openai_wire.overflow_sentences import is_overflow
 
 NO_KEY = "OpenAI needs a key: set OPENAI_API_KEY, or the key of the provider in the admin."
 REFUSED_KEY = "The provider refused the key."
@@ -17,57 +19,114 @@ MOVED = "The provider's address points to another one, which is not followed."
 BROKEN = "The provider failed. Try again later."
 REFUSED = "The provider did not accept the request."
 
+# Where OpenAI, Anthropic, Azure, AWS and Cloudflare give their ids of requests.
+REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray")
+
 # What is logged as a code; a longer text, or one with spaces, could quote the prompt.
 _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
+# Statuses after which the same request may soon succeed.
+_PASSING = frozenset({408, 409, 429})
+# Characters of a call that the provider could not read, which the model is shown to mend it.
+MAX_FAILED_CALL = 4_000
 
 
-def failure(status: int | None, *words: object) -> ModelError:
+def failure(
+    status: int | None, *words: object, said: str = "", request_id: str = "", failed_call: object = None
+) -> ModelError:
     """Return the error to raise for a failed request.
+
+    Its `details` are the provider's own words, from which `failure_masking` has yet to take keys and texts of prompts.
 
     Args:
         status: the HTTP status; None if unknown.
         words: the error codes and types in the response.
+        said: the provider's sentence.
+        request_id: its id of the request.
+        failed_call: what the model wrote, where the provider could not read a call.
     """
-    hint = " ".join(word for word in map(str, words) if _CODE.fullmatch(word)).lower()
-    error = _by_hint(hint) or _by_status(status)
-    error.add_note(f"status {status}, {hint or 'no code'}")
+    codes = [word for word in map(str, words) if _CODE.fullmatch(word) and word != "None"]
+    hint = " ".join(codes).lower()
+    error = _by_hint(status, hint, said) or _by_status(status)
+    code = ", ".join(dict.fromkeys(codes))
+    error.details = FailureDetails(status, code, said, request_id)
+    if error.kind == "bad_call" and isinstance(failed_call, str):
+        error.failed_call = failed_call[:MAX_FAILED_CALL]
     return error
 
 
-def _by_hint(hint: str) -> ModelError | None:
-    if "context_length" in hint or "exceed_context" in hint:
-        return ModelError(TOO_LONG)
+def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
+    if "tool_use_failed" in hint:
+        return ModelError(REFUSED, kind="bad_call")
+    if is_overflow(status, hint, said):
+        return ModelError(TOO_LONG, kind="too_long")
     if "rate_limit" in hint or "quota" in hint:
-        return ModelError(TOO_BUSY, "provider_rate_limited")
+        return ModelError(TOO_BUSY, "provider_rate_limited", kind="busy")
     if "invalid_api_key" in hint or "authentication" in hint:
         return ModelError(REFUSED_KEY)
-    return ModelError(TOO_SLOW, "provider_timeout") if "timeout" in hint else None
+    return ModelError(TOO_SLOW, "provider_timeout", kind="slow") if "timeout" in hint else None
 
 
 def _by_status(status: int | None) -> ModelError:
     match status:
         case 401 | 403:
-            sentence, code = REFUSED_KEY, "provider_error"
+            return ModelError(REFUSED_KEY)
         case 404:
-            sentence, code = NOT_FOUND, "provider_error"
+            return ModelError(NOT_FOUND)
         case 429:
-            sentence, code = TOO_BUSY, "provider_rate_limited"
+            return ModelError(TOO_BUSY, "provider_rate_limited", kind="busy")
         case 408 | 504:
-            sentence, code = TOO_SLOW, "provider_timeout"
+            return ModelError(TOO_SLOW, "provider_timeout", kind="slow")
         case int() if 300 <= status < 400:
-            sentence, code = MOVED, "provider_error"
+            return ModelError(MOVED)
         case int() if 400 <= status < 500:
-            sentence, code = REFUSED, "provider_error"
-        case _:
-            sentence, code = BROKEN, "provider_error"
-    return ModelError(sentence, code)
+            return ModelError(REFUSED)
+    return ModelError(BROKEN, kind="down")
+
+
+def failure_of_response(status: int, body: object, headers: Mapping[str, str], *words: object) -> ModelError:
+    """Return the error to raise for a response with an error status.
+
+    Args:
+        body: the error object in it, or its text.
+        words: the error codes and types that are known otherwise.
+    """
+    return failure(status, *words, said=_said(body), request_id=request_id_in(headers), failed_call=_failed_call(body))
 
 
 def failure_in_stream(reported: Any) -> ModelError:
-    """Return the error to raise for an error object, or an error text, in a response with status 200."""
+    """Return the error to raise for an error object, or an error text, in a response with status 200.
+
+    If it may pass, as a 503 may, it `is_worth_repeating`: the client repeats only requests whose status is an error.
+    """
     if not isinstance(reported, dict):
-        return failure(None)
+        error = failure(None, said=_said(reported))
+        error.is_worth_repeating = error.kind == "down"
+        return error
     code = reported.get("code")
     status = reported.get("status") if isinstance(reported.get("status"), int) else code
     number = int(status) if isinstance(status, int | str) and re.fullmatch(r"[1-5][0-9]{2}", str(status)) else None
-    return failure(number, code, reported.get("type"), reported.get("param"))
+    words = code, reported.get("type"), reported.get("param")
+    error = failure(number, *words, said=_said(reported), failed_call=_failed_call(reported))
+    error.is_worth_repeating = error.kind in UNAVAILABLE or number in _PASSING
+    return error
+
+
+def request_id_in(headers: Mapping[str, str]) -> str:
+    """Return the provider's id of a request from the headers of its response; "" if it gives none."""
+    return next((found for name in REQUEST_ID_HEADERS if (found := headers.get(name))), "")
+
+
+def _said(reported: object) -> str:
+    """Return the sentence of an error in any of the forms in which servers report it."""
+    if isinstance(reported, Mapping):
+        found = reported.get("message") or reported.get("detail") or reported.get("error") or ""
+        return _said(found)
+    if isinstance(reported, list):
+        return "; ".join(
+            filter(None, (_said(one.get("msg") if isinstance(one, dict) else one) for one in reported[:5]))
+        )
+    return reported if isinstance(reported, str) else ""
+
+
+def _failed_call(reported: object) -> object:
+    return reported.get("failed_generation") if isinstance(reported, Mapping) else None

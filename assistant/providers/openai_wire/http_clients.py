@@ -13,7 +13,7 @@ from typing import Any, cast
 import httpx2
 import openai
 
-from assistant.providers.openai_wire.error_sentences import failure
+from assistant.providers.openai_wire.error_sentences import failure_of_response
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
@@ -71,7 +71,7 @@ class Client(openai.AsyncOpenAI):
                 stream_cls=openai.AsyncStream[object],
             )
         except openai.APIStatusError as exc:
-            error = failure(exc.status_code, exc.code, exc.type, exc.param)
+            error = failure_of_response(exc.status_code, exc.body, exc.response.headers, exc.code, exc.type, exc.param)
             if isinstance(exc, openai.BadRequestError | openai.UnprocessableEntityError):
                 raise Refusal(error, str(exc)) from exc
             raise error from exc

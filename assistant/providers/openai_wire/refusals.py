@@ -11,7 +11,8 @@ class Refusal(ModelError):
     """The server rejected the request (status 400 or 422); `reason` is its own text, not for users."""
 
     def __init__(self, error: ModelError, reason: str) -> None:
-        super().__init__(str(error), error.code)
+        super().__init__(str(error), error.code, kind=error.kind)
+        self.details, self.failed_call = error.details, error.failed_call
         self.reason = reason
         for note in getattr(error, "__notes__", ()):
             self.add_note(note)

@@ -7,16 +7,17 @@ with its test.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
-from assistant.providers.openai_wire.chunks import CallPiece, Chunk, Piece
+from assistant.providers.openai_wire.chunks import CallPiece, Chunk, FunctionPiece, Piece
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.provider_state import merge_fields, written_state
+from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
 
@@ -49,14 +50,23 @@ class Assembler:
         names: the offered tools.
         taken: ids of earlier tool calls of the conversation.
         kind: the kind of the provider, and `model` its model, to which the reply's state goes back.
+        text_calls: take calls out of the text (`<tool_call>`), for models that write them there.
     """
 
     def __init__(
-        self, *, names: Collection[str] = (), taken: Collection[str] = (), kind: str = "openai", model: str = ""
+        self,
+        *,
+        names: Collection[str] = (),
+        taken: Collection[str] = (),
+        kind: str = "openai",
+        model: str = "",
+        text_calls: bool = False,
     ) -> None:
         self._origin = kind, model
         self._reasoning_field = ""
         self._extra: dict[str, Any] = {}
+        self._tags = TextTags(self._text_so_far, names if text_calls else ())
+        self._names, self._reads_calls, self._text_calls = names, text_calls, 0
         self._text, self._reasoning = _Channel(), _Channel()
         self._calls = CallAssembler(names, taken)
         self._legacy: list[CallPiece] = []
@@ -136,7 +146,7 @@ class Assembler:
         self._flush()
         text = "".join(self._text.parts)
         if reason == "stop" and not text.strip():
-            raise ModelError(EMPTY)
+            raise ModelError(EMPTY, kind="empty")
         return Reply(
             text=text,
             reasoning="".join(self._reasoning.parts),
@@ -162,7 +172,7 @@ class Assembler:
         has_calls = bool(self._calls.calls)
         if not self._finish:
             if not is_closed:
-                raise ModelError(CUT)
+                raise ModelError(CUT, kind="down")
             return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
         reason = _REASONS.get(self._finish.lower())
         if reason is None:
@@ -182,7 +192,11 @@ class Assembler:
             self._emit(self._reasoning, self._reasoning.joiner.add(reasoning))
         if content := piece.content:
             if isinstance(content, str):
-                self._emit(self._text, self._text.joiner.add(content))
+                text = self._text.joiner.add(content)
+                if "<" not in text and self._tags.is_idle:  # a call of `_add_text` for each token would cost more
+                    self._emit(self._text, text)
+                else:
+                    self._add_text(text)
             else:
                 self._add_parts(content)
         if piece.extra_content is not None:
@@ -196,14 +210,33 @@ class Assembler:
             # Used at the end, and only if no `tool_calls` have arrived: the same call can be in both.
             self._legacy.append(CallPiece(index=0, function=piece.function_call))
 
+    def _add_text(self, text: str) -> None:
+        self._add_parts_of_text(self._tags.add(text))
+
+    def _text_so_far(self) -> str:
+        waiting = [piece for source, pieces in self._runs if source is self._text for piece in pieces]
+        return "".join((*self._text.parts, *waiting))
+
+    def _add_parts_of_text(self, parts: Iterable[Part]) -> None:
+        for kind, found in parts:
+            if kind == "call":
+                self._text_calls += 1
+                piece = FunctionPiece(*found)
+                self._add_calls([CallPiece(index=-self._text_calls, function=piece)])
+            else:
+                self._emit(self._text if kind == "text" else self._reasoning, found)
+
     def _add_calls(self, pieces: Sequence[CallPiece | None]) -> None:
         for call, text in self._calls.add(pieces):
             self._emit(call, text, allow_empty=True)
 
     def _close(self) -> str:
         """Add the text that was held back; returns the answer's text."""
-        for channel in (self._reasoning, self._text):
-            self._emit(channel, channel.joiner.finish())
+        self._emit(self._reasoning, self._reasoning.joiner.finish())
+        if rest := self._text.joiner.finish():
+            self._add_text(rest)
+        if not self._tags.is_idle:
+            self._add_parts_of_text(self._tags.finish())
         self._flush()
         return "".join(self._text.parts)
 
@@ -213,7 +246,7 @@ class Assembler:
         Raises:
             ModelError: the message contradicts the streamed text.
         """
-        whole = Assembler()
+        whole = Assembler(names=self._names, text_calls=self._reads_calls)
         whole._add(message)
         streamed, text = self._close(), whole._close()
         if text and text.strip() != streamed.strip():
@@ -228,7 +261,7 @@ class Assembler:
             kind = part.get("type", "text") if isinstance(part, dict) else ""
             match kind:
                 case "text" | "output_text":
-                    self._emit(self._text, self._text.joiner.add(_plain(part.get("text"))))
+                    self._add_text(self._text.joiner.add(_plain(part.get("text"))))
                 case "refusal":
                     self._is_refused = True
                     self._emit(self._text, self._text.joiner.add(_plain(part.get("refusal"))))

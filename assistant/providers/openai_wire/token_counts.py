@@ -1,4 +1,4 @@
-"""Reads the token counts of a provider."""
+"""Reads the token counts of a provider's answer."""
 
 from __future__ import annotations
 

@@ -90,6 +90,7 @@ def copy_tenant(*, actor: audit_trail.Actor, source: Tenant, slug: str, name: st
     tenant = Tenant(slug=slug, name=name, timezone=timezone, **options)
     provider = source.default_provider
     tenant.default_provider = provider if provider is not None and provider.tenant_id is None else None
+    _copy_fallback(source, tenant)
     _add_tenant(tenant, owner, actor, copy_of=source.slug)
     for model in (Retention, PromptVariable):
         for row in model.objects.filter(tenant=source):
@@ -117,19 +118,32 @@ def _add_tenant(tenant: Tenant, owner: str, actor: audit_trail.Actor, **details:
 
 
 def _assistants(source: Tenant) -> models.QuerySet[Assistant]:
-    return Assistant.objects.filter(tenant=source).select_related("provider").prefetch_related("delegates")
+    return (
+        Assistant.objects.filter(tenant=source)
+        .select_related("provider", "fallback_provider")
+        .prefetch_related("delegates")
+    )
 
 
 def _copy_assistant(old: Assistant, tenant: Tenant, actor: audit_trail.Actor) -> Assistant:
     made: Assistant = _copied(old, tenant=tenant)
     if old.provider is not None and old.provider.tenant_id is not None:
         made.provider = None
+    _copy_fallback(old, made)
     made.save()
     published = old.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
     if published is not None:
         draft = draft_prompt(assistant=made, text=text_to_edit(published), label=published.label, actor=actor)
         publish_prompt(version=draft, actor=actor)
     return made
+
+
+def _copy_fallback(old: Tenant | Assistant, made: Tenant | Assistant) -> None:
+    """Copy what answers when the first model cannot, unless that is a provider of the other tenant's own."""
+    provider = old.fallback_provider
+    is_shared = provider is None or provider.tenant_id is None
+    made.fallback_provider = provider if is_shared else None
+    made.fallback_model = old.fallback_model if is_shared else ""
 
 
 def _copy_limits(source: Tenant, tenant: Tenant) -> None:

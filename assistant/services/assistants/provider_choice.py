@@ -21,7 +21,7 @@ from assistant.services.tenancy.url_guard import tenant_guard
 
 logger = logging.getLogger(__name__)
 
-Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in", "soft threshold"]
+Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in", "soft threshold", "fallback"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class ProviderChoice:
             "embedded": "the embedded model, on this machine",
             "stand-in": "no language model is configured",
             "soft threshold": "the tenant's soft threshold of cost is reached",
+            "fallback": "when the first cannot answer",
         }[self.source]
         return f"{self.name if self.source == 'stand-in' else self.label} ({by})"
 

@@ -16,6 +16,7 @@ from assistant.services.assistants.configuration import with_prompt
 from assistant.services.bundles.format import (
     ASSISTANT_COLUMNS,
     FORMAT,
+    TENANT_PROVIDERS,
     VERSION,
     AssistantPart,
     BrandPart,
@@ -90,7 +91,10 @@ def text_of(bundle: Bundle) -> str:
 def read_assistants(tenant: Tenant) -> QuerySet[Assistant]:
     """Return a tenant's assistants with what `assistant_part` needs, by their slugs."""
     rows = with_prompt(Assistant.objects.filter(tenant=tenant)).prefetch_related("delegates")
-    return rows.defer("provider__api_key", "tenant__default_provider__api_key").order_by("slug")
+    keys = ("provider__api_key", "fallback_provider__api_key", "tenant__default_provider__api_key")
+    return (
+        rows.select_related("provider", "fallback_provider", "tenant__default_provider").defer(*keys).order_by("slug")
+    )
 
 
 def assistant_part(row: Assistant, switches: Iterable[ToolSetting]) -> AssistantPart:
@@ -98,6 +102,7 @@ def assistant_part(row: Assistant, switches: Iterable[ToolSetting]) -> Assistant
     return AssistantPart(
         slug=row.slug,
         provider=provider_name(row.provider),
+        fallback_provider=provider_name(row.fallback_provider),
         delegates=sorted(one.slug for one in row.delegates.all() if one.tenant_id == row.tenant_id),
         prompt=published_prompt(row),
         tools=_tools(switches, row.pk),
@@ -131,10 +136,12 @@ def bare_url(url: str) -> str:
 
 
 def _settings(tenant: Tenant) -> SettingsPart:
-    values = {name: getattr(tenant, name) for name in SettingsPart.model_fields if name != "default_provider"}
+    values = {name: getattr(tenant, name) for name in SettingsPart.model_fields if name not in TENANT_PROVIDERS}
+    ids = {name: getattr(tenant, f"{name}_id") for name in TENANT_PROVIDERS}
     rows = Provider.objects.defer("api_key").filter(Q(tenant=tenant) | Q(tenant=None))
-    provider = rows.filter(pk=tenant.default_provider_id or 0).first()
-    return SettingsPart(default_provider=provider_name(provider), **values)
+    found = {row.pk: row for row in rows.filter(pk__in=filter(None, ids.values()))}
+    providers: dict[str, Any] = {name: provider_name(found.get(pk)) for name, pk in ids.items()}
+    return SettingsPart(**values, **providers)
 
 
 def _servers(tenant: Tenant) -> QuerySet[McpServer]:

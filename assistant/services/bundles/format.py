@@ -86,6 +86,8 @@ class SettingsPart(Part):
     """The settings of a tenant that assistants depend on; not its name, time zone or state."""
 
     default_provider: ProviderName | None
+    fallback_provider: ProviderName | None = None
+    fallback_model: Annotated[str, StringConstraints(max_length=200)] = ""
     ends_runs_on_tool_failure: bool
     after_untrusted: Literal["ask", "off", "on"]
     trusts_documents: bool
@@ -112,6 +114,8 @@ class AssistantPart(Part):
     description: Text
     provider: ProviderName | None
     model: Annotated[str, StringConstraints(max_length=200)]
+    fallback_provider: ProviderName | None = None
+    fallback_model: Annotated[str, StringConstraints(max_length=200)] = ""
     temperature: Annotated[float, Field(ge=0, le=2)] | None
     is_active: bool
     starters: list[str]
@@ -135,9 +139,14 @@ class AssistantPart(Part):
         return self
 
 
+# The columns of an assistant, and of a tenant, that refer to providers.
+ASSISTANT_PROVIDERS = ("provider", "fallback_provider")
+TENANT_PROVIDERS = ("default_provider", "fallback_provider")
 # What is a column of `Assistant` and is compared as it is.
 ASSISTANT_COLUMNS = tuple(
-    name for name in AssistantPart.model_fields if name not in ("slug", "provider", "delegates", "prompt", "tools")
+    name
+    for name in AssistantPart.model_fields
+    if name not in ("slug", *ASSISTANT_PROVIDERS, "delegates", "prompt", "tools")
 )
 
 

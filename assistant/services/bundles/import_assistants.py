@@ -15,9 +15,9 @@ from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.bundles.difference import Entry, FieldChange, kind_of
 from assistant.services.bundles.export import published_prompt, read_assistants
-from assistant.services.bundles.format import ASSISTANT_COLUMNS, AssistantPart
+from assistant.services.bundles.format import ASSISTANT_COLUMNS, ASSISTANT_PROVIDERS, AssistantPart
 from assistant.services.bundles.import_tools import import_tools
-from assistant.services.bundles.target import Target, put, refused
+from assistant.services.bundles.target import Target, put, put_provider, refused
 
 
 def import_assistants(target: Target, parts: Sequence[AssistantPart], *, is_whole: bool) -> Iterator[Entry]:
@@ -62,22 +62,19 @@ def _set_columns(
     problems: list[Entry] = []
     if len(part.starters) > MAX_STARTERS:
         raise ValidationError(_("It has more than %(number)d starter prompts.") % {"number": MAX_STARTERS})
-    values = {name: getattr(part, name) for name in ASSISTANT_COLUMNS}
+    # A bundle of an older version lacks the newer columns, which stay as they are.
+    values = {name: getattr(part, name) for name in ASSISTANT_COLUMNS if name in part.model_fields_set}
     for name in ("task_schema", "answer_schema"):
         try:
             values[name] = read_schema(values[name]) if values[name] else None
         except ValueError as exc:
             raise ValidationError(f"{name}: {exc}") from None
     changes = list(put(row, values))
-    old = None if is_new else target.provider_of(row.provider_id)
-    try:
-        provider = target.provider(part.provider)
-    except LookupError as exc:
-        provider = old
-        problems.append(refused("assistant", part.slug, exc))
-    if provider != old:
-        changes.append(FieldChange("provider", str(old) if old else None, str(provider) if provider else None))
-        row.provider = provider
+    for name in sorted(part.model_fields_set.intersection(ASSISTANT_PROVIDERS)):
+        try:
+            changes += put_provider(target, row, name, getattr(part, name))
+        except LookupError as exc:
+            problems.append(refused("assistant", part.slug, exc))
     if is_new:
         row.save()
     elif changes:

@@ -10,28 +10,24 @@ from django.utils.translation import gettext as _
 from assistant.models import Brand, PromptVariable, TenantLimits
 from assistant.models.limits import OF_TENANT
 from assistant.models.prompt_variables import MAX_VARIABLES
-from assistant.services.bundles.difference import Entry, FieldChange, kind_of
-from assistant.services.bundles.format import BrandPart, Part, SettingsPart, VariablePart
-from assistant.services.bundles.target import Target, put, refused
+from assistant.services.bundles.difference import Entry, kind_of
+from assistant.services.bundles.format import TENANT_PROVIDERS, BrandPart, Part, SettingsPart, VariablePart
+from assistant.services.bundles.target import Target, put, put_provider, refused
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.toolkit.text import clean_text
 
 
 def import_settings(target: Target, part: SettingsPart) -> Iterator[Entry]:
-    """Set the settings of a tenant and its default provider."""
+    """Set the settings of a tenant and its providers."""
     tenant = target.tenant
-    values = {name: getattr(part, name) for name in SettingsPart.model_fields if name != "default_provider"}
+    # A bundle of an older version lacks the newer settings, which stay as they are.
+    values = {name: getattr(part, name) for name in part.model_fields_set if name not in TENANT_PROVIDERS}
     changes = put(tenant, values)
-    try:
-        provider = target.provider(part.default_provider)
-    except LookupError as exc:
-        yield refused("settings", "default_provider", exc)
-    else:
-        old = target.provider_of(tenant.default_provider_id)
-        if provider != old:
-            before, after = (str(row) if row else None for row in (old, provider))
-            changes = (*changes, FieldChange("default_provider", before, after))
-            tenant.default_provider = provider
+    for name in sorted(part.model_fields_set.intersection(TENANT_PROVIDERS)):
+        try:
+            changes = (*changes, *put_provider(target, tenant, name, getattr(part, name)))
+        except LookupError as exc:
+            yield refused("settings", name, exc)
     if changes:
         tenant.save(update_fields=[one.name for one in changes])
     yield Entry("change" if changes else "same", "settings", changes=changes)

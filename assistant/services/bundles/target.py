@@ -76,6 +76,20 @@ def put(row: Model, values: dict[str, Any]) -> tuple[FieldChange, ...]:
     return tuple(one for one in changes if not is_new or one.after not in (None, "", [], {}))
 
 
+def put_provider(target: Target, row: Model, name: str, wanted: ProviderName | None) -> tuple[FieldChange, ...]:
+    """Set a column of a row that refers to a provider, not saved; return what changes.
+
+    Raises:
+        LookupError: there is no such provider. The row is as it was.
+    """
+    old = target.provider_of(getattr(row, f"{name}_id"))
+    provider = target.provider(wanted)
+    if provider == old:
+        return ()
+    setattr(row, name, provider)
+    return (FieldChange(name, *(str(one) if one else None for one in (old, provider))),)
+
+
 def _unread(row: Model) -> set[str]:
     """Return the columns that were not read, such as secrets; checking them would read them."""
     return set(row.get_deferred_fields()) if row.pk is not None else set()

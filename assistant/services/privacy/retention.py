@@ -21,6 +21,7 @@ from assistant.models import (
     Incident,
     Invitation,
     Job,
+    KeptRequest,
     Retention,
     Run,
     RunConfiguration,
@@ -34,6 +35,7 @@ from assistant.models.retention import KINDS, effective
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.runs.idempotency import LIFETIME
+from assistant.services.runs.kept_requests import LIFETIME as KEPT_REQUESTS
 from assistant.services.tenancy import audit_trail
 
 BATCH = 500
@@ -73,7 +75,8 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         return now - timedelta(days=days) if days is not None else None
 
     due: list[tuple[str, QuerySet[Any], Callable[[QuerySet[Any]], object]]] = [
-        ("idempotent answers", IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME), _delete)
+        ("idempotent answers", IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME), _delete),
+        ("sent requests", KeptRequest.objects.filter(tenant=tenant, created_at__lt=now - KEPT_REQUESTS), _delete),
     ]
     # A replay is deleted when it ends, unless its process died.
     left = Conversation.objects.filter(tenant=tenant, test_tools=ToolsInTests.REPLAY, updated_at__lt=now - LIFETIME)

@@ -27,6 +27,7 @@ class Step:
         cost: in the currency's unit.
         tools: of a request, how many tools were offered.
         call: of a call, its row; None if it was deleted.
+        failed: of a request in whose place another one followed, the provider's own reason.
     """
 
     kind: Literal["model", "tool"]
@@ -41,6 +42,7 @@ class Step:
     cost: float | None = None
     tools: int | None = None
     call: ToolCall | None = None
+    failed: str = ""
 
     @property
     def status_label(self) -> str:
@@ -49,7 +51,7 @@ class Step:
 
     @property
     def is_failed(self) -> bool:
-        return self.status in FAILED
+        return bool(self.failed) or self.status in FAILED
 
 
 FAILED = frozenset(
@@ -71,6 +73,7 @@ class Waterfall:
         choices: what was chosen for this run: `options` of the model, `client_tools`, and `context`, the names in the
             tool context.
         reason: the provider's own reason of a failure.
+        fallback: the `provider` and `model` that took over and the `reason`; empty if none did.
     """
 
     run: Run
@@ -83,6 +86,7 @@ class Waterfall:
     choices: Mapping[str, Any] = field(default_factory=dict)
     error_id: str = ""
     reason: str = ""
+    fallback: Mapping[str, Any] = field(default_factory=dict)
 
 
 def waterfalls(*, runs: Sequence[Run], tenant_id: int) -> dict[int, Waterfall]:
@@ -144,6 +148,7 @@ def _waterfall(
         choices={name: kept[name] for name in ("options", "client_tools", "context") if kept.get(name)},
         error_id=str(error.get("id", "")),
         reason=str(error.get("reason", "")),
+        fallback=found if isinstance(found := kept.get("fallback"), dict) else {},
     )
 
 
@@ -161,6 +166,7 @@ def _step_of_round(kept: Mapping[str, Any], run: Run) -> Step:
         cached_tokens=kept.get("cached"),
         cost=None if cost is None else cost / MILLIONTHS,
         tools=kept.get("tools"),
+        failed=str(kept.get("failed", "")),
     )
 
 

@@ -18,8 +18,9 @@ from assistant.services.text import format_timestamp
 def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None = None) -> list[dict[str, Any]]:
     """Return what is known of a thread's answers, oldest first, as clients get it; nothing of threads of others.
 
-    Answers have `messageId`, `runId`, `createdAt`, and where they are known `model`, `feedback` (`rating`, `comment`)
-    and `usage` (`inputTokens`, `outputTokens` and `cost` of the whole run).
+    Answers have `messageId`, `runId`, `createdAt`, and where they are known `model`, `isFallback` (if that model took
+    over because the first could not answer), `feedback` (`rating`, `comment`) and `usage` (`inputTokens`,
+    `outputTokens` and `cost` of the whole run).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.
@@ -41,7 +42,13 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     for row in reversed(found):
         run = row.run
         assert run is not None  # noqa: S101 - the query asks for it  # nosec B101
-        about = {"model": run.model or None, "feedback": given.get(row.pk), "usage": used.get(run.pk)}
+        took_over = run.fallback_model
+        about = {
+            "model": took_over or run.model or None,
+            "isFallback": bool(took_over) or None,
+            "feedback": given.get(row.pk),
+            "usage": used.get(run.pk),
+        }
         details.append(
             {
                 "messageId": row.message_id,

@@ -15,6 +15,7 @@ from django.utils import timezone
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import RunError, RunFinished
 from assistant.core.values.messages import Message, Usage
+from assistant.core.values.timeline import Timeline
 from assistant.models import Conversation, Run
 from assistant.models import Message as MessageRow
 from assistant.services import metrics
@@ -138,6 +139,9 @@ def close_run(
     )
     if not is_held:
         raise LostRun(key.run_id)
+    if record is not None and (fallback := record.timeline.get("fallback")):
+        took_over = {"fallback_provider": fallback["provider"][:100], "fallback_model": fallback["model"][:200]}
+        Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(**took_over)
     store_messages(
         conversation_id=key.conversation_id,
         run_id=key.pk,
@@ -173,6 +177,7 @@ def report_end(
     seconds: float,
     first_token: float | None,
     usage: Mapping[tuple[str, str], Usage],
+    timeline: Timeline,
 ) -> None:
     """Record the end of a run in metrics and log.
 
@@ -190,6 +195,8 @@ def report_end(
         first_token=first_token,
         usage=usage,
     )
+    if timeline.fallback:
+        metrics.count_fallback(provider=plan.model.provider, reason=timeline.fallback["reason"])
     fields = {
         "outcome": ending.error_code or ending.status,
         "duration_ms": round(seconds * 1000),

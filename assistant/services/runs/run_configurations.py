@@ -16,6 +16,7 @@ from django.db import transaction
 
 from assistant.core.values.timeline import Timeline
 from assistant.models import RunConfiguration
+from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.runs.opening.run_setup import RunSetup
 
 # A process stores a configuration again after this time, so that `used_at` says when it was last used: retention
@@ -44,7 +45,8 @@ def configuration_of(setup: RunSetup) -> Configuration:
     """Return the configuration of a run, without its prompt, secrets and what its client chose for it alone."""
     settings = setup.settings
     content = {
-        "provider": {"name": setup.provider.name, "source": setup.provider.source, "model": setup.provider.model},
+        "provider": _named(setup.provider),
+        **({"fallback": _named(setup.fallback)} if setup.fallback is not None else {}),
         "limits": msgspec.to_builtins(settings.limits),
         "history": {"tokens": settings.history_tokens, "messages": settings.history_messages},
         "on_error": settings.on_error,
@@ -60,6 +62,10 @@ def configuration_of(setup: RunSetup) -> Configuration:
         ],
     }
     return Configuration(hashlib.sha256(msgspec.json.encode(content)).hexdigest(), content)
+
+
+def _named(choice: ProviderChoice) -> dict[str, str]:
+    return {"name": choice.name, "source": choice.source, "model": choice.model}
 
 
 @dataclass(frozen=True, slots=True)

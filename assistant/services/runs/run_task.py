@@ -37,10 +37,11 @@ from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
+from assistant.services.runs.kept_requests import keep_sent
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import RunRecord, record_of
-from assistant.services.toolcalls.tracing import fail, run_span
+from assistant.services.toolcalls.tracing import fail, fell_back, run_span
 from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
@@ -163,6 +164,7 @@ class RunTask:
             ) as span,
         ):
             await self._drive()
+            fell_back(span, self._transcript.timeline)
             if self._failure:
                 fail(span, self._failure)
 
@@ -254,8 +256,11 @@ class RunTask:
             seconds=time.perf_counter() - self._started_at,
             first_token=self._first_token,
             usage=self._transcript.usage,
+            timeline=self._transcript.timeline,
         )
         await self._flush()
+        if self._is_stored and self._transcript.requests:  # clients do not wait for it
+            await keep_sent(key=self.key, requests=self._transcript.requests)
 
     def _unstored(self, exc: Exception) -> RunError:
         failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)

@@ -6,10 +6,10 @@ from django.conf import settings
 
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.interceptors import CallTool, InterceptedModel, Invocation
-from assistant.spans import ToolSpans, fail, is_observed, model_spans, run_span
+from assistant.spans import ToolSpans, fail, fell_back, is_observed, model_spans, run_span
 from assistant.toolkit import ToolResult
 
-__all__ = ["fail", "is_observed", "run_span", "trace_call", "traced"]
+__all__ = ["fail", "fell_back", "is_observed", "run_span", "trace_call", "traced"]
 
 
 def traced(model: Model, *, tenant: str) -> Model:

@@ -30,7 +30,7 @@ from tests.factories import make_assistant, make_provider, make_tenant, switch_t
 
 SECRET = "sk-very-secret"
 # Columns of assistants that a bundle has under other names, or that are not configuration.
-OTHER_COLUMNS = {"id", "tenant", "slug", "provider", "created_at", "updated_at"}
+OTHER_COLUMNS = {"id", "tenant", "slug", "provider", "fallback_provider", "created_at", "updated_at"}
 
 
 def configure(cast: Cast) -> None:

@@ -16,10 +16,12 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
+from assistant.services.assistants.fallback_choice import fallback_of
 from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
 from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.db.threads import in_database_with_retry
+from assistant.services.runs.opening.fallback_model import fallback_model
 from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.services.toolpolicy.toolset import TenantToolset
@@ -40,6 +42,7 @@ class Delegate:
     provider: ProviderChoice
     settings: AssistantSettings
     tenant_slug: str
+    fallback: ProviderChoice | None = None
 
 
 def tool_name_of(slug: str) -> str:
@@ -75,6 +78,7 @@ def delegates_of(
             provider=(provider := _provider_of(row, soft)),
             settings=settings_of(row, provider),
             tenant_slug=row.tenant.slug,
+            fallback=fallback_of(assistant=row, choice=provider),
         )
         for tool_name, row in sorted(named.items())
     ]
@@ -160,6 +164,7 @@ class DelegatingToolset:
             name=row.tool_name,
             description=f"Ask the assistant {row.name!r}: {row.description}",
             model=with_interceptors(model_of(row.provider), tenant=row.tenant_slug),
+            fallbacks=() if row.fallback is None else (fallback_model(row.fallback, tenant=row.tenant_slug),),
             toolset=SearchingToolset(
                 DelegatingToolset(
                     tenant_id=self._tenant_id,

@@ -16,6 +16,7 @@ from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import settings_of
+from assistant.services.assistants.fallback_choice import fallback_of
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
@@ -26,6 +27,7 @@ from assistant.services.limits.api_key_requests import count_run
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.run_key import key_of
+from assistant.services.runs.kept_requests import keeps_requests
 from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.opening.configured_setup import setup_of
 from assistant.services.runs.opening.followed_path import Followed, begin_branch, followed_path
@@ -258,6 +260,8 @@ def begin_run(
         setup,
         soft=soft,
         replaced_model=replaced,
+        fallback=fallback_of(assistant=assistant, choice=choice),
+        keeps_requests=keeps_requests(assistant.tenant),
         history=history,
         summary=summary,
         summary_sources=summary_sources,

@@ -17,6 +17,7 @@ from assistant.services.conversations.summaries import summary_message
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.opening.delegation import DelegatingToolset
+from assistant.services.runs.opening.fallback_model import fallback_model
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
@@ -52,6 +53,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     if setup.answers is not None:
         toolset, interceptors = setup.answers.over(toolset), (*interceptors, setup.answers)
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
+    fallback = setup.fallback
     return Plan(
         model=model,
         messages=(
@@ -74,6 +76,8 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         interceptors=interceptors,
         output=SchemaOutput(schema) if schema else None,
         output_mode=getattr(model, "output_mode", "native"),
+        fallbacks=() if fallback is None else (fallback_model(fallback, tenant=member.tenant.slug),),
+        keep_requests=setup.keeps_requests,
         replaced_model=setup.replaced_model,
         thread_id=key.thread,
         run_id=key.run_id,

@@ -36,6 +36,8 @@ class RunSetup:
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
         soft: what answers in place of what an assistant would choose; None below the tenant's soft threshold of cost.
+        fallback: what takes over when `provider` cannot answer; None if nothing does.
+        keeps_requests: whether what models are sent is kept.
         replaced_model: the provider and model in whose place `provider` answers; "" if it is the assistant's choice.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
@@ -59,6 +61,8 @@ class RunSetup:
     allowances: tuple[Allowance, ...] = ()
     queued: QueuedRun | None = None
     soft: SoftModel | None = None
+    fallback: ProviderChoice | None = None
+    keeps_requests: bool = False
     replaced_model: str = ""
     is_stateless: bool = False
     tool_choice: str | None = None

@@ -1,14 +1,12 @@
-// Offers the provider's models in the model field of an assistant; asked for when the field is first entered.
-const field = document.getElementById("id_model");
-const provider = document.getElementById("id_provider");
+// Offers the providers' models in the fields of an assistant's models; asked for when a field is first entered.
 const tenant = document.getElementById("id_tenant") ?? document.querySelector("[name=tenant]");
 
-if (field && provider) {
+function offerModels(name, field, provider) {
   const address = new URL(location.href);
   address.search = "";
   address.pathname = address.pathname.replace(/\/assistant\/assistant\/.*$/, "/assistant/assistant/models/");
   const list = document.createElement("datalist");
-  list.id = "provider-models";
+  list.id = `${name}-models`;
   const status = document.createElement("div");
   status.className = "help";
   status.setAttribute("role", "status");
@@ -35,4 +33,10 @@ if (field && provider) {
 
   field.addEventListener("focus", offer);
   provider.addEventListener("change", () => { if (asked) offer(); });
+}
+
+for (const [name, fieldId, providerId] of [["provider", "id_model", "id_provider"], ["fallback", "id_fallback_model", "id_fallback_provider"]]) {
+  const field = document.getElementById(fieldId);
+  const provider = document.getElementById(providerId);
+  if (field && provider) offerModels(name, field, provider);
 }

@@ -59,13 +59,14 @@ export class Footer {
   add(detail) {
     this.#details.set(detail.messageId, detail);
     const all = [...this.#details.values()];
-    const { createdAt, model, feedback } = all.at(-1);
+    const { createdAt, model, isFallback, feedback } = all.at(-1);
     const cost = sumOf(all, "cost");
     const tokens = sumOf(all, "inputTokens") + sumOf(all, "outputTokens");
     const moment = new Date(createdAt);
     const time = make("time", { dateTime: createdAt, title: moment.toLocaleString() }, make("bdi", { dir: "ltr" }, timeOf(moment)));
     const parts = [model, tokens && `${number(tokens)} tokens`, cost && `cost ${cost.toLocaleString([], { maximumSignificantDigits: 2 })}`];
     this.#about.replaceChildren(time, ...parts.filter(Boolean).map((part) => make("span", {}, make("bdi", { dir: "ltr" }, part))));
+    if (isFallback) this.#about.append(make("span.fallback", { title: "The first model could not answer." }, "Answered by the fallback model"));
     this.#show(feedback?.rating ?? 0);
     this.#up.hidden = this.#down.hidden = false;
   }

@@ -1,0 +1,148 @@
+"""Makes a turn's requests to its model, counts what they use, and recovers from those that fail."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.conversation.turn_endings import TurnFailed
+from assistant.core.llm.protocol import Model, ModelError, ModelRequest
+from assistant.core.llm.typed_output import OUTPUT_TOOL
+from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
+from assistant.core.streaming.event_writer import EventWriter
+from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.turn.offer import choice_of_round, offered_tools
+from assistant.core.turn.plan import Plan
+from assistant.core.turn.recovery import Recovery
+from assistant.core.turn.typed_answer import TypedAnswer
+from assistant.core.values.deadline import Deadline
+from assistant.core.values.events import Event
+from assistant.core.values.history_window import Estimates, repair, trim
+from assistant.core.values.messages import Reply, Usage
+from assistant.core.values.untrusted import ReadText, for_model
+from assistant.toolkit.logs import log_operation
+
+logger = logging.getLogger(__name__)
+
+
+class ModelRequests:
+    """The requests of one turn.
+
+    Args:
+        limiter: told once the tokens reach a limit; then no further tool runs.
+        answer: the typed answer that the turn must give; None for a text.
+
+    Attributes:
+        rounds: how many were made, without those that were repeated.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        transcript: Transcript,
+        deadline: Deadline,
+        limiter: CallLimiter,
+        answer: TypedAnswer | None,
+    ) -> None:
+        self.rounds = 0
+        self._plan = plan
+        self._transcript = transcript
+        self._limiter = limiter
+        self._answer = answer
+        self._estimates = Estimates()
+        self._recovery = Recovery(plan, transcript, deadline, self._estimates)
+        limits = plan.settings.limits
+        self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
+        self._kept = 0
+        transcript.requests.is_kept = plan.keep_requests
+
+    @property
+    def model(self) -> Model:
+        """The model to ask now."""
+        return self._recovery.model
+
+    def before(self) -> Sequence[Event]:
+        """Return the events to send before a request: that another model takes over."""
+        return self._recovery.before_request() if self._plan.fallbacks else ()
+
+    async def make(self) -> ModelRequest:
+        """Make the next request to the model. Raises `TurnFailed` if there were too many."""
+        plan, settings, recovery = self._plan, self._plan.settings, self._recovery
+        self.rounds += 1
+        rounds = settings.limits.rounds
+        if rounds and self.rounds > rounds:
+            raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
+        tools = await offered_tools(plan)
+        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
+            raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
+        conversation = repair([*plan.messages, *self._transcript.with_images()])
+        tokens, estimates = recovery.history_tokens, self._estimates
+        sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
+        recovery.sending(sent)
+        self._transcript.read = ReadText.of(sent)
+        request = ModelRequest(
+            messages=for_model([*sent, *recovery.mending]),
+            tools=tools,
+            options=settings.options,
+            tool_choice=choice_of_round(plan.tool_choice, self._transcript.messages),
+            response_format=plan.response_format,
+        )
+        counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
+        log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
+        self._transcript.timeline.ask(tools=len(tools))
+        request = request if self._answer is None else self._answer.apply_to(request)
+        if not plan.keep_requests:
+            return request
+        self._kept = self._transcript.requests.count
+        return replace(request, on_sent=self._keep)
+
+    def _keep(self, sent: bytes | ModelRequest) -> None:
+        self._transcript.requests.add(self.model, sent)
+
+    def _keep_unsaid(self, request: ModelRequest) -> None:
+        """Keep a request whose model has not said what it sent."""
+        if request.on_sent is not None and self._transcript.requests.count == self._kept:
+            self._keep(request)
+
+    def count(self, request: ModelRequest, reply: Reply) -> None:
+        """Count the tokens of an answer; once they reach a limit, no further tool runs."""
+        self._keep_unsaid(request)
+        model, plan = self.model, self._plan
+        usage = self._recovery.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
+        counts = usage.input_tokens, usage.output_tokens, len(reply.tool_calls)
+        log_operation(logger, plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
+        self._transcript.add_usage(model.provider, reply.model or model.name, usage)
+        self._transcript.finish_reason = reply.finish_reason
+        self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)
+        if self._has_budget:
+            usage = sum(self._transcript.usage.values(), Usage())
+            self._limiter.check_budget(usage, plan.settings.limits, plan.allowances)
+
+    def count_partial(self, request: ModelRequest, reply: Reply | None, characters: int, exc: BaseException) -> None:
+        """Count the tokens of an answer that broke off after `characters`; does nothing if there was a `reply`."""
+        if reply is not None:
+            return
+        self._keep_unsaid(request)
+        model = self.model
+        if (usage := usage_of_partial(request, characters, exc)) is not None:
+            priced = self._recovery.prices.priced(usage, model.name)
+            self._transcript.add_usage(model.provider, model.name, priced)
+            self._transcript.timeline.answered(model.name, priced)
+
+    def answered(self) -> None:
+        """Note that the latest request was answered."""
+        self._recovery.answered()
+
+    async def after(self, error: ModelError, writer: EventWriter) -> Sequence[Event] | None:
+        """Return the events to send before the next request, after one that failed; None if the turn fails.
+
+        Args:
+            writer: has written what arrived of its answer.
+        """
+        found = await self._recovery.after(error, is_begun=writer.is_begun)
+        if found is None:
+            return None
+        self.rounds -= 1
+        return [*writer.end_texts(), *found]

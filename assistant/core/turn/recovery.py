@@ -1,0 +1,148 @@
+"""What a turn does when a request to its model fails before the member has seen an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Sequence
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.circuits import CIRCUITS
+from assistant.core.llm.protocol import UNAVAILABLE, ModelError
+from assistant.core.turn.plan import Plan
+from assistant.core.values.deadline import Deadline
+from assistant.core.values.events import Custom, Event
+from assistant.core.values.history_window import Estimates
+from assistant.core.values.messages import Message
+from assistant.toolkit.logs import log_extra
+
+logger = logging.getLogger(__name__)
+
+# How often one request is repeated that failed as a 503 would, and the pauses before that, in seconds.
+MAX_REPEATS = 2
+FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
+# How often a turn lets the model mend calls that the provider could not read.
+MAX_MENDINGS = 2
+# The share of the estimated tokens that is kept of a conversation that was too long for the model.
+KEPT_SHARE = 0.5
+FALLBACK = "model.fallback"
+MEND = (
+    "[The call of a tool that you wrote could not be read, and nothing was run. Call the tool again, with arguments "
+    "that are one valid JSON object, or answer without it.]"
+)
+
+
+class Recovery:
+    """Decides what follows a failed request: the same again, a changed one, another model, or the turn's failure.
+
+    Attributes:
+        model: the model to ask now: the plan's, or one of its fallbacks.
+        prices: what its tokens cost.
+        history_tokens: how many tokens of the conversation to send; 0 for all.
+        mending: messages that are sent after the conversation and are not part of it.
+    """
+
+    def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline, estimates: Estimates) -> None:
+        self.model, self.prices = plan.model, plan.settings.prices
+        self.history_tokens = plan.settings.history_tokens
+        self.mending: tuple[Message, ...] = ()
+        self._plan = plan
+        self._transcript = transcript
+        self._deadline = deadline
+        self._estimates = estimates
+        self._fallbacks = list(plan.fallbacks)
+        self._sent: Sequence[Message] = ()
+        self._repeats = self._mendings = 0
+        self._was_empty = self._was_too_long = False
+
+    def before_request(self) -> list[Event]:
+        """Pass over models whose circuit is open, if there is a fallback; returns the events that say so."""
+        events: list[Event] = []
+        while self._fallbacks and CIRCUITS.is_open(self.model):
+            events.append(self._fall_back("circuit_open"))
+        return events
+
+    def sending(self, messages: Sequence[Message]) -> None:
+        """Note the part of the conversation that is sent."""
+        self._sent = messages
+
+    def answered(self) -> None:
+        """Note that the request was answered."""
+        CIRCUITS.answered(self.model)
+        self._repeats, self._was_empty, self._was_too_long, self.mending = 0, False, False, ()
+
+    async def after(self, error: ModelError, *, is_begun: bool) -> list[Event] | None:
+        """Return the events to send before the next request; None if the turn fails with this error.
+
+        Args:
+            is_begun: whether any part of the answer was shown.
+        """
+        if error.kind in UNAVAILABLE:
+            CIRCUITS.failed(self.model)
+        events = None
+        if error.kind == "empty":
+            events = self._again_if(not self._was_empty)
+            self._was_empty = True
+        elif is_begun:
+            return None
+        elif error.kind == "too_long":
+            events = self._again_if(not self._was_too_long and self._trim_harder())
+            self._was_too_long = True
+        elif error.kind == "bad_call":
+            events = self._again_if(self._mend(error))
+        elif error.is_worth_repeating and self._repeats < MAX_REPEATS:
+            await self._pause()
+            events = []
+        elif error.kind in UNAVAILABLE and self._fallbacks:
+            events = [self._fall_back(error.kind)]
+        if events is not None:
+            self._transcript.timeline.failed(error.cause)
+            details = self._plan.run_id, error, error.cause
+            logger.warning("Run %s goes on after: %s (%s)", *details, extra=log_extra(self._plan.context))
+        return events
+
+    @staticmethod
+    def _again_if(is_worth_it: bool) -> list[Event] | None:
+        return [] if is_worth_it else None
+
+    def _trim_harder(self) -> bool:
+        """Halve what is sent of the conversation; returns whether that can leave anything out."""
+        tokens = self._estimates.of(self._sent)
+        self.history_tokens = max(1, int(tokens * KEPT_SHARE))
+        return len([message for message in self._sent if message.role != "system"]) > 1
+
+    def _mend(self, error: ModelError) -> bool:
+        """Show the model the call that could not be read; returns whether it may try again."""
+        self._mendings += 1
+        if self._mendings > MAX_MENDINGS:
+            return False
+        sources = self._transcript.read.sources
+        wrote = (Message("assistant", error.failed_call, sources=sources),) if error.failed_call.strip() else ()
+        self.mending = (*wrote, Message("user", MEND))
+        return True
+
+    async def _pause(self) -> None:
+        pause = min(FIRST_PAUSE * 2**self._repeats, MAX_PAUSE) * (1 - random.random() / 4)  # noqa: S311 - no secret  # nosec B311
+        self._repeats += 1
+        with self._deadline:
+            await asyncio.sleep(pause)
+
+    def _fall_back(self, reason: str) -> Event:
+        """Ask the next fallback from now on, to the end of the turn; returns the event that says so."""
+        replaced, fallback = self.model, self._fallbacks.pop(0)
+        self.model, self.prices = fallback.model, fallback.prices
+        self._repeats = 0
+        self._transcript.timeline.fell_back(self.model.provider, self.model.name, reason)
+        logger.warning(
+            "In run %s, %s of %s answers in place of %s of %s: %s",
+            self._plan.run_id,
+            self.model.name,
+            self.model.provider,
+            replaced.name,
+            replaced.provider,
+            reason,
+            extra=log_extra(self._plan.context),
+        )
+        value = {"provider": self.model.provider, "model": self.model.name, "replaces": replaced.name, "reason": reason}
+        return Custom(FALLBACK, value)

@@ -1,0 +1,150 @@
+"""Takes reasoning, and on request tool calls, out of the text of models that write them there between tags.
+
+`<think>…</think>` outside of code is reasoning, wherever a server leaves it in the text. At the beginning of an answer
+it is passed on as it arrives; later on it is held back until it is closed, because the text may only speak of the tag.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Literal
+
+from assistant.toolkit.bounded_json import load_json
+
+# Characters of a passage that begins like reasoning within a text, or like a call; a longer one is text.
+MAX_HELD = 16_384
+MAX_CALL = 65_536
+# After so many tags the rest of an answer is text: each is looked at with all the text before it.
+MAX_TAGS = 100
+_THINK, _CALL = "<think>", "<tool_call>"
+_ENDS = {"<think>": "</think>", "<tool_call>": "</tool_call>"}
+Kind = Literal["text", "reasoning", "call"]
+Part = tuple[Kind, Any]
+
+
+class TextTags:
+    """Splits the text of one answer: `add` its pieces, and `finish` it.
+
+    Both yield parts: ("text", ...), ("reasoning", ...), and ("call", (name, arguments)). While `is_idle`, a piece
+    without "<" is only text, and need not be added.
+
+    Args:
+        shown: returns the text of the answer so far.
+        names: the offered tools, whose calls are taken out of the text; empty to leave calls in it.
+    """
+
+    def __init__(self, shown: Callable[[], str], names: Collection[str] = ()) -> None:
+        self.is_idle = True
+        self._shown = shown
+        self._names = names
+        self._tags = (_THINK, _CALL) if names else (_THINK,)
+        self._held = ""
+        self._more: list[str] = []  # pieces after `_held` in which no tag can end
+        self._size = 0
+        self._open = ""  # the tag whose end is awaited
+        self._is_streaming = False  # what it encloses is passed on as it arrives
+        self._skips_space = False
+        self._found_tags = 0
+
+    def add(self, text: str) -> Iterator[Part]:
+        """Add a piece of text, and yield what is certain by now."""
+        if self._found_tags > MAX_TAGS and not self._open:
+            self.is_idle = True
+            yield from _nonempty("text", text)
+            return
+        self._more.append(text)
+        self._size += len(text)
+        is_waiting = self._open and not self._is_streaming and ">" not in text
+        if is_waiting and self._size <= (MAX_HELD if self._open == _THINK else MAX_CALL):
+            return
+        self._held, self._more = self._held + "".join(self._more), []
+        while self._held:
+            before = len(self._held), self._open
+            yield from self._inside() if self._open else self._outside()
+            if (len(self._held), self._open) == before:
+                break
+        self._size = len(self._held)
+        self.is_idle = not (self._held or self._open or self._skips_space)
+
+    def finish(self) -> Iterator[Part]:
+        """Yield what was held back, since the text ends here."""
+        held, self._held, self._more = self._held + "".join(self._more), "", []
+        self.is_idle = True
+        tag, self._open = self._open, ""
+        if tag == _CALL and (call := self._call_in(held)) is not None:
+            yield "call", call
+        elif tag and self._is_streaming:
+            yield from _nonempty("reasoning", held)
+        else:
+            yield from _nonempty("text", tag + held)
+
+    def _outside(self) -> Iterator[Part]:
+        if self._skips_space:  # models separate their reasoning from the answer by empty lines
+            self._held = self._held.lstrip()
+            self._skips_space = not self._held
+        start = self._held.find("<")
+        while start >= 0:
+            tag = next((tag for tag in self._tags if self._held.startswith(tag, start)), "")
+            self._found_tags += bool(tag)
+            if self._found_tags > MAX_TAGS:
+                break
+            if tag and not self._is_code(self._held[:start]):
+                before, self._held = self._held[:start], self._held[start + len(tag) :]
+                yield from _nonempty("text", before)
+                self._open = tag
+                self._is_streaming = tag == _THINK and not self._shown().strip()
+                return
+            if any(tag.startswith(self._held[start:]) for tag in self._tags):  # the rest of a tag may follow
+                text, self._held = self._held[:start], self._held[start:]
+                yield from _nonempty("text", text)
+                return
+            start = self._held.find("<", start + 1)
+        text, self._held = self._held, ""
+        yield from _nonempty("text", text)
+
+    def _inside(self) -> Iterator[Part]:
+        tag, end = self._open, _ENDS[self._open]
+        at = self._held.find(end)
+        if at >= 0:
+            inner, self._held = self._held[:at], self._held[at + len(end) :]
+            self._open = ""
+            if tag == _THINK and (self._is_streaming or len(inner) <= MAX_HELD):
+                yield from _nonempty("reasoning", inner)
+                self._skips_space = True
+            elif tag == _CALL and (call := self._call_in(inner)) is not None:
+                yield "call", call
+                self._skips_space = True
+            else:
+                yield from _nonempty("text", tag + inner + end)
+        elif self._is_streaming:
+            kept = next((n for n in range(len(end) - 1, 0, -1) if self._held.endswith(end[:n])), 0)
+            inner = self._held[: len(self._held) - kept]
+            self._held = self._held[len(inner) :]
+            yield from _nonempty("reasoning", inner)
+        elif len(self._held) > (MAX_HELD if tag == _THINK else MAX_CALL):
+            text, self._held, self._open = tag + self._held, "", ""
+            yield from _nonempty("text", text)
+
+    def _is_code(self, more: str) -> bool:
+        """Return whether what follows the text so far and `more` stands in a block or a span of code."""
+        text = self._shown() + more
+        if text.count("```") % 2:
+            return True
+        return text.rpartition("\n")[2].replace("```", "").count("`") % 2 == 1
+
+    def _call_in(self, inner: str) -> tuple[str, str] | None:
+        """Return the name and the arguments of a call that is written as JSON; None if it is none."""
+        try:
+            found = load_json(inner.strip())
+        except ValueError:
+            return None
+        if not isinstance(found, dict) or found.get("name") not in self._names:
+            return None
+        arguments = found.get("arguments", found.get("parameters", {}))
+        return found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _nonempty(kind: Kind, text: str) -> Iterator[Part]:
+    if text:
+        yield kind, text

@@ -1,0 +1,38 @@
+"""Chooses the provider and model that take over when the first cannot answer: the assistant's, else the tenant's."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from django.db.models import Q
+
+from assistant.models import Assistant, Provider, Tenant
+from assistant.services.assistants.provider_choice import ProviderChoice, choice_of
+
+logger = logging.getLogger(__name__)
+
+
+def fallback_of(*, assistant: Assistant, choice: ProviderChoice) -> ProviderChoice | None:
+    """Return what takes over when `choice` cannot answer; None if nothing does. One query if a provider is set.
+
+    Args:
+        assistant: as `with_prompt` has read it.
+    """
+    has_own = assistant.fallback_provider_id or assistant.fallback_model
+    row: Assistant | Tenant = assistant if has_own else assistant.tenant
+    if row.fallback_provider_id is None:
+        # The models on this machine and the stand-in have no other model, and the same one would fail again.
+        if not row.fallback_model or choice.source in ("embedded", "stand-in"):
+            return None
+        found = replace(choice, source="fallback", model=row.fallback_model)
+    else:
+        # A provider of another tenant is never used, even if a row refers to it.
+        allowed = Provider.objects.filter(Q(tenant=None) | Q(tenant_id=assistant.tenant_id))
+        provider = allowed.filter(pk=row.fallback_provider_id).first()
+        if provider is None:
+            logger.error("The fallback of assistant %s is a provider of another tenant, not used", assistant.slug)
+            return None
+        found = choice_of("fallback", provider, assistant, model=row.fallback_model)
+    is_same = (found.base_url, found.api_key, found.model) == (choice.base_url, choice.api_key, choice.model)
+    return None if is_same else found

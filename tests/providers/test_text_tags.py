@@ -1,0 +1,102 @@
+"""Reasoning and calls that models write into their text, between tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assistant.core.values.messages import Reply
+from assistant.providers.openai_wire.text_tags import MAX_HELD, MAX_TAGS, TextTags
+from tests.fake_provider import FakeProvider
+from tests.providers.asking import ask, content_of
+
+CASES = {
+    "<think>Hm.</think>\n\nHello": ("Hello", "Hm."),
+    "\n<think>Hm.</think>Hello": ("\nHello", "Hm."),
+    "First.<think>Hm.</think> Then.": ("First.Then.", "Hm."),
+    "<think>One</think>a<think>Two</think>b": ("ab", "OneTwo"),
+    "<think>2 < 3 and </thin or <b></think>Yes": ("Yes", "2 < 3 and </thin or <b>"),
+    "<think></think>Yes": ("Yes", ""),
+    "Use `<think>` and `</think>`.": ("Use `<think>` and `</think>`.", ""),
+    "```\n<think>x</think>\n```\nDone": ("```\n<think>x</think>\n```\nDone", ""),
+    "The tag <think> begins it.": ("The tag <think> begins it.", ""),
+    "a < b, <b>bold</b>, <thin": ("a < b, <b>bold</b>, <thin", ""),
+    '<tool_call>{"name": "echo", "arguments": {}}</tool_call>': (
+        '<tool_call>{"name": "echo", "arguments": {}}</tool_call>',
+        "",
+    ),
+    f"x<think>{'y' * (MAX_HELD + 1)}</think>": (f"x<think>{'y' * (MAX_HELD + 1)}</think>", ""),
+}
+
+
+def split(pieces: list[str], names: tuple[str, ...] = ()) -> tuple[str, str, list[Any]]:
+    text: list[str] = []
+    reasoning: list[str] = []
+    calls: list[Any] = []
+    tags = TextTags(lambda: "".join(text), names)
+    into: dict[str, list[Any]] = {"text": text, "reasoning": reasoning, "call": calls}
+    for piece in pieces:
+        for kind, found in tags.add(piece):
+            into[kind].append(found)
+    for kind, found in tags.finish():
+        into[kind].append(found)
+    return "".join(text), "".join(reasoning), calls
+
+
+@pytest.mark.parametrize("given", CASES)
+def test_reasoning_between_tags_is_found_wherever_the_pieces_are_cut(given: str) -> None:
+    assert split([given])[:2] == CASES[given]
+    assert split(list(given))[:2] == CASES[given]
+    cuts = range(1, min(len(given), 80))
+    assert {split([given[:cut], given[cut:]])[:2] for cut in cuts} == {CASES[given]}
+
+
+CALLS = {
+    '<tool_call>\n{"name": "echo", "arguments": {"text": "a"}}\n</tool_call>': ("", [("echo", '{"text": "a"}')]),
+    'I look.\n<tool_call>{"name": "echo", "arguments": {}}</tool_call>\n<tool_call>{"name": "echo", "arguments": '
+    '{"n": 1}}</tool_call>': ("I look.\n", [("echo", "{}"), ("echo", '{"n": 1}')]),
+    '<tool_call>{"name": "echo", "arguments": {}}': ("", [("echo", "{}")]),
+    '<tool_call>{"name": "unknown", "arguments": {}}</tool_call>': (
+        '<tool_call>{"name": "unknown", "arguments": {}}</tool_call>',
+        [],
+    ),
+    '<tool_call>{"name": "echo", "argu</tool_call>': ('<tool_call>{"name": "echo", "argu</tool_call>', []),
+    '`<tool_call>{"name": "echo"}</tool_call>`': ('`<tool_call>{"name": "echo"}</tool_call>`', []),
+    '<think>I call it.</think><tool_call>{"name": "echo", "arguments": {}}</tool_call>': ("", [("echo", "{}")]),
+}
+
+
+@pytest.mark.parametrize("given", CALLS)
+def test_calls_between_tags_are_found_wherever_the_pieces_are_cut(given: str) -> None:
+    for pieces in ([given], list(given)):
+        text, _, calls = split(pieces, ("echo",))
+        assert (text, calls) == CALLS[given]
+
+
+def test_an_answer_full_of_tags_is_read_in_bounded_time() -> None:
+    given = "`<think>`" * 50_000
+    assert split([given[start : start + 9_000] for start in range(0, len(given), 9_000)]) == (given, "", [])
+    assert split(["`<think>` "] * (MAX_TAGS * 2))[0] == "`<think>` " * (MAX_TAGS * 2)
+
+
+@pytest.mark.usefixtures("listener")
+async def test_a_stream_with_thinking_tags_has_reasoning(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=["<th", "ink>H", "m.</thi", "nk>", "\n\nHel", "lo"])
+    deltas, reply = await ask(fake_provider)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.reasoning) == ("Hello", "Hm.")
+    assert content_of(deltas)[:2] == ("Hello", "Hm.")
+
+
+async def test_calls_in_text_are_calls_only_if_the_model_is_said_to_write_them(fake_provider: FakeProvider) -> None:
+    written = '<tool_call>{"name": "get_time", "arguments": {"text": "a"}}</tool_call>'
+    fake_provider.reply(written)
+    _, reply = await ask(fake_provider)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.tool_calls) == (written, ())
+    fake_provider.reply(written)
+    deltas, reply = await ask(fake_provider, text_calls=True)
+    assert isinstance(reply, Reply)
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
+    assert (reply.finish_reason, reply.text, len(content_of(deltas)[2])) == ("tool_calls", "", 1)
