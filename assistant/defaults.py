@@ -88,6 +88,9 @@ INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
 # Whether tenants' admins can export and import configurations in the admin; operators always can.
 TENANT_BUNDLES = _env.flag("TENANT_BUNDLES", True)
+# Whether models are asked for titles of conversations, and for follow-up questions, where assistants have that on.
+GENERATED_TITLES = _env.flag("GENERATED_TITLES", True)
+FOLLOW_UP_QUESTIONS = _env.flag("FOLLOW_UP_QUESTIONS", True)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
@@ -164,6 +167,8 @@ __all__ = [
     "SETTINGS_PROBLEMS",
     "SIGN_IN_LIMITS",
     "SPEND_WARNINGS",
+    "GENERATED_TITLES",
+    "FOLLOW_UP_QUESTIONS",
     "STATIC_FROM_SERVER",
     "TENANT_BUNDLES",
     "TENANT_LIMITS",

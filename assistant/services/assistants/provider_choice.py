@@ -142,6 +142,11 @@ def replace_models(make: Callable[[ProviderChoice], Model] | None) -> Callable[[
     return before
 
 
+def answers_asides(choice: ProviderChoice) -> bool:
+    """Return whether a choice's model is asked for titles and the like: not a small one, nor that of a test."""
+    return choice.source not in ("embedded", "stand-in") and _replacement is None
+
+
 def model_of(choice: ProviderChoice) -> Model:
     """Return the model of a choice."""
     if _replacement is not None:
