@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
 from assistant.models.runs import Run
@@ -14,8 +15,8 @@ class UsageEntry(models.Model):
     """Tokens that one run used of one model, as counted by the provider."""
 
     class Purpose(models.TextChoices):
-        ANSWER = "", "Answers"
-        TITLE = "title", "Titles and follow-up questions"
+        ANSWER = "", _("Answers")
+        TITLE = "title", _("Titles and follow-up questions")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="usage")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -87,6 +88,7 @@ def _chat_page(
         "assistant": assistant,
         "provider": describe_provider(assistant) if assistant else "",
         "starters": starters[:MAX_STARTERS],
+        "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
         "has_own_connections": has_own_connections(member=member),

@@ -77,6 +77,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "shows_usage",
         "approvals_by_others",
         "chat_reading",
+        "allows_sharing",
         "created_at",
     )
     readonly_fields = ("created_at",)

@@ -19,6 +19,8 @@ from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
 # Starter prompts that the chat shows.
 MAX_STARTERS = 4
+# Other models of an assistant, and characters of a name.
+MAX_OTHER_MODELS, MAX_MODEL_NAME = 8, 200
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
 
@@ -67,6 +69,15 @@ def prompt_of(assistant: Assistant, values: PromptValues) -> str:
 def read_schema(schema: object) -> dict[str, Any]:
     """Check and return a JSON Schema for an assistant's tasks or answers. Raises `ValueError`."""
     return check_schema(schema)
+
+
+def read_other_models(names: object) -> list[str]:
+    """Check and return the names of an assistant's other models, each once. Raises `ValueError`."""
+    if not isinstance(names, list) or not all(isinstance(one, str) and one.strip() == one != "" for one in names):
+        raise ValueError("Other models are a list of names.")
+    if len(set(names)) > MAX_OTHER_MODELS or any(len(one) > MAX_MODEL_NAME for one in names):
+        raise ValueError(f"At most {MAX_OTHER_MODELS} other models, with names of up to {MAX_MODEL_NAME} characters.")
+    return list(dict.fromkeys(names))
 
 
 def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSettings:

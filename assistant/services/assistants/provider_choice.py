@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from django.conf import settings
@@ -112,6 +112,15 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         is_guarded=provider.tenant_id is not None,
         prices=_prices(provider, assistant),
     )
+
+
+def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str) -> ProviderChoice:
+    """Return an assistant's choice with another of the models that it lists. Raises `ValueError` if it does not."""
+    if model == choice.model:
+        return choice
+    if model not in assistant.other_models or choice.source in ("embedded", "stand-in"):
+        raise ValueError("forwardedProps.model must be one of the assistant's other models.")
+    return replace(choice, model=model)
 
 
 def check_prices(prices: object) -> None:

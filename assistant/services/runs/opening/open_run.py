@@ -16,7 +16,7 @@ from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import settings_of
-from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_other_model, choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.conversations.summaries import summary_of
@@ -28,7 +28,7 @@ from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, l
 from assistant.services.run_key import key_of
 from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.opening.configured_setup import setup_of
-from assistant.services.runs.opening.followed_path import Followed, begin_branch, followed_path
+from assistant.services.runs.opening.followed_path import Followed, begin_branch, followed_path, model_that_goes_on
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
@@ -159,6 +159,7 @@ def _open_once(
         # Answers to approvals and client-side calls are not messages of the user.
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
+        model=given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history)),
     )
     if decisions:
         who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
@@ -189,6 +190,7 @@ def begin_run(
     allowed_tools: frozenset[str] | None = None,
     follows: str = "",
     path: Path = WHOLE,
+    model: str = "",
 ) -> tuple[Run, RunSetup]:
     """Store a run and its new messages, and return its setup by the assistant's configuration.
 
@@ -200,13 +202,15 @@ def begin_run(
         allowed_tools: the names of the only tools to offer; None for all.
         follows: the id of the run that the client says it follows; it is kept for the record.
         path: the path of the conversation that `history` is the end of.
+        model: one of the assistant's other models; "" for its own.
 
     Raises:
+        Refused: `invalid_input`, if the assistant does not list the model.
         QuotaReached: the tenant or the member has used up a quota.
         TooManyRuns: a limit of runs at once is reached, and the queue is full.
     """
     assistant = state.assistant
-    choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
+    choice, quotas = _choice(assistant, model), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
     is_queued = (
         exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
     )
@@ -258,6 +262,14 @@ def begin_run(
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
     )
+
+
+def _choice(assistant: Assistant, model: str) -> ProviderChoice:
+    choice = choose_provider(assistant)
+    try:
+        return choose_other_model(choice, assistant, model) if model else choice
+    except ValueError as exc:
+        raise Refused("invalid_input", str(exc)) from exc
 
 
 def _estimate(assistant: Assistant, setup: RunSetup, history: Sequence[Message], messages: int) -> Estimate:
