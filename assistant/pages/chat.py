@@ -24,6 +24,7 @@ from assistant.services.conversations.conversations import (
     is_new,
     rename_conversation,
 )
+from assistant.services.conversations.shares import may_share
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.second_factor import is_on
@@ -91,6 +92,7 @@ def _chat_page(
         "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
+        "may_share": may_share(member=member),
         "has_own_connections": has_own_connections(member=member),
     }
     return render(page.request, "assistant/chat/chat.html", context)

@@ -35,6 +35,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.Message.tool_calls": [],
     "assistant.Conversation.branches": [],
     "assistant.Conversation.choices": [],
+    "assistant.ConversationShare.path": [[0, 1]],
     "assistant.Run.ending": None,
     "assistant.Run.partial": None,
     "assistant.Run.cancel_requested_at": None,
