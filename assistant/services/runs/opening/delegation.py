@@ -22,6 +22,7 @@ from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.services.toolpolicy.titles import tool_name_of
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.context import UserId
@@ -40,11 +41,6 @@ class Delegate:
     provider: ProviderChoice
     settings: AssistantSettings
     tenant_slug: str
-
-
-def tool_name_of(slug: str) -> str:
-    """Return the tool name of an assistant."""
-    return f"ask_{slug.replace('-', '_')}"[:64]
 
 
 def delegates_of(
