@@ -109,8 +109,11 @@ sbom: $(TOOLS)/.installed  ## Write to build/ what the product runs on: a Cyclon
 conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.installed  ## Run the official MCP conformance suite
 	@$(BIN)/python -m pytest $(CONFORMANCE) $(ARGS)
 
-clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
+clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
+
+accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core
+	@$(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
 	@$(BIN)/python -m benchmarks.run $(ARGS)
