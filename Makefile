@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium lock sbom dist
+.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients lint lint-types lint-style lint-deployment bench resilience accessibility clean chromium lock sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)

@@ -19,8 +19,19 @@ from benchmarks.report import HELD_THERE, Family, Line, Section, document, now, 
 from benchmarks.speed import slowness
 
 FAMILIES = (
-    "core", "stream", "pace", "paced_cpu", "turn", "idle", "start", "page", "visit", "tasks", "panel",
-    "fast_paths", "mixed",
+    "core",
+    "stream",
+    "pace",
+    "paced_cpu",
+    "turn",
+    "idle",
+    "start",
+    "page",
+    "visit",
+    "tasks",
+    "panel",
+    "fast_paths",
+    "mixed",
 )
 
 

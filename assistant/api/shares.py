@@ -53,7 +53,7 @@ class Shares(ConversationView):
         conflicts={"conflict": REFUSED},
         tag=TAG,
         is_idempotent=True,
-        description="Makes a link to the conversation as it is shown now; what comes later is not shown. Members of the "
+        description="Makes a link to the conversation as it is shown now, and not to what comes later. Members of the "
         "tenant who are signed in can read it until it is revoked. Refused unless the tenant allows sharing.",
     )
     @idempotent

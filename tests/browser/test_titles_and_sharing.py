@@ -1,4 +1,4 @@
-"""Generated titles, follow-up questions, answers by another model, and shared conversations, on the page and in the widget."""
+"""Generated titles, follow-up questions, other models and shared conversations, on the page and in the widget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""axe-core finds nothing on the pages of the chat and in the widget, in both themes; and nothing is lost when they are narrow."""
+"""axe-core finds nothing on the chat's pages and in the widget, in both themes; nothing is lost in a narrow window."""
 
 from __future__ import annotations
 
@@ -32,19 +32,36 @@ pytestmark = [
 AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
 RUN = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.flat().join(" ")).slice(0, 3).join(" | ")}`);
+  const places = (nodes) => nodes.slice(0, 3).map(({ target }) => target.flat().join(" ")).join(" | ");
+  return violations.map(({ id, nodes }) => `${id}: ${places(nodes)}`);
 }"""
 # Elements that are wider than the window, apart from those that scroll by themselves.
 TOO_WIDE = """() => {
-  const scrolls = (element) => element && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-  const shown = [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() && !one.closest("[inert], .sr-only, svg"));
-  const wide = shown.filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && !scrolls(one.parentElement));
+  const scrolls = (one) => one && (/auto|scroll/.test(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
+  const isShown = (one) => one.checkVisibility() && !one.closest("[inert], .sr-only, svg");
+  const isWide = (one) => one.getBoundingClientRect().right > innerWidth + 1 && !scrolls(one.parentElement);
+  const wide = [...document.querySelectorAll("body *")].filter((one) => isShown(one) && isWide(one));
   return wide.map((one) => `${one.tagName}.${one.className}`).slice(0, 5);
 }"""
-ANSWER = (
-    "# Returns\\n\\nYou can **return** it, see [the policy](https://example.com/):\\n\\n1. Call\\n2. Bring `it`\\n\\n> Quoted\\n\\n"
-    "| Animal | Days |\\n|---|---|\\n| Sheep | 14 |\\n\\n```python\\nprint('hello')  # a comment\\n```\\n\\n$x^2$\\n"
-).replace("\\n", "\n")
+ANSWER = """# Returns
+
+You can **return** it, see [the policy](https://example.com/):
+
+1. Call
+2. Bring `it`
+
+> Quoted
+
+| Animal | Days |
+|---|---|
+| Sheep | 14 |
+
+```python
+print('hello')  # a comment
+```
+
+$x^2$
+"""
 THEMES = ("light", "dark")
 
 
@@ -66,7 +83,9 @@ def _prepare(cast: Cast) -> None:
     Tenant.objects.filter(pk=cast.acme.pk).update(allows_sharing=True, shows_usage=True)
     for tool, policy in (("find_orders", "on"), ("get_customer", "on"), ("update_customer", "ask")):
         switch_tool(cast.acme, tool, policy=policy)
-    McpServer.objects.create(tenant=cast.acme, name="Shop", prefix="shop", url="https://shop.example/mcp", credentials_of="user")
+    McpServer.objects.create(
+        tenant=cast.acme, name="Shop", prefix="shop", url="https://shop.example/mcp", credentials_of="user"
+    )
     Membership.objects.create(tenant=cast.globex, user=cast.alice)
 
 
@@ -102,7 +121,7 @@ async def findings(page: Page) -> list[str]:
 
 
 async def talk(page: Page, origin: str) -> None:
-    """Have a conversation with tools, an answer with all kinds of Markdown, its questions, and an approval that waits."""
+    """Have a conversation with tools, an answer with all kinds of Markdown, and questions that could follow."""
     await page.goto(f"{origin}/t/acme/")
     await ask(page, "How do I return a sheep?")
     await expect(page.locator(".follow-ups")).to_be_visible()

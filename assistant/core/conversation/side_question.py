@@ -67,7 +67,11 @@ async def ask_aside(
         ModelError: the model gave no answer.
     """
     wanted = [*([_TITLE] if wants_title else []), *([_QUESTIONS] if wants_questions else [])]
-    said = {"role": "assistant", **({"source": ", ".join(sources)} if sources else {}), "text": cut(answer, READ_TOKENS)}
+    said = {
+        "role": "assistant",
+        **({"source": ", ".join(sources)} if sources else {}),
+        "text": cut(answer, READ_TOKENS),
+    }
     quoted = f"{json_line({'role': 'user', 'text': cut(question, READ_TOKENS)})}\n{json_line(said)}"
     request = ModelRequest([Message("system", f"{_TASK}{'; '.join(wanted)}."), Message("user", quoted)])
     found = read_side_answer(await _answer(model, request, on_usage))

@@ -116,7 +116,7 @@ def revoke_shares_of(*, memberships: QuerySet[Membership]) -> None:
 def shared_conversation(*, member: Member, share_id: uuid.UUID) -> SharedConversation | None:
     """Return what a link shows to a member of its tenant.
 
-    None for everybody else, as for a link that never was; also if the tenant does not allow links any more, or the owner
+    None for everybody else, as for a link that never was; also if the tenant allows no links any more, or the owner
     is no active member.
     """
     if member.is_end_user:

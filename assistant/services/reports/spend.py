@@ -1,4 +1,4 @@
-"""What was spent in a month: sums of usage rows, whole and by tenant, person, assistant, tool, model, purpose or day."""
+"""What was spent in a month: sums of usage rows, whole and by one of `KINDS`."""
 
 from __future__ import annotations
 

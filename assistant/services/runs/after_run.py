@@ -112,7 +112,9 @@ async def _asked(run: Finished, last: Message, wants_title: bool) -> SideAnswer:
     finally:
         turn.release()
         if spent:
-            await asyncio.shield(in_database(add_usage, key=run.key, usage=_priced(run, model, spent), purpose=_PURPOSE))
+            await asyncio.shield(
+                in_database(add_usage, key=run.key, usage=_priced(run, model, spent), purpose=_PURPOSE)
+            )
 
 
 _PURPOSE = UsageEntry.Purpose.TITLE
@@ -126,7 +128,9 @@ def _priced(run: Finished, model: Model, spent: Sequence[tuple[str, Usage]]) -> 
 async def _store(run: Finished, found: SideAnswer, wants_title: bool) -> None:
     if wants_title and await in_database(store_title, key=run.key, title=found.title):
         await run.log.publish_change(run.key.thread, TITLE)
-    if found.questions and await in_database(store_follow_ups, key=run.key, questions=found.questions):
+    if not found.questions:
+        return
+    if await in_database(store_follow_ups, key=run.key, questions=found.questions):
         await run.log.publish_change(run.key.thread, FOLLOW_UPS)
 
 

@@ -156,4 +156,3 @@ async def test_a_slow_title_holds_up_no_answer(server: Server, cast: Cast, fake_
         frames: list[Any] = await socket.ask("And a goat?", thread=thread)
         assert frames[-1]["type"] == "RUN_FINISHED"
         gate.release()
-
