@@ -123,7 +123,7 @@ class Follower:
             self._changed = changed
             self._sent_paths = self._log.changes[PATH]
             if position is not None and not position.seq:
-                self._sent[SUMMARY] = self._log.changes[SUMMARY]  # a client that starts a run already has the summary
+                self._sent = {what: self._log.changes[what] for what in NOTICES}  # who starts a run has them already
             if position is None:
                 await self._send_snapshot()
             else:
