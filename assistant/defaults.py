@@ -102,6 +102,9 @@ OIDC_ISSUER = _env.url("OIDC_ISSUER")
 OIDC_CLIENT_ID = _env.text("OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = _env.key("OIDC_CLIENT_SECRET")
 OIDC_NAME = _env.text("OIDC_NAME", "OpenID Connect")
+# Whether models are asked for titles of conversations, and for follow-up questions, where assistants have that on.
+GENERATED_TITLES = _env.flag("GENERATED_TITLES", True)
+FOLLOW_UP_QUESTIONS = _env.flag("FOLLOW_UP_QUESTIONS", True)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
 # paths that begin with one of these. The APIs have a bound of their own.
 MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
@@ -151,6 +154,8 @@ __all__ = [
     "FILE_READ_MEMORY_MB",
     "FILE_READ_PROCESSES",
     "FILE_READ_SECONDS",
+    "FOLLOW_UP_QUESTIONS",
+    "GENERATED_TITLES",
     "INTERNAL_HOSTS",
     "INVITATION_DAYS",
     "LOCAL_MODEL_PATH",

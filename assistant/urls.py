@@ -10,7 +10,17 @@ from assistant import health
 from assistant.api import openapi_pages
 from assistant.api.openai import views as chat_completions
 from assistant.docs_site import views
-from assistant.pages import account, brand, chat, conversation_list, invitations, mcp_credentials, passwords, sign_in
+from assistant.pages import (
+    account,
+    brand,
+    chat,
+    conversation_list,
+    invitations,
+    mcp_credentials,
+    passwords,
+    shares,
+    sign_in,
+)
 
 app_name = "assistant"
 urlpatterns = [
@@ -23,6 +33,9 @@ urlpatterns = [
     path("t/<slug:tenant>/c/<uuid:thread>/pin/", conversation_list.pin, name="pin-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/archive/", conversation_list.archive, name="archive-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/export/", conversation_list.export, name="export-conversation"),
+    path("t/<slug:tenant>/c/<uuid:thread>/shares/", shares.shares, name="shares"),
+    path("t/<slug:tenant>/c/<uuid:thread>/shares/<uuid:share>/revoke/", shares.revoke, name="revoke-share"),
+    path("t/<slug:tenant>/s/<uuid:share>/", shares.shared, name="shared"),
     path("t/<slug:tenant>/connections/", mcp_credentials.connections, name="connections"),
     path("t/<slug:tenant>/connections/<int:server>/", mcp_credentials.connect, name="connect"),
     path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),

@@ -18,7 +18,21 @@ from benchmarks.processes import started
 from benchmarks.report import HELD_THERE, Family, Line, Section, document, now, show
 from benchmarks.speed import slowness
 
-FAMILIES = ("core", "stream", "pace", "paced_cpu", "turn", "idle", "start", "page", "panel", "fast_paths", "mixed")
+FAMILIES = (
+    "core",
+    "stream",
+    "pace",
+    "paced_cpu",
+    "turn",
+    "idle",
+    "start",
+    "page",
+    "visit",
+    "tasks",
+    "panel",
+    "fast_paths",
+    "mixed",
+)
 
 
 def main() -> int:

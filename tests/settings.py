@@ -11,6 +11,9 @@ os.environ["SECRET_KEY"] = "only-for-the-tests-and-therefore-no-secret-012345678
 os.environ["ALLOWED_HOSTS"] = "localhost,127.0.0.1,testserver"
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
 os.environ["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "")
+# A test's provider answers what the test asks; tests of titles and follow-up questions switch them on.
+os.environ.setdefault("GENERATED_TITLES", "false")
+os.environ.setdefault("FOLLOW_UP_QUESTIONS", "false")
 for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "LOCAL_MODEL_URL", "FIELD_ENCRYPTION_KEYS"):
     os.environ.pop(_name, None)
 

@@ -138,6 +138,7 @@ ALLOWED = {
     (SQL, "assistant/services/knowledge/full_text.py:_matches"): "a full-text search in the tenant's own passages",
     (HTML, "templates/assistant/manual.html"): "the documents of this repository",
     (HTML, "assistant/admin/conversations/thread.py:markdown_html"): "what the renderer has sanitised, as for members",
+    (HTML, "assistant/pages/shares.py:_html"): "what the renderer has sanitised, as in the chat",
     (CSRF, "assistant/api/openai/views.py:endpoint.decorate.wrapped"): BY_KEY,
     (CSRF, "assistant/api/openai/views.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/openapi_pages.py:nothing_here"): "404 for everybody",

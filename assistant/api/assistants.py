@@ -17,6 +17,7 @@ ASSISTANT = {
     "name": "Support",
     "description": "Answers questions on orders.",
     "starters": ["Where is my order?"],
+    "other_models": ["gpt-4.1"],
 }
 TOOL = {
     "name": "current_time",

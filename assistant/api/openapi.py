@@ -87,6 +87,7 @@ _PATH = {
     "tenant": ("The tenant's slug.", "acme"),
     "assistant": ("The assistant's slug.", "support"),
     "thread": ("The conversation's id.", THREAD),
+    "share": ("The link's id.", "0d9f4f0c-9a55-4c0c-a9e8-8f3a3b1f6a52"),
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
 }
@@ -106,7 +107,7 @@ class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 def path_parameter(name: str) -> OpenApiParameter:
     """Return the description of a parameter in the URL's path."""
     description, value = _PATH[name]
-    kind: Any = {"type": "string", "format": "uuid"} if name == "thread" else str
+    kind: Any = {"type": "string", "format": "uuid"} if name in ("thread", "share") else str
     return OpenApiParameter(
         name, kind, OpenApiParameter.PATH, description=description, examples=[OpenApiExample(name, value=value)]
     )

@@ -31,6 +31,9 @@ class AssistantOut(ApiSerializer):
     name = serializers.CharField()
     description = serializers.CharField()
     starters = serializers.ListField(child=serializers.CharField(), help_text="Prompts to begin with.")
+    other_models = serializers.ListField(
+        child=serializers.CharField(), help_text="What `forwardedProps.model` may name, besides the assistant's own."
+    )
 
 
 class ToolOut(ApiSerializer):

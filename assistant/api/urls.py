@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, include, path, re_path
 
-from assistant.api import assistants, conversations, end_users, files, openapi_pages, run_events, runs, usage
+from assistant.api import assistants, conversations, end_users, files, openapi_pages, run_events, runs, shares, usage
 from assistant.api.base import TenantView
 from assistant.services.tenancy.scopes import REST
 
@@ -25,6 +25,8 @@ of_tenant = [
     _path("conversations/<uuid:thread>/messages/", conversations.Messages),
     _path("conversations/<uuid:thread>/shown/", conversations.Shown),
     _path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback),
+    _path("conversations/<uuid:thread>/shares/", shares.Shares),
+    _path("conversations/<uuid:thread>/shares/<uuid:share>/", shares.OneShare),
     _path("conversations/<uuid:thread>/runs/", runs.ConversationRuns),
     _path("runs/<str:run_id>/", runs.OneRun, name="run"),
     _path("runs/<str:run_id>/events/", run_events.RunEvents, name="run-events"),

@@ -3,7 +3,7 @@
 from assistant.models.assistants import Assistant, PromptVersion, Provider, ToolSetting
 from assistant.models.audit import AuditEntry
 from assistant.models.brand import Brand, BrandImage
-from assistant.models.conversations import Conversation, Feedback, Message
+from assistant.models.conversations import Conversation, ConversationShare, Feedback, Message
 from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
@@ -38,6 +38,7 @@ __all__ = [
     "CheckResult",
     "CheckRun",
     "Conversation",
+    "ConversationShare",
     "CustomRole",
     "Document",
     "EndUser",

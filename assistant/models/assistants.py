@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.fields import AddressField, EncryptedTextField
+from assistant.models.fields import AddressField, EncryptedTextField, list_field
 from assistant.models.tenants import Tenant, validate_same_tenant
 from assistant.providers.profiles.choice import KINDS
 
@@ -110,6 +110,9 @@ class Assistant(models.Model):
         db_default="",
         help_text=_("Empty: the default model of the fallback provider."),
     )
+    other_models = list_field(
+        help_text="Models of the same provider that people may choose for another answer: a list of names.",
+    )
     temperature = models.FloatField(
         null=True,
         blank=True,
@@ -118,6 +121,18 @@ class Assistant(models.Model):
     )
     is_active = models.BooleanField(default=True)
     starters = models.JSONField(default=list, blank=True, help_text="Starter prompts the chat offers: a list of texts.")
+    makes_titles = models.BooleanField(
+        "generated titles",
+        default=True,
+        db_default=True,
+        help_text="After the first answer the model is asked for a short title of the conversation.",
+    )
+    suggests_follow_ups = models.BooleanField(
+        "follow-up questions",
+        default=False,
+        db_default=False,
+        help_text="After each answer the model is asked for up to three questions that could come next.",
+    )
     max_rounds = models.PositiveIntegerField(default=20, help_text="Model calls in one run. 0: no limit.")
     max_tool_calls = models.PositiveIntegerField(default=150, help_text="Tool calls in one run. 0: no limit.")
     max_calls_per_tool = models.PositiveIntegerField(

@@ -1,4 +1,4 @@
-"""Conversations (threads), their messages, and members' feedback on them."""
+"""Conversations (threads), their messages, links to them, and members' feedback on them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,25 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 class Conversation(models.Model):
     """One thread of one member with one assistant; `id` is AG-UI's threadId."""
 
+    class TitleOrigin(models.TextChoices):
+        FIRST_WORDS = "", "The first question's words"
+        ASKING = "asking", "The first question's words, while the model is asked"
+        MODEL = "model", "The model"
+        PERSON = "person", "A person"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversations")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=200, blank=True)
+    title_origin = models.CharField(
+        max_length=8,
+        choices=TitleOrigin.choices,
+        default=TitleOrigin.FIRST_WORDS,
+        db_default=TitleOrigin.FIRST_WORDS,
+        blank=True,
+        editable=False,
+    )
     summary = models.TextField(blank=True, help_text="Sent to the model in place of the older messages.")
     summary_sources = sources_field(editable=False)
     summarised_to = models.PositiveIntegerField(default=0, editable=False)
@@ -74,6 +88,10 @@ class Conversation(models.Model):
     choices = list_field(
         editable=False, help_text="Pairs: the position after a message, and that of the one of its followers to show."
     )
+    follow_ups = list_field(editable=False, help_text="Questions that the model suggests after the last answer.")
+    follow_ups_run = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="The number of the run whose answer `follow_ups` follow."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -85,6 +103,23 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return self.title or str(self.id)
+
+
+class ConversationShare(models.Model):
+    """A link under which a tenant's members read a conversation, as it was shown when the link was made."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, help_text="The last part of the link's address.")
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversation_shares")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="shares")
+    path = models.JSONField(help_text="Pairs: the positions of the first message that is shown, and after the last.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.conversation_id} {self.created_at:%Y-%m-%d %H:%M}"
 
 
 class Message(models.Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
 from assistant.models.runs import Run
@@ -13,12 +14,19 @@ from assistant.models.tenants import Tenant
 class UsageEntry(models.Model):
     """Tokens that one run used of one model, as counted by the provider."""
 
+    class Purpose(models.TextChoices):
+        ANSWER = "", _("Answers")
+        TITLE = "title", _("Titles and follow-up questions")
+
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="usage")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     assistant = models.ForeignKey(Assistant, null=True, on_delete=models.SET_NULL, related_name="+")
     run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="usage")
     provider = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200)
+    purpose = models.CharField(
+        max_length=8, choices=Purpose.choices, default=Purpose.ANSWER, db_default=Purpose.ANSWER, blank=True
+    )
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cached_input_tokens = models.PositiveIntegerField(default=0)

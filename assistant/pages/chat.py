@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -26,6 +27,7 @@ from assistant.services.conversations.conversations import (
     is_new,
     rename_conversation,
 )
+from assistant.services.conversations.shares import may_share
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
@@ -118,8 +120,10 @@ def _chat_page(
         "brand": brand,
         "provider": describe_provider(assistant) if assistant and shows_model else "",
         "starters": starters[:MAX_STARTERS],
+        "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
+        "may_share": may_share(member=member),
         "has_own_connections": has_own_connections(member=member),
         **(given or {}),
     }

@@ -17,12 +17,12 @@ from assistant.services.runs.answer_details import answer_details
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.stored_thread import stored_thread
+from assistant.services.runs.thread_notices import thread_notice
 from assistant.services.runs.thread_snapshot import (
     Snapshot,
     build_snapshot,
     may_read_run,
     thread_state,
-    thread_summary,
 )
 from assistant.services.tenancy.members import Member
 from assistant.websocket.follower import Follower, MayRead, Send, SnapshotTimeout
@@ -85,7 +85,9 @@ class FollowedThreads:
             send=self._send,
             refresh=lambda: self._snapshot(thread_id),
             settle=lambda: self._settle(thread_id),
-            summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
+            notice=lambda what, number: in_database(
+                thread_notice, member=self._member, thread_id=thread_id, number=number, what=what
+            ),
             details=lambda number: self._details(thread_id, number),
             may_read=self._may_read(thread_id) if self._member.reads_only_own_runs else None,
             gate=self._gate,

@@ -13,17 +13,19 @@ from assistant.core.values.events import Custom, Event
 from assistant.core.values.idle_timer import IdleTimer
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
-from assistant.services.eventlog.log import PATH, SUMMARY, Entry, Position, ThreadLog
+from assistant.services.eventlog.log import FOLLOW_UPS, PATH, SUMMARY, TITLE, Entry, Position, ThreadLog
 from assistant.services.runs.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
 from assistant.services.token_bucket import Bucket
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Snapshot]]
 Settle = Callable[[], Awaitable[Position | None]]
-Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
+Notice = Callable[[str, int], Awaitable[tuple[str, Custom] | None]]
 Details = Callable[[int | None], Awaitable[list[dict[str, Any]]]]
 MayRead = Callable[[int], Awaitable[bool]]
 
+# Changes of a thread that clients with rendered blocks are told of.
+NOTICES = (SUMMARY, TITLE, FOLLOW_UPS)
 # Rendering a long history takes time: after this many texts the event loop serves other connections.
 TEXTS_PER_TURN = 5
 # A comment on an answer may have 4,000 characters, and a frame ends at 256 KiB.
@@ -48,12 +50,12 @@ class Follower:
         refresh: returns a snapshot of the thread, which replaces events that the log no longer holds.
         settle: called when a run has sent nothing for long. It appends the run's end to the log if that is missing,
             and returns its position, or None while the run is still running.
-        summary: returns a run's id and the summary of what came before it in the thread, by the run's number.
+        notice: returns what is to be said of the thread, one of `NOTICES`, and a run's id by its number.
         details: returns what is known of the answers of a run, by its number, or of all for None.
         may_read: says by a run's number whether the client may read it; None if it may read all. Others are left out.
         gate: limits how many snapshots the member's connections are sent at the same time.
         bucket: limits how many characters are rendered for the member.
-        renders: the client wants rendered Markdown blocks, summaries and details of answers.
+        renders: the client wants rendered Markdown blocks, notices and details of answers.
         knows_outcomes: the client's protocol version has outcomes; others get events `without_cancelled`.
     """
 
@@ -65,7 +67,7 @@ class Follower:
         send: Send,
         refresh: Refresh,
         settle: Settle,
-        summary: Summary,
+        notice: Notice,
         details: Details,
         may_read: MayRead | None = None,
         gate: asyncio.Semaphore,
@@ -79,11 +81,11 @@ class Follower:
         self._send = send
         self._refresh = refresh
         self._settle = settle
-        self._summary = summary
+        self._notice = notice
         self._details = details
         self._may_read = may_read
         self._readable: dict[int, bool] = {}
-        self._sent_summaries = -1
+        self._sent = {SUMMARY: -1, TITLE: log.changes[TITLE], FOLLOW_UPS: -1}
         self._sent_paths = 0
         self._gate = gate
         self._bucket = bucket
@@ -121,7 +123,7 @@ class Follower:
             self._changed = changed
             self._sent_paths = self._log.changes[PATH]
             if position is not None and not position.seq:
-                self._sent_summaries = self._log.changes[SUMMARY]  # a client that starts a run already has the summary
+                self._sent = {what: self._log.changes[what] for what in NOTICES}  # who starts a run has them already
             if position is None:
                 await self._send_snapshot()
             else:
@@ -142,7 +144,7 @@ class Follower:
                     await self._replace_lost_events(changed)
                     continue
                 if self._renderer is not None:
-                    await self._send_summary(position)
+                    await self._send_notices(position)
                 if not entries:
                     await self._wait(changed)
                     continue
@@ -227,15 +229,15 @@ class Follower:
             self._sent_paths = paths
             await self._send_snapshot()
 
-    async def _send_summary(self, position: Position) -> None:
-        """Send the thread's summary if it has changed, under the number of the event before it."""
-        summaries = self._log.changes[SUMMARY]
-        if self._renderer is None or summaries == self._sent_summaries or not position.seq:
+    async def _send_notices(self, position: Position) -> None:
+        """Send what has changed of the thread, under the number of the event before."""
+        changes = self._log.changes
+        if not position.seq or all(changes[what] == self._sent[what] for what in NOTICES):
             return
-        self._sent_summaries = summaries
-        if found := await self._summary(position.number):
-            encoder = FrameEncoder(run_id=found[0], thread=self.thread)
-            await self._send(encoder.frame(Custom("thread.summary", {"summary": found[1]}), position.seq))
+        for what in NOTICES:
+            is_new, self._sent[what] = changes[what] != self._sent[what], changes[what]
+            if is_new and (found := await self._notice(what, position.number)):
+                await self._send(FrameEncoder(run_id=found[0], thread=self.thread).frame(found[1], position.seq))
 
     async def _send_details(self, position: Position, number: int | None) -> None:
         """Send what is known of the answers of run `number`, or of all, under the number of the event before."""
@@ -279,6 +281,7 @@ class Follower:
         if self._renderer is not None:
             await self._send_details(snapshot.position, None)
         self._position, self._is_at_end = snapshot.position, snapshot.is_end
+        self._sent[FOLLOW_UPS] = -1  # clients take a snapshot in place of all that they show
 
     async def _restore_renderer(self, position: Position) -> None:
         """Render the run up to `position`, and send its blocks again: the client may have missed the last ones."""

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from statistics import median
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from benchmarks.bench import Bench
+from benchmarks.chromium import NOT_MEASURED, browsing, chromium, origin_of, served, signed_in, until
 from benchmarks.report import Line, Section, number
-from benchmarks.targets import Product, Site, product, site
+from benchmarks.targets import Product, Site
 
 RATE = 200
 THREAD = 1_000
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 CATEGORIES = ["devtools.timeline", "disabled-by-default-devtools.timeline", "cc", "benchmark"]
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 SHOWN = f"document.querySelectorAll('.turn').length >= {THREAD}"
@@ -31,30 +28,25 @@ Event = dict[str, Any]
 
 def measure(bench: Bench) -> Iterator[Section]:
     """Measure in the Chromium of `CHROMIUM` or of PATH."""
-    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
-    chromium = next((path for name in names if name and (path := shutil.which(name))), None)
-    if chromium is None:
-        yield Section("The page in Chromium", "Not measured: there is no Chromium.", [])
+    path = chromium()
+    if path is None:
+        yield Section("The page in Chromium", NOT_MEASURED, [])
         return
-    with ExitStack() as stack:
-        made = stack.enter_context(site(bench.provider_url))
-        server = stack.enter_context(product(made))
-        yield asyncio.run(_measure(bench, server, made, chromium))
+    with served(bench.provider_url) as (server, made):
+        yield asyncio.run(_measure(bench, server, made, path))
 
 
-async def _measure(bench: Bench, server: Product, made: Site, chromium: str) -> Section:
-    origin, session = f"http://127.0.0.1:{server.port}", made.sessions[0]
-    async with async_playwright() as play:
-        browser = await play.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+async def _measure(bench: Bench, server: Product, made: Site, path: str) -> Section:
+    origin, session = origin_of(server), made.sessions[0]
+    async with browsing(path) as browser:
         paints = [await _open(browser, origin, session, "/t/bench/", "true") for _ in range(bench.rounds + 1)]
         thread = f"/t/bench/c/{made.long_threads[THREAD]}/"
         longs = [await _open(browser, origin, session, thread, SHOWN) for _ in range(bench.rounds)]
-        context = await _context(browser, origin, session)
+        context = await signed_in(browser, origin, session)
         page = await context.new_page()
         await page.goto(origin + thread)
-        await _until(page, SHOWN)
+        await until(page, SHOWN)
         events = await _stream(browser, page, bench.page_seconds)
-        await browser.close()
     lines = [
         Line("first paint, a new conversation", median(paint for paint, _ in paints[1:]), "ms"),
         Line(f"first paint, a thread of {THREAD:,} messages", median(paint for paint, _ in longs), "ms"),
@@ -69,37 +61,24 @@ async def _measure(bench: Bench, server: Product, made: Site, chromium: str) -> 
     return Section("The page in Chromium", how, lines)
 
 
-async def _context(browser: Browser, origin: str, session: str) -> BrowserContext:
-    context = await browser.new_context(viewport={"width": 1280, "height": 800})
-    await context.add_cookies([{"name": "sessionid", "value": session, "url": origin}])
-    return context
-
-
 async def _open(browser: Browser, origin: str, session: str, path: str, shown: str) -> tuple[float, float]:
     """Return the milliseconds to the first paint, and until `shown` is true, with an empty cache."""
-    context = await _context(browser, origin, session)
+    context = await signed_in(browser, origin, session)
     page = await context.new_page()
     await page.goto(origin + path)
-    await _until(page, shown)
-    until: float = await page.evaluate("performance.now()")
-    await _until(page, PAINTED)
+    await until(page, shown)
+    shown_at: float = await page.evaluate("performance.now()")
+    await until(page, PAINTED)
     paint: float = await page.evaluate(PAINTED)
     await context.close()
-    return paint, until
-
-
-async def _until(page: Page, expression: str) -> None:
-    """Wait until an expression is true. Playwright's own function evaluates text in the page, which its CSP forbids."""
-    async with asyncio.timeout(60):
-        while not await page.evaluate(expression):  # noqa: ASYNC110 - it is true in another process
-            await asyncio.sleep(0.01)
+    return paint, shown_at
 
 
 async def _stream(browser: Browser, page: Page, seconds: int) -> list[Event]:
     """Return the trace events of a streamed answer, without its first half second."""
     await page.get_by_label("Message to").fill(f"[tokens={RATE * (seconds + 1)} rate={RATE}]")
     await page.keyboard.press("Enter")
-    await _until(page, f"{LAST}.textContent.length > 1000")
+    await until(page, f"{LAST}.textContent.length > 1000")
     await browser.start_tracing(page=page, categories=CATEGORIES)
     await asyncio.sleep(seconds - 0.5)
     events: list[Event] = json.loads(await browser.stop_tracing())["traceEvents"]

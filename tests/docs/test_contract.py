@@ -35,7 +35,8 @@ def test_every_test_that_is_named_exists(name: str) -> None:
 
 @pytest.mark.parametrize("address", addresses())
 def test_every_address_is_answered(address: str) -> None:
-    path = address.replace("<tenant>", "acme").replace("<thread>", "2a3dbdb6-3a7d-4c43-8f0b-5d9a2d6f2f10")
+    path = address.replace("<tenant>", "acme")
+    path = re.sub("<(thread|share)>", "2a3dbdb6-3a7d-4c43-8f0b-5d9a2d6f2f10", path)
     path += "assistants/" if path.startswith("/api/v1/") else ""
     assert "nothing_here" not in str(resolve(path).func)
 

@@ -56,6 +56,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.Message.tool_calls": [],
     "assistant.Conversation.branches": [],
     "assistant.Conversation.choices": [],
+    "assistant.ConversationShare.path": [[0, 1]],
     "assistant.Run.ending": None,
     "assistant.Run.is_test": False,
     "assistant.Run.partial": None,

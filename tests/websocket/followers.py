@@ -17,7 +17,7 @@ async def _never(*_: object) -> Any:
     raise AssertionError("nothing is to be asked for")
 
 
-async def _no_summary(number: int) -> None:
+async def _no_notice(what: str, number: int) -> None:
     return None
 
 
@@ -56,7 +56,7 @@ def follower_of(
         send=send,
         refresh=refresh,
         settle=_never,
-        summary=_no_summary if bucket else _never,
+        notice=_no_notice if bucket else _never,
         details=_no_details if bucket else _never,
         gate=asyncio.Semaphore(),
         bucket=bucket or Bucket(1, 1.0),

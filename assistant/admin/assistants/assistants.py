@@ -19,7 +19,7 @@ from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
 from assistant.admin.checks.check_runs import checks_link
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
-from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
+from assistant.services.assistants.configuration import MAX_OTHER_MODELS, MAX_STARTERS, read_other_models, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import knows_tool
@@ -48,6 +48,16 @@ class AssistantForm(TenantForm):
         help_text=f"Suggestions for the first message: one per line, {MAX_STARTERS} at most.",
     )
 
+    other_models = forms.CharField(
+        label="Other models",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 80}),
+        help_text=(
+            "Models of the same provider that people may choose for another answer: one name per line, "
+            f"{MAX_OTHER_MODELS} at most."
+        ),
+    )
+
     class Meta:
         model = Assistant
         exclude = ("created_at", "updated_at")
@@ -56,7 +66,8 @@ class AssistantForm(TenantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            self.initial["starters"] = "\n".join(str(line) for line in self.instance.starters)
+            for name in ("starters", "other_models"):
+                self.initial[name] = "\n".join(str(line) for line in getattr(self.instance, name))
 
     def clean_answer_schema(self) -> Any:
         return _checked_schema(self.cleaned_data["answer_schema"])
@@ -64,11 +75,21 @@ class AssistantForm(TenantForm):
     def clean_task_schema(self) -> Any:
         return _checked_schema(self.cleaned_data["task_schema"])
 
+    def clean_other_models(self) -> list[str]:
+        try:
+            return read_other_models(_lines(self.cleaned_data["other_models"]))
+        except ValueError as exc:
+            raise forms.ValidationError(str(exc)) from exc
+
     def clean_starters(self) -> list[str]:
-        lines = [line.strip() for line in self.cleaned_data["starters"].splitlines() if line.strip()]
+        lines = _lines(self.cleaned_data["starters"])
         if len(lines) > MAX_STARTERS:
             raise forms.ValidationError(f"At most {MAX_STARTERS} starter prompts.")
         return lines
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _checked_schema(schema: Any) -> Any:
@@ -157,9 +178,20 @@ class AssistantAdmin(ModelPages, BundlePage):
         (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
         (
             "Model",
-            {"fields": ("answers_with", "provider", "model", "fallback_provider", "fallback_model", "temperature")},
+            {
+                "fields": (
+                    "answers_with",
+                    "provider",
+                    "model",
+                    "other_models",
+                    "fallback_provider",
+                    "fallback_model",
+                    "temperature",
+                )
+            },
         ),
         ("Prompt", {"fields": ("published_prompt", "starters")}),
+        ("Conversations", {"fields": ("makes_titles", "suggests_follow_ups")}),
         ("Formats", {"fields": ("answer_schema", "task_schema")}),
         ("Delegates", {"fields": ("delegates",)}),
         (

@@ -47,6 +47,7 @@ TITLES: Mapping[By, str | Promise] = {
     "assistant": gettext_lazy("Assistant"),
     "tool": gettext_lazy("Tool"),
     "model": gettext_lazy("Model"),
+    "purpose": gettext_lazy("Purpose"),
     "day": gettext_lazy("Day"),
 }
 TABLE_TITLES: Mapping[By, str | Promise] = {
@@ -55,6 +56,7 @@ TABLE_TITLES: Mapping[By, str | Promise] = {
     "assistant": gettext_lazy("By assistant"),
     "tool": gettext_lazy("By tool"),
     "model": gettext_lazy("By model"),
+    "purpose": gettext_lazy("By purpose"),
     "day": gettext_lazy("By day"),
 }
 

@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 
 from assistant.admin.base.picker import reported_tenants
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
-from assistant.models import Assistant, Tenant
+from assistant.models import Assistant, Tenant, UsageEntry
 from assistant.services.reports.months import Month
 from assistant.services.reports.spend import KINDS, By, Line, SpendScope
 from assistant.services.reports.tenant_filter import TenantFilter
@@ -23,7 +23,7 @@ from assistant.toolkit.context import UserId
 PERMISSION = "spend"
 MAX_TEXT = 200
 # What a request may narrow the page to. `provider` belongs to `model`.
-NAMES = ("tenant", "person", "assistant", "tool", "provider", "model", "day")
+NAMES = ("tenant", "person", "assistant", "tool", "provider", "model", "purpose", "day")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,7 @@ def read_request(request: HttpRequest, *, now: datetime) -> SpendRequest:
         assistant=_number(given["assistant"]) if "assistant" in given else None,
         tool=given.get("tool"),
         model=(given.get("provider", ""), given["model"]) if "model" in given else None,
+        purpose=_purpose(given["purpose"]) if "purpose" in given else None,
         day=_day(given["day"], month) if "day" in given else None,
     )
     by = next((kind for kind in KINDS if kind == request.GET.get("by")), default)
@@ -95,6 +96,8 @@ def names_of(asked: SpendRequest) -> dict[str, str]:
         found["tenant"] = asked.tenant.name
     if asked.scope.model is not None:
         found["model"] = " · ".join(filter(None, asked.scope.model))
+    if asked.scope.purpose is not None:
+        found["purpose"] = str(UsageEntry.Purpose(asked.scope.purpose).label)
     # Names only of those who have used something in these tenants.
     own: Any = asked.scope.tenants.rows(Assistant.objects.all())
     if asked.scope.assistant is not None:
@@ -103,6 +106,12 @@ def names_of(asked: SpendRequest) -> dict[str, str]:
         name = f"user__{get_user_model().USERNAME_FIELD}"
         found["person"] = asked.scope.entries().values_list(name, flat=True).first() or "—"
     return found
+
+
+def _purpose(text: str) -> str:
+    if text not in UsageEntry.Purpose.values:
+        raise Http404("There is no such purpose.")
+    return text
 
 
 def _only(tenants: TenantFilter) -> Tenant | None:

@@ -22,12 +22,13 @@ class UsageEntryAdmin(ReadOnlyAdmin):
         assistant_column,
         "provider",
         "model",
+        "purpose",
         "input_tokens",
         "output_tokens",
         "cached_input_tokens",
         "reasoning_tokens",
     )
-    list_filter = (TENANT, AssistantFilter, "provider", "model", "created_at")
+    list_filter = (TENANT, AssistantFilter, "provider", "model", "purpose", "created_at")
     search_fields = ("model", "provider", username("user"))
     list_select_related = ("tenant", "user", "assistant__tenant")
     date_hierarchy = "created_at"

@@ -80,6 +80,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "approvals_by_others",
         "chat_reading",
         "email_domains",
+        "allows_sharing",
         "created_at",
     )
     readonly_fields = ("created_at",)

@@ -54,7 +54,7 @@ async def summarise(
         return valid
     summary = ""
     for piece in _pieces(older, max(tokens, MIN_PIECE_TOKENS)):
-        text = f"{_line({'role': 'summary', 'text': summary})}\n{piece}" if summary else piece
+        text = f"{json_line({'role': 'summary', 'text': summary})}\n{piece}" if summary else piece
         summary = await _answer(model, [Message("system", _TASK), Message("user", text)], on_usage)
     return [*prompts, as_summary(summary, sources_of(older)), *kept]
 
@@ -79,12 +79,12 @@ def _lines(messages: Sequence[Message]) -> Iterator[str]:
         source = {"source": ", ".join(message.sources)} if message.sources else {}
         if message.content:
             role = "summary" if is_summary(message) else message.role
-            yield _line({"role": role, **source, "text": message.content})
+            yield json_line({"role": role, **source, "text": message.content})
         for call in message.tool_calls:
-            yield _line({"role": message.role, **source, "called": call.name, "arguments": call.arguments})
+            yield json_line({"role": message.role, **source, "called": call.name, "arguments": call.arguments})
 
 
-def _line(values: Mapping[str, str]) -> str:
+def json_line(values: Mapping[str, str]) -> str:
     line = json.dumps(values, ensure_ascii=False)
     # JSON allows these three line ends within a text.
     return line.replace("\x85", "\\u0085").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -97,11 +97,17 @@ class Agent:
                 description=self.description,
                 parameters=dict(self.input_type),
                 handler=ask_by_schema,
+                title=self.title,
                 timeout=timeout,
             )
         function: Callable[..., Any] = ask if self.input_type is None else ask_typed
         return Tool.from_function(
-            function, name=self.name, description=self.description, input_type=self.input_type, timeout=timeout
+            function,
+            name=self.name,
+            description=self.description,
+            input_type=self.input_type,
+            title=self.title,
+            timeout=timeout,
         )
 
     async def ask(self, task: str, context: ToolContext) -> Any:

@@ -26,6 +26,8 @@ class AssistantSettings:
         answer_schema: JSON Schema of the answer; None for a text.
         on_error: `"raise"` ends the run when a tool fails unexpectedly, `"model"` reports the failure to the model.
         prices: what the provider's tokens cost.
+        makes_titles: whether the model is asked for a title of a new conversation.
+        suggests_follow_ups: whether the model is asked for questions that could come after an answer.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -36,3 +38,5 @@ class AssistantSettings:
     answer_schema: Mapping[str, Any] | None = None
     on_error: Literal["model", "raise"] = "model"
     prices: Prices = NO_PRICES
+    makes_titles: bool = False
+    suggests_follow_ups: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from assistant.core.llm.typed_output import check_schema
@@ -13,11 +14,13 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.assistants.price_list import price_column
 from assistant.services.assistants.prompt_values import PromptValues
-from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.assistants.provider_choice import ProviderChoice, answers_asides
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
 # Starter prompts that the chat shows.
 MAX_STARTERS = 4
+# Other models of an assistant, and characters of a name.
+MAX_OTHER_MODELS, MAX_MODEL_NAME = 8, 200
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
 
@@ -79,8 +82,18 @@ def read_schema(schema: object) -> dict[str, Any]:
     return check_schema(schema)
 
 
+def read_other_models(names: object) -> list[str]:
+    """Check and return the names of an assistant's other models, each once. Raises `ValueError`."""
+    if not isinstance(names, list) or not all(isinstance(one, str) and one.strip() == one != "" for one in names):
+        raise ValueError("Other models are a list of names.")
+    if len(set(names)) > MAX_OTHER_MODELS or any(len(one) > MAX_MODEL_NAME for one in names):
+        raise ValueError(f"At most {MAX_OTHER_MODELS} other models, with names of up to {MAX_MODEL_NAME} characters.")
+    return list(dict.fromkeys(names))
+
+
 def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSettings:
     """Return the settings of an assistant's runs, from its row, its tenant and its provider."""
+    can_ask = answers_asides(provider)
     return AssistantSettings(
         limits=_limits_of(assistant),
         options={} if assistant.temperature is None else {"temperature": assistant.temperature},
@@ -90,6 +103,8 @@ def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSett
         answer_schema=assistant.answer_schema,
         on_error="raise" if assistant.tenant.ends_runs_on_tool_failure else "model",
         prices=provider.prices,
+        makes_titles=can_ask and settings.GENERATED_TITLES and assistant.makes_titles,
+        suggests_follow_ups=can_ask and settings.FOLLOW_UP_QUESTIONS and assistant.suggests_follow_ups,
     )
 
 

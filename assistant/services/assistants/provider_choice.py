@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from django.conf import settings
@@ -121,6 +121,15 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
     )
 
 
+def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str) -> ProviderChoice:
+    """Return an assistant's choice with another of the models that it lists. Raises `ValueError` if it does not."""
+    if model == choice.model:
+        return choice
+    if model not in assistant.other_models or choice.source in ("embedded", "stand-in"):
+        raise ValueError("forwardedProps.model must be one of the assistant's other models.")
+    return replace(choice, model=model)
+
+
 def check_prices(prices: object) -> None:
     """Check prices in the format of `Provider.prices`. Raises `ValueError`."""
     read_prices(prices)
@@ -156,6 +165,11 @@ def replace_models(make: Callable[[ProviderChoice], Model] | None) -> Callable[[
     global _replacement
     before, _replacement = _replacement, make
     return before
+
+
+def answers_asides(choice: ProviderChoice) -> bool:
+    """Return whether a choice's model is asked for titles and the like: not a small one, nor that of a test."""
+    return choice.source not in ("embedded", "stand-in") and _replacement is None
 
 
 def model_of(choice: ProviderChoice) -> Model:

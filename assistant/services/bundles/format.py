@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.prompt_variables import MAX_NAME, MAX_VALUE, MAX_VARIABLES
+from assistant.services.assistants.configuration import MAX_MODEL_NAME, MAX_OTHER_MODELS
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.toolkit.validation_errors import problems
 
@@ -26,6 +27,7 @@ Code = Literal["too_large", "not_json", "another_version", "invalid"]
 Slug = Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,63}$")]
 Text = Annotated[str, StringConstraints(max_length=500)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_Model = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MODEL_NAME)]
 _Number = Annotated[int, Field(ge=0, le=2**63 - 1)] | None
 _Money = Annotated[Decimal, Field(ge=0, max_digits=14, decimal_places=2)] | None
 
@@ -94,6 +96,7 @@ class SettingsPart(Part):
     shows_usage: bool
     approvals_by_others: bool
     chat_reading: Literal["open", "reason", "off"]
+    allows_sharing: bool
 
 
 class BrandPart(Part):
@@ -116,9 +119,12 @@ class AssistantPart(Part):
     model: Annotated[str, StringConstraints(max_length=200)]
     fallback_provider: ProviderName | None = None
     fallback_model: Annotated[str, StringConstraints(max_length=200)] = ""
+    other_models: Annotated[list[_Model], Field(max_length=MAX_OTHER_MODELS)]
     temperature: Annotated[float, Field(ge=0, le=2)] | None
     is_active: bool
     starters: list[str]
+    makes_titles: bool
+    suggests_follow_ups: bool
     max_rounds: Count
     max_tool_calls: Count
     max_calls_per_tool: Count

@@ -65,7 +65,8 @@ def create_conversation(
                 tenant_id=member.tenant_id,
                 user_id=member.user_id,
                 assistant=assistant,
-                title=_clean_title(title),
+                title=(clean := _clean_title(title)),
+                title_origin=Conversation.TitleOrigin.PERSON if clean else Conversation.TitleOrigin.FIRST_WORDS,
             )
     except IntegrityError:
         return None
@@ -129,7 +130,8 @@ def rename_conversation(*, member: Member, conversation_id: uuid.UUID, title: st
     if not stored:
         raise ValueError("A conversation needs a title.")
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
-    return stored if own.filter(pk=conversation_id).update(title=stored) else None
+    changes = {"title": stored, "title_origin": Conversation.TitleOrigin.PERSON}
+    return stored if own.filter(pk=conversation_id).update(**changes) else None
 
 
 def delete_conversation(*, member: Member, conversation_id: uuid.UUID) -> bool:

@@ -22,7 +22,7 @@ MAX_BYTES = 8 * 1024 * 1024
 FIRST_EVENT_WAIT_SECONDS = 2.0
 
 # What readers are notified of besides events.
-CHANGES = (SUMMARY, PATH) = ("summary", "path")
+CHANGES = (SUMMARY, PATH, TITLE, FOLLOW_UPS) = ("summary", "path", "title", "follow-ups")
 
 LAST_EVENTS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
 
@@ -77,7 +77,7 @@ class ThreadLog:
         bytes: the size of the events' frames.
         writers: the writers of running runs. Weak references, so that a run that writes nothing keeps its log.
         used_at: when something was last appended, on the monotonic clock.
-        changes: how often the thread's summary has changed, and the path that is shown, by `SUMMARY` and `PATH`.
+        changes: how often each of `CHANGES` has changed: the thread's summary, shown path, title, follow-up questions.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class ThreadLog:
             waiter.set()
 
     def notify_change(self, what: str) -> None:
-        """Wake the readers, because the thread's summary or shown path has changed."""
+        """Wake the readers, because one of `CHANGES` has changed."""
         self.changes[what] += 1
         for waiter in self._waiters:
             waiter.set()
@@ -239,7 +239,7 @@ class EventLog(Protocol):
         """Free the memory of threads that have not been used for a while; most calls do nothing."""
 
     async def publish_change(self, thread: str, what: str) -> None:
-        """Notify the thread's readers in every process of a change: `SUMMARY` or `PATH`. May be lost."""
+        """Notify the thread's readers in every process of a change, one of `CHANGES`. May be lost."""
 
     async def publish_control(self, message: str) -> None:
         """Send a message to every other process. May be lost."""

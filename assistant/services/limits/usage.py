@@ -43,17 +43,24 @@ class UsageLine:
     reasoning_tokens: int
 
 
-def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
-    """Store what a run used, by provider and model."""
+def write_usage(
+    *,
+    key: RunKey,
+    usage: Mapping[tuple[str, str], Usage],
+    purpose: UsageEntry.Purpose = UsageEntry.Purpose.ANSWER,
+    has_run: bool = True,
+) -> None:
+    """Store what a run used, by provider and model; without `has_run` it was deleted meanwhile."""
     _ENTRIES.insert_all(
         [
             UsageEntry(
                 tenant_id=key.tenant_id,
                 user_id=key.user_id,
                 assistant_id=key.assistant_id,
-                run_id=key.pk,
+                run_id=key.pk if has_run else None,
                 provider=provider,
                 model=model,
+                purpose=purpose,
                 input_tokens=spent.input_tokens,
                 output_tokens=spent.output_tokens,
                 cached_input_tokens=spent.cached_input_tokens,
@@ -80,16 +87,21 @@ def settle_usage(*, key: RunKey, total: Usage) -> None:
 
 
 @transaction.atomic
-def add_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
+def add_usage(
+    *,
+    key: RunKey,
+    usage: Mapping[tuple[str, str], Usage],
+    purpose: UsageEntry.Purpose = UsageEntry.Purpose.ANSWER,
+) -> None:
     """Add usage to a run that has ended, such as that of a summary."""
     total = sum(usage.values(), Usage())
     if any(key.reserved):
         spent = (total.total_tokens, total.cost)
         settle(tenant_id=key.tenant_id, user_id=key.user_id, began_at=key.began_at, reserved=(0, 0), spent=spent)
-    write_usage(key=key, usage=usage)
-    Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(
+    of_run = Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(
         input_tokens=F("input_tokens") + total.input_tokens, output_tokens=F("output_tokens") + total.output_tokens
     )
+    write_usage(key=key, usage=usage, purpose=purpose, has_run=bool(of_run))
 
 
 def usage_lines(*, member: Member, since: date, until: date, by: By, of_tenant: bool = False) -> list[UsageLine]:

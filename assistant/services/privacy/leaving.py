@@ -1,4 +1,4 @@
-"""Ends memberships and deletes the members' stored credentials."""
+"""Ends memberships, and deletes what members stored or shared in these tenants."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from assistant.models import Membership
+from assistant.services.conversations.shares import revoke_shares_of
 from assistant.services.mcp_servers.member_credentials import delete_credentials
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import check_leaving
@@ -15,7 +16,7 @@ from assistant.services.tenancy.memberships import check_leaving
 def end_memberships(
     *, actor: audit_trail.Actor, memberships: QuerySet[Membership], keeps_administrators: bool = True
 ) -> None:
-    """Delete memberships together with the credentials that the members stored in these tenants.
+    """Delete memberships together with the credentials and links that the members stored in these tenants.
 
     Args:
         actor: the user who ends them, for the audit trail; None if the host project's memberships have changed.
@@ -27,4 +28,5 @@ def end_memberships(
     if keeps_administrators:
         check_leaving(memberships.select_related("tenant"))
     delete_credentials(actor=actor, memberships=memberships)
+    revoke_shares_of(memberships=memberships)
     memberships.delete()

@@ -1,4 +1,4 @@
-"""What was spent in a month: sums of usage rows, whole and by tenant, person, assistant, tool, model or day."""
+"""What was spent in a month: sums of usage rows, whole and by one of `KINDS`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from assistant.services.reports.months import Month
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.toolkit.context import UserId
 
-By = Literal["tenant", "person", "assistant", "tool", "model", "day"]
-KINDS: tuple[By, ...] = ("tenant", "person", "assistant", "tool", "model", "day")
+By = Literal["tenant", "person", "assistant", "tool", "model", "purpose", "day"]
+KINDS: tuple[By, ...] = ("tenant", "person", "assistant", "tool", "model", "purpose", "day")
 # Lines of a page; a file has all of them.
 LISTED = 100
 # The forecast continues at the average of these days.
@@ -47,6 +47,7 @@ class SpendScope:
     assistant: int | None = None
     tool: str | None = None
     model: tuple[str, str] | None = None
+    purpose: str | None = None
     day: date | None = None
 
     def entries(self, *, whole_month: bool = False) -> QuerySet[UsageEntry]:
@@ -69,6 +70,8 @@ class SpendScope:
             rows = rows.filter(assistant_id=self.assistant)
         if self.model is not None:
             rows = rows.filter(provider=self.model[0], model=self.model[1])
+        if self.purpose is not None:
+            rows = rows.filter(purpose=self.purpose)
         if self.tool is not None:
             calls = ToolCall.objects.filter(run=OuterRef("run"), tenant=OuterRef("tenant"))
             rows = rows.filter(Exists(calls.filter(name=self.tool)) if self.tool else ~Exists(calls))
@@ -130,7 +133,7 @@ def _days(scope: SpendScope, *, whole_month: bool = False) -> list[Line]:
 
 
 def spend_table(scope: SpendScope, by: By, *, total: Line, listed: int | None = LISTED) -> Table:
-    """Return the sums by tenant, person, assistant, tool, model or day, in one query.
+    """Return the sums by one of `KINDS`, in one query.
 
     A run that has called several tools counts for each of them, so lines of tools can exceed the total.
 
@@ -161,6 +164,8 @@ def _grouped(scope: SpendScope, by: By) -> tuple[QuerySet[Any, Any], tuple[str, 
         return rows.values("assistant_id", *names), (*names[2:], "assistant__slug")
     if by == "model":
         return rows.values("provider", "model"), ("provider", "model")
+    if by == "purpose":
+        return rows.values("purpose"), ("purpose",)
     # A run's rows once for each tool, however often it was called: at the first of its calls.
     of_run = ToolCall.objects.filter(run=OuterRef("run"), tenant=OuterRef("tenant"))
     earlier = of_run.filter(name=OuterRef("tool_name"), pk__lt=OuterRef("call_id"))
@@ -178,6 +183,8 @@ def _named(by: By, row: Mapping[str, Any]) -> Line:
         return _line(row["assistant_id"], row["assistant__name"] or "", "/".join(filter(None, slugs)), row)
     if by == "model":
         return _line((row["provider"], row["model"]), row["model"], row["provider"], row)
+    if by == "purpose":
+        return _line(row["purpose"], str(dict(UsageEntry.Purpose.choices)[row["purpose"]]), "", row)
     return _line(row["tool_name"] or "", row["tool_name"] or "", "", row)
 
 

@@ -64,8 +64,8 @@ def _usage(member: Member, runs: set[int]) -> dict[Any, dict[str, Any]]:
     """Return tokens and cost by run, if the tenant shows them."""
     if not Tenant.objects.filter(pk=member.tenant_id, shows_usage=True).exists():
         return {}
-    entries = UsageEntry.objects.filter(tenant_id=member.tenant_id, run__in=runs).values("run")
-    sums = entries.annotate(read=Sum("input_tokens"), written=Sum("output_tokens"), cost=Sum("cost"))
+    entries = UsageEntry.objects.filter(tenant_id=member.tenant_id, run__in=runs, purpose=UsageEntry.Purpose.ANSWER)
+    sums = entries.values("run").annotate(read=Sum("input_tokens"), written=Sum("output_tokens"), cost=Sum("cost"))
     return {
         one["run"]: {
             "inputTokens": one["read"],

@@ -25,7 +25,7 @@ from assistant.toolkit.schema.bounds import InvalidSchema, check_size
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.validation_errors import problems
 
-MAX_ID_LENGTH = 128
+MAX_ID_LENGTH, MAX_MODEL_LENGTH = 128, 200
 MAX_TOOLS = 128
 # Of the JSON Schemas of a request's tools together: they are read on the event loop.
 MAX_SCHEMAS_BYTES = 128_000
@@ -84,6 +84,7 @@ class RunInput:
         follows: the id of the run that it follows, "" for none; None to follow what is shown.
         parent: the same by AG-UI's `parentRunId`, which may name a run of elsewhere.
         replaces: the id of the user's message in whose place `message` comes.
+        model: which of the assistant's other models answers; "" for its own.
         previous: the id of the message before `message` in the client's history.
         test: the prompt that it tests; None for any other run.
     """
@@ -101,6 +102,7 @@ class RunInput:
     parent: str = ""
     replaces: str = ""
     previous: str = ""
+    model: str = ""
     test: PromptTest | None = None
 
 
@@ -144,6 +146,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         parent=clean_text(given.parent_run_id or "")[:MAX_ID_LENGTH],
         replaces=replaces or "",
         previous=_previous(given) if message is not None else "",
+        model=_model(given.forwarded_props),
         test=_prompt_test(given.forwarded_props),
     )
 
@@ -165,6 +168,14 @@ def _forwarded_id(forwarded: object, name: str) -> str | None:
     if value is not None and (not isinstance(value, str) or (value and not _ID.fullmatch(value))):
         raise Refused("invalid_input", f"forwardedProps.{name} must be an id of at most {MAX_ID_LENGTH} characters.")
     return value
+
+
+def _model(forwarded: object) -> str:
+    """Return the name of the wanted model; opening the run checks that the assistant lists it."""
+    name = forwarded.get("model") if isinstance(forwarded, Mapping) else None
+    if name is not None and (not isinstance(name, str) or not 0 < len(name) <= MAX_MODEL_LENGTH):
+        raise Refused("invalid_input", f"forwardedProps.model must be a name of at most {MAX_MODEL_LENGTH} characters.")
+    return clean_text(name or "")
 
 
 def _previous(given: RunAgentInput) -> str:

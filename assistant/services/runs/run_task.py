@@ -27,14 +27,14 @@ from assistant.core.values.events import (
 )
 from assistant.services import metrics
 from assistant.services.conversations.provider_states import with_sealed_states
-from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.errors import log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
-from assistant.services.eventlog.log import SUMMARY, Entry, EventLog, Fenced
+from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.limits.run_queue import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
+from assistant.services.runs.after_run import Finished, follow_up
 from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
 from assistant.services.runs.kept_requests import keep_sent
@@ -94,20 +94,12 @@ class RunTask:
         """Whether the run has ended without an error or cancellation, and is stored."""
         return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
 
-    async def summarise(self) -> None:
-        """Summarise the conversation after the run, if it has grown long."""
-        if self._setup.is_stateless:
-            return
-        with run_log_context(self._plan.context):
-            is_shorter = await summarise_if_long(
-                key=self.key,
-                model=self._plan.model,
-                prices=self._plan.settings.prices,
-                messages=(*self._plan.messages, *self._transcript.messages),
-                tokens=self._plan.settings.history_tokens,
-            )
-        if is_shorter:
-            await self._log.publish_change(self.key.thread, SUMMARY)
+    async def follow_up(self) -> None:
+        """Do what follows a finished run, unless its caller keeps the history."""
+        if not self._setup.is_stateless:
+            with run_log_context(self._plan.context):
+                run = Finished(self.key, self._plan, self._transcript.messages, self._setup.quotas, self._log)
+                await follow_up(run)
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""

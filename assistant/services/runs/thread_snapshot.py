@@ -11,8 +11,6 @@ from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agu
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.models import Run
-from assistant.services.conversations.paths import shown_path
-from assistant.services.conversations.summaries import summary_of
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, stored_event
 from assistant.services.eventlog.log import Position, ThreadLog
 from assistant.services.run_key import RunKey, key_of
@@ -73,23 +71,6 @@ def thread_state(
 def may_read_run(*, member: Member, thread_id: uuid.UUID, number: int) -> bool:
     """Return whether a member may read run `number` of a thread of theirs."""
     return readable_runs(member).filter(conversation__in=own_thread(member, thread_id), number=number).exists()
-
-
-def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tuple[str, str] | None:
-    """Return the id of run `number` of a member's own thread, and the thread's summary; None without a summary.
-
-    A key that reads its own runs alone gets none: the summary is about the others too.
-    """
-    if member.reads_only_own_runs:
-        return None
-    runs = Run.objects.filter(
-        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=own_thread(member, thread_id)
-    )
-    run = runs.filter(number=number).exclude(conversation__summary="").select_related("conversation").first()
-    if run is None:
-        return None
-    summary, _ = summary_of(run.conversation, shown_path(run.conversation))
-    return (run.run_id, summary) if summary else None
 
 
 def find_run(*, member: Member, run_id: str, to_read: bool = True) -> RunKey | None:

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from assistant.models import Assistant
 from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.toolpolicy import catalogue
 
+# The beginning of the name of a tool that asks another assistant.
+ASK = "ask_"
+
 
 def titles_of(*, tenant_id: int, names: Collection[str]) -> dict[str, str]:
-    """Return the titles of those of a tenant's tools that have one, by name; with a query only for outside tools."""
+    """Return the titles of those of a tenant's tools that have one, by name; with queries only for outside tools."""
     known = catalogue.registry()
     tools = [known.get(name) for name in names if name in known]
     if len(tools) < len(names):
         tools += [
             remote.tool for remote in remote_tools(tenant_id=tenant_id, user_id=None) if remote.tool.name in names
         ]
-    return {tool.name: title for tool in tools if (title := tool.title.strip())}
+    delegates = _delegates(tenant_id) if any(name.startswith(ASK) and name not in known for name in names) else {}
+    found = {tool.name: title for tool in tools if (title := tool.title.strip())}
+    return {name: title for name, title in delegates.items() if name in names} | found
+
+
+def tool_name_of(slug: str) -> str:
+    """Return the name of the tool that asks an assistant."""
+    return f"{ASK}{slug.replace('-', '_')}"[:64]
+
+
+def _delegates(tenant_id: int) -> dict[str, str]:
+    rows = Assistant.objects.filter(tenant_id=tenant_id).order_by("-slug").values_list("slug", "name")
+    return {tool_name_of(slug): name for slug, name in rows}

@@ -30,10 +30,12 @@ TOOLS = ("refund", "find_orders")
 MONTH = Month.of(datetime(2026, 3, 1, tzinfo=UTC))
 
 
-def use(run: Run, *, at: datetime, cost: int = 1_500_000, model: str = "m", tokens: int = 10) -> UsageEntry:
+def use(
+    run: Run, *, at: datetime, cost: int = 1_500_000, model: str = "m", tokens: int = 10, purpose: str = ""
+) -> UsageEntry:
     entry = UsageEntry.objects.create(
         tenant_id=run.tenant_id, user_id=run.user_id, assistant_id=run.assistant_id, run=run, provider="P", model=model,
-        input_tokens=tokens, output_tokens=1, cost=cost,
+        input_tokens=tokens, output_tokens=1, cost=cost, purpose=purpose,
     )  # fmt: skip
     UsageEntry.objects.filter(pk=entry.pk).update(created_at=at)
     return entry
@@ -54,7 +56,9 @@ def month(cast: Cast) -> Iterator[Month]:
             call(run, chance.choice(TOOLS))
         at = MONTH.begin + timedelta(hours=chance.randrange(-72, 31 * 24 + 72))
         for model in chance.sample(("small", "large"), chance.randint(1, 2)):
-            use(run, at=at, cost=chance.randrange(10_000_000), model=model, tokens=chance.randrange(5000))
+            purpose = chance.choice(("", "title"))
+            tokens = chance.randrange(5000)
+            use(run, at=at, cost=chance.randrange(10_000_000), model=model, tokens=tokens, purpose=purpose)
     yield MONTH
 
 
@@ -63,6 +67,7 @@ KEYS: dict[str, Callable[[UsageEntry], list[Any]]] = {
     "person": lambda one: [one.user_id],
     "assistant": lambda one: [one.assistant_id],
     "model": lambda one: [(one.provider, one.model)],
+    "purpose": lambda one: [one.purpose],
     "day": lambda one: [one.created_at.astimezone(UTC).date()],
     "tool": lambda one: sorted({call.name for call in one.run.tool_calls.all()}) or [""],  # type: ignore[union-attr]
 }

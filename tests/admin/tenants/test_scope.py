@@ -40,6 +40,17 @@ def test_an_admin_creates_assistants_in_their_tenant(amys: Client, cast: Cast) -
     assert Assistant.objects.get(slug="sales").starters == ["Hi", "Help me"]
 
 
+def test_other_models_and_what_follows_an_answer_are_set_with_bounds(amys: Client, cast: Cast) -> None:
+    data = new_assistant(tenant=cast.acme.pk, other_models="large\n\n small \nlarge", suggests_follow_ups="on")
+    assert amys.post("/admin/assistant/assistant/add/", data).status_code == 302
+    made = Assistant.objects.get(slug="sales")
+    assert made.other_models == ["large", "small"] and made.suggests_follow_ups and not made.makes_titles
+    for names in ("\n".join(map(str, range(9))), "x" * 201):
+        answer = amys.post("/admin/assistant/assistant/add/", new_assistant(slug="more", other_models=names))
+        assert "At most 8 other models" in answer.content.decode()
+    assert not Assistant.objects.filter(slug="more").exists()
+
+
 @pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 900, 9_000])
 def test_too_deeply_nested_json_is_a_form_error(amys: Client, cast: Cast, levels: int) -> None:
     data = new_assistant(tenant=cast.acme.pk, answer_schema='{"a":' * levels + "1" + "}" * levels)

@@ -142,7 +142,7 @@ async def test_a_follower_of_a_thread_gets_its_stored_end(key: RunKey, monkeypat
         end = await append_missing_end(key=key, log=get_runs().log)
         return end and end.position
 
-    async def no_summary(number: int | None) -> Any:
+    async def no_summary(*_: object) -> Any:
         raise AssertionError("nobody wants rendered text")
 
     log = await get_runs().log.open(key.thread)
@@ -152,7 +152,7 @@ async def test_a_follower_of_a_thread_gets_its_stored_end(key: RunKey, monkeypat
         send=send,
         refresh=refresh,
         settle=settle,
-        summary=no_summary,
+        notice=no_summary,
         details=no_summary,
         gate=asyncio.Semaphore(),
         bucket=Bucket(1, 1.0),
@@ -452,7 +452,7 @@ async def test_a_snapshot_that_takes_too_long_is_logged_as_an_error(
         send=never,
         refresh=never,
         settle=never,
-        summary=never,
+        notice=never,
         details=never,
         gate=asyncio.Semaphore(),
         bucket=Bucket(1, 1.0),

@@ -24,6 +24,7 @@ from assistant.services.db.threads import in_database_with_retry
 from assistant.services.runs.opening.fallback_model import fallback_model
 from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.services.toolpolicy.titles import tool_name_of
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.context import UserId
@@ -43,11 +44,6 @@ class Delegate:
     settings: AssistantSettings
     tenant_slug: str
     fallback: ProviderChoice | None = None
-
-
-def tool_name_of(slug: str) -> str:
-    """Return the tool name of an assistant."""
-    return f"ask_{slug.replace('-', '_')}"[:64]
 
 
 def delegates_of(

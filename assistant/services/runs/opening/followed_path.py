@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assistant.core.conversation.paths import WHOLE, Path, Tree
 from assistant.core.values.messages import Message
-from assistant.models import Approval, Conversation
+from assistant.models import Approval, Assistant, Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.paths import (
     MAX_BRANCHES,
@@ -127,3 +127,14 @@ def _cut_place(previous: str, conversation: Conversation, history: Sequence[Mess
         return None
     position = position_of(conversation=conversation, message_id=previous)
     return None if position is None else position + 1
+
+
+def model_that_goes_on(assistant: Assistant, conversation: Conversation, history: Sequence[Message]) -> str:
+    """Return which of an assistant's other models wrote what is gone on with; "" if its own did, or none of them."""
+    if not assistant.other_models or not history:
+        return ""
+    last = MessageRow.objects.filter(
+        conversation=conversation, conversation__tenant_id=conversation.tenant_id, message_id=history[-1].id
+    )
+    model = last.values_list("run__model", flat=True).first() or ""
+    return model if model in assistant.other_models else ""

@@ -17,7 +17,7 @@ from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import settings_of
 from assistant.services.assistants.fallback_choice import fallback_of
-from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_other_model, choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.conversations.summaries import summary_of
@@ -30,7 +30,7 @@ from assistant.services.run_key import key_of
 from assistant.services.runs.kept_requests import keeps_requests
 from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.opening.configured_setup import setup_of
-from assistant.services.runs.opening.followed_path import Followed, begin_branch, followed_path
+from assistant.services.runs.opening.followed_path import Followed, begin_branch, followed_path, model_that_goes_on
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
@@ -165,6 +165,7 @@ def _open_once(
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
         answers=None if test is None else test.answers,
+        model=given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history)),
     )
     if decisions:
         who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
@@ -196,6 +197,7 @@ def begin_run(
     follows: str = "",
     path: Path = WHOLE,
     answers: ToolAnswers | None = None,
+    model: str = "",
 ) -> tuple[Run, RunSetup]:
     """Store a run and its new messages, and return its setup by the assistant's configuration.
 
@@ -208,13 +210,15 @@ def begin_run(
         follows: the id of the run that the client says it follows; it is kept for the record.
         path: the path of the conversation that `history` is the end of.
         answers: how tools are answered in a test; None for any other run.
+        model: one of the assistant's other models; "" for its own.
 
     Raises:
+        Refused: `invalid_input`, if the assistant does not list the model.
         QuotaReached: the tenant or the member has used up a quota.
         TooManyRuns: a limit of runs at once is reached, and the queue is full.
     """
     assistant = state.assistant
-    choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
+    choice, quotas = _choice(assistant, model), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
     is_queued = (
         exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
     )
@@ -271,6 +275,14 @@ def begin_run(
         answers=answers,
         has_webhooks=setup.has_webhooks and answers is None,
     )
+
+
+def _choice(assistant: Assistant, model: str) -> ProviderChoice:
+    choice = choose_provider(assistant)
+    try:
+        return choose_other_model(choice, assistant, model) if model else choice
+    except ValueError as exc:
+        raise Refused("invalid_input", str(exc)) from exc
 
 
 def _estimate(assistant: Assistant, setup: RunSetup, history: Sequence[Message], messages: int) -> Estimate:

@@ -3,6 +3,7 @@
 import { Chat } from "./chat.js";
 import { byId } from "./dom.js";
 import { makeMenu } from "./menu.js";
+import { openShare } from "./share.js";
 import { Sidebar } from "./sidebar.js";
 
 const { base } = byId("chat").dataset;
@@ -61,7 +62,8 @@ function startMenu() {
     const action = target.closest("[data-menu]")?.dataset.menu;
     if (!action) return;
     menu.open = false;
-    if (action === "print") print();
+    if (action === "share") openShare(`${base}c/${chat.id}/shares/`);
+    else if (action === "print") print();
     else if (action === "markdown" || action === "json") location.assign(`${base}c/${chat.id}/export/?format=${action}`);
     else if (action === "shortcuts") byId("shortcuts").showModal();
     else sidebar.mark(chat.id, action, menu);

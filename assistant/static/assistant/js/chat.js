@@ -35,7 +35,7 @@ export class Chat {
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
   constructor(sidebar) {
-    const { socket, thread: id, assistant, testVersion, testTools, question } = this.#page.dataset;
+    const { socket, thread: id, assistant, testVersion, testTools, question, models } = this.#page.dataset;
     const isNew = "new" in this.#page.dataset; // nothing was said in it, though the API may have made it already
     const { signal } = this.#events;
     this.#sidebar = sidebar;
@@ -47,13 +47,14 @@ export class Chat {
     this.#transcript = new Transcript(byId("transcript"), assistant, {
       retry: (question) => this.#thread.retry(question),
       resume: (entries) => this.#thread.resume(entries),
-      again: (question) => !this.#thread.isBusy && this.#thread.askAgain(question),
+      again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       edit: (id, text) => !this.#thread.isBusy && this.#send(text, id),
       goOn: () => !this.#thread.isBusy && this.#thread.goOn(),
       show: (id) => !this.#thread.isBusy && this.#thread.show(id),
       rate: (...rating) => this.#thread.rate(...rating),
       passage: showPassage,
-    });
+      suggest: (text) => this.#write(text),
+    }, JSON.parse(models ?? "[]"));
     this.#queue = new Queue((text) => this.#write(text));
     byId("composer").before(this.#queue.element);
     this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent, forwarded });
@@ -211,6 +212,11 @@ export class Chat {
       block: (value) => transcript.block(value),
       details: (messages) => transcript.details(messages),
       rated: (value) => transcript.rated(value),
+      followUps: (questions) => transcript.followUps(questions),
+      title: (title) => {
+        this.title = title;
+        this.#sidebar.changed();
+      },
       summary: (text) => {
         byId("summary-text").textContent = text;
         byId("summary").hidden = false;

@@ -1,6 +1,7 @@
 /* What stands under an answer: copy, ask again, the member's rating with a comment, time, model, tokens and cost. */
 
 import { icon, make } from "./elements.js";
+import { makeMenu } from "./menu.js";
 import { copyText } from "./shared.js";
 
 const COPIED_FOR = 1600; // milliseconds
@@ -24,20 +25,21 @@ export class Footer {
   #rating = 0;
   #copy;
   #again;
+  #others = make("details.menu.models");
   #up;
   #down;
   #about = make("span.about");
   #form = null;
 
-  /** `actions`: text(), the answer as Markdown; again(); rate(messageId, rating, comment); announce(text). */
+  /** `actions`: text(), the answer as Markdown; again(model), by another of models() if it is given; rate(messageId, rating, comment); announce(text). */
   constructor(actions) {
     this.#actions = actions;
     this.#copy = this.#button("copy", "Copy the answer", () => this.#copyAnswer());
     this.#again = this.#button("again", "Ask again", () => actions.again());
     this.#up = this.#button("up", "Good answer", () => this.#rate(1));
     this.#down = this.#button("down", "Bad answer", () => this.#rate(-1));
-    this.#again.hidden = this.#up.hidden = this.#down.hidden = true;
-    this.element = make("div.footer", {}, make("div.actions", {}, this.#copy, this.#again, this.#up, this.#down, this.#about));
+    this.#again.hidden = this.#others.hidden = this.#up.hidden = this.#down.hidden = true;
+    this.element = make("div.footer", {}, make("div.actions", {}, this.#copy, this.#again, this.#others, this.#up, this.#down, this.#about));
   }
 
   #button(name, title, act) {
@@ -53,6 +55,20 @@ export class Footer {
   /** The last answer can be asked for again. */
   set isLast(value) {
     this.#again.hidden = !value;
+    const models = value ? this.#actions.models() : [];
+    this.#others.hidden = !models.length;
+    if (models.length && !this.#others.firstChild) this.#fill(models);
+  }
+
+  #fill(models) {
+    const label = "Try again with another model";
+    const choose = (model) => {
+      this.#others.open = false;
+      this.#actions.again(model);
+    };
+    const buttons = models.map((model) => make("li", {}, make("button", { type: "button", onclick: () => choose(model) }, "Try again with ", make("bdi", { dir: "ltr" }, model))));
+    this.#others.append(make("summary.icon-button", { title: label, "aria-label": label }, icon("chevron")), make("ul", {}, ...buttons));
+    makeMenu(this.#others);
   }
 
   /** Show what the server knows of one of the turn's answers. */

@@ -130,7 +130,7 @@ export class Sidebar {
       localise(time, moment);
       if ("pinned" in item.dataset || this.#search.value.trim()) continue;
       const name = moment >= today ? "Today" : moment >= today - DAY ? "Yesterday" : "Earlier";
-      if (name !== day) item.before(make("li.group-title", { role: "presentation", "data-day": name }, name));
+      if (name !== day) item.before(make("li.group-title", { "data-day": name }, name));
       day = name;
     }
     const more = this.#list.querySelector(".more");

@@ -29,8 +29,8 @@ export function whyTooLong(text) {
   return `This message has ${length.toLocaleString()} characters. At most ${most.toLocaleString()} can be sent: shorten it, please.`;
 }
 
-/** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, ended, refused, delayed, change, and
- * decisionsRefused if it has one. */
+/** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, title, followUps, ended, refused, delayed,
+ * change, and decisionsRefused if it has one. */
 export class Thread {
   #connection;
   #view;
@@ -83,9 +83,10 @@ export class Thread {
     return this.#start({ messages: [{ id: newId(), role: "user", content: text }], ...forwardedProps });
   }
 
-  /** Ask for another answer to a message of the user. */
-  askAgain({ id, content }) {
-    return this.#start({ messages: [{ id, role: "user", content }] });
+  /** Ask for another answer to a message of the user; by another of the assistant's models if it is given. */
+  askAgain({ id, content }, model = "") {
+    const forwardedProps = model ? { forwardedProps: { ...FORWARDED, model } } : {};
+    return this.#start({ messages: [{ id, role: "user", content }], ...forwardedProps });
   }
 
   /** Go on with an answer that was cut off. */
@@ -194,6 +195,8 @@ export class Thread {
     if (event.type === "CUSTOM" && event.name === "message.block") this.#view.block(event.value);
     else if (event.type === "CUSTOM" && event.name === "message.details") this.#view.details(event.value.messages);
     else if (event.type === "CUSTOM" && event.name === "thread.summary") this.#view.summary(event.value.summary);
+    else if (event.type === "CUSTOM" && event.name === "thread.title") this.#view.title(event.value.title);
+    else if (event.type === "CUSTOM" && event.name === "thread.follow_ups") this.isBusy || this.#view.followUps(event.value.questions);
     else if (event.type === "RUN_ERROR" && run.seq === 1 && run.id !== this.#position?.runId) this.#refusal(event, run);
     else if (event.type === "MESSAGES_SNAPSHOT") this.#snapshot(event, run);
     else if (event.type === "RUN_STARTED") this.#started(run);

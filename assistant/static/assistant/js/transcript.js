@@ -3,8 +3,8 @@
 import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "./branches.js";
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
-import { Footer } from "./footer.js";
-import { inLocalTime, touch } from "./shared.js";
+import { Footers } from "./footers.js";
+import { inLocalTime } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { citeSources, passagesIn } from "./sources.js";
 import { ToolCard, cardOf, placeCard } from "./toolcard.js";
@@ -39,17 +39,27 @@ export class Transcript {
   #agentItems = null;
   #turn = null;
   #decided = new Map();
-  #footers = new WeakMap();
-  #lastFooter = null;
+  #footers;
   #actions;
   #versions;
 
-  /** `actions`: retry(question), resume(entries), again(question), edit(messageId, text), goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number). */
-  constructor(root, assistantName, actions) {
+  /** `models` are those to choose from for another answer. `actions`: retry(question), resume(entries), again(question, model), edit(messageId, text),
+   * goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number), suggest(text). */
+  constructor(root, assistantName, actions, models = []) {
     this.#root = root;
     this.#name = assistantName;
     this.#actions = actions;
     this.#versions = new Versions(root, { show: (id) => actions.show(id), announce });
+    this.#footers = new Footers({
+      turnOf: (messageId) => this.#answers.get(messageId)?.element.closest(".turn"),
+      textOf: (turn) => this.#textsOf(turn).join("\n\n"),
+      models: () => models,
+      again: (model) => actions.again(this.#lastQuestion(), model),
+      rate: (...rating) => actions.rate(...rating),
+      announce,
+      cite: (turn) => this.#cite(turn),
+      suggest: (text) => actions.suggest(text),
+    });
     root.addEventListener("click", (event) => this.#clicked(event));
   }
 
@@ -162,7 +172,7 @@ export class Transcript {
 
   working(isWorking) {
     this.#root.setAttribute("aria-busy", String(isWorking));
-    if (isWorking) this.#markLast(null);
+    if (isWorking) this.#footers.mark(null);
     if (isWorking) this.#openTurn();
     this.#turn?.classList.toggle("working", isWorking);
     if (!isWorking) this.#settleTurn();
@@ -172,30 +182,9 @@ export class Transcript {
     const turn = this.#turn ?? this.#lastTurn;
     if (!turn?.classList.contains("assistant")) return;
     turn.classList.remove("working");
-    if (turn.querySelector(OWN_ANSWERS)) this.#markLast(this.#footerOf(turn));
+    if (turn.querySelector(OWN_ANSWERS)) this.#footers.mark(turn);
     for (const answer of this.#answers.values()) answer.isStreaming = false;
     this.#turn = null;
-  }
-
-  #footerOf(turn) {
-    if (!this.#footers.has(turn)) {
-      const footer = new Footer({
-        text: () => this.#textsOf(turn).join("\n\n"),
-        again: () => this.#actions.again(this.#lastQuestion()),
-        rate: (...rating) => this.#actions.rate(...rating),
-        announce,
-      });
-      this.#footers.set(turn, footer);
-      turn.append(footer.element);
-    }
-    return this.#footers.get(turn);
-  }
-
-  /** Let the last answer be asked for again, and no other. */
-  #markLast(footer) {
-    if (this.#lastFooter) this.#lastFooter.isLast = false;
-    this.#lastFooter = footer;
-    if (footer) footer.isLast = true;
   }
 
   #textsOf(turn) {
@@ -207,14 +196,9 @@ export class Transcript {
     return article ? { id: article.dataset.id, content: article.querySelector(".bubble").textContent } : null;
   }
 
-  /** Show what the server knows of answers: times, models, ratings; and the sources of those that searched documents. */
+  /** Show what the server knows of answers. */
   details(messages) {
-    for (const detail of messages) {
-      const turn = this.#answers.get(detail.messageId)?.element.closest(".turn");
-      if (!turn) continue;
-      this.#footerOf(turn).add(detail);
-      touch({ flush: () => this.#cite(turn) }); // after the answer's last blocks
-    }
+    this.#footers.details(messages);
   }
 
   #cite(turn) {
@@ -224,13 +208,17 @@ export class Transcript {
     const answers = turn.querySelectorAll(OWN_ANSWERS);
     const list = citeSources(passages, [...answers], (...shown) => this.#actions.passage(...shown));
     turn.querySelector(":scope > .sources")?.remove();
-    this.#footerOf(turn).element.before(list);
+    this.#footers.of(turn).element.before(list);
   }
 
   /** Show what became of a rating. */
   rated(value) {
-    const turn = this.#answers.get(value.messageId)?.element.closest(".turn");
-    if (turn) this.#footers.get(turn)?.rated(value);
+    this.#footers.rated(value);
+  }
+
+  /** Show questions that could come next. */
+  followUps(questions) {
+    this.#footers.followUps(questions);
   }
 
   event(event) {
@@ -361,7 +349,7 @@ export class Transcript {
     else this.#offerToGoOn();
     const said = this.#lastText();
     this.working(false);
-    if (outcome === "interrupt") this.#markLast(null);
+    if (outcome === "interrupt") this.#footers.mark(null);
     if (!isLive) return;
     if (event.type === "RUN_ERROR") announce(`The answer failed. ${inLocalTime(event.message)}`);
     else if (outcome === "cancelled") announce("The answer was stopped.");
@@ -464,7 +452,7 @@ export class Transcript {
 
   #addMessage(message, oldCards) {
     const versions = this.#versions.of(message);
-    if (versions) this.#footerOf(this.#openTurn()).versions = versions;
+    if (versions) this.#footers.of(this.#openTurn()).versions = versions;
     if (message.role === "reasoning") {
       const reasoning = this.#reasoning(message.id);
       reasoning.reset(message.content);

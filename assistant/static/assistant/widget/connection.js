@@ -16,6 +16,7 @@ class NotSignedIn extends Error {}
  * States: connecting, open, waiting, refused, signed-out. */
 export class WidgetConnection {
   state = "idle";
+  models = []; // those to choose from for another answer
   #tokenUrl;
   #listener;
   #socket = null;
@@ -47,6 +48,7 @@ export class WidgetConnection {
       const grant = await this.#fetchToken();
       if (attempt !== this.#attempt) return;
       this.token = grant.token;
+      this.models = grant.assistant.other_models ?? [];
       const url = new URL(grant.socket, this.server.replace(/^http/, "ws"));
       const socket = new WebSocket(url, ["agui.v1", `bearer.${grant.token}`]);
       this.#socket = socket;

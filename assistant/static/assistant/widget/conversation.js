@@ -25,7 +25,9 @@ export class Conversation extends EventTarget {
       retry: (question) => this.#thread.retry(question),
       resume: (entries) => this.#thread.resume(entries),
       decided: () => panel.focus(), // the focused button was removed
-      again: (question) => !this.#thread.isBusy && this.#thread.askAgain(question),
+      again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
+      models: () => connection.models,
+      suggest: (text) => this.#write(text),
       edit: (id, text) => !this.#thread.isBusy && this.#send(text, id),
       goOn: () => !this.#thread.isBusy && this.#thread.goOn(),
       show: (id) => !this.#thread.isBusy && this.#thread.show(id),
@@ -124,7 +126,12 @@ export class Conversation extends EventTarget {
       block: (value) => transcript.block(value),
       details: (messages) => transcript.details(messages),
       rated: (value) => transcript.rated(value),
-      summary: () => {}, // members see it
+      summary: () => {}, // members see it, and titles
+      title: () => {},
+      followUps: (questions) => {
+        transcript.followUps(questions);
+        panel.follow();
+      },
       decisionsRefused: (reason) => {
         transcript.askAgain(reason);
         this.changed();

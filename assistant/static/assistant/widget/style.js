@@ -64,6 +64,12 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .actions{display:flex;flex-wrap:wrap;align-items:center;margin-inline-start:-8px}
 .about{display:flex;flex-wrap:wrap;margin-inline-start:6px;color:var(--soft);font-size:13px}
 .about>*+*::before{content:"·";margin-inline:6px}
+.models{position:relative}
+.models summary{list-style:none;cursor:pointer}
+.models ul{position:absolute;z-index:5;inset:auto auto calc(100% + 4px) 0;display:grid;gap:2px;width:max-content;max-width:260px;padding:5px;border:1px solid var(--line);border-radius:10px;background:var(--paper);box-shadow:0 4px 18px rgb(0 0 0 / 18%);list-style:none}
+.models ul button{width:100%;border-color:transparent;text-align:start}
+.follow-ups{display:flex;flex-wrap:wrap;gap:7px}
+.chip{border-radius:16px;text-align:start}
 .comment{display:grid;gap:9px;margin-top:6px;padding:11px;border-radius:10px;background:var(--sunken)}
 .row{display:flex;flex-wrap:wrap;gap:8px}
 .cites{white-space:nowrap}

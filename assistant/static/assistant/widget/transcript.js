@@ -2,8 +2,8 @@
 
 import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "../js/branches.js";
 import { make } from "../js/elements.js";
-import { Footer } from "../js/footer.js";
-import { inLocalTime, touch } from "../js/shared.js";
+import { Footers } from "../js/footers.js";
+import { inLocalTime } from "../js/shared.js";
 import { citeSources, passageShown, passagesIn } from "../js/sources.js";
 import { ToolCard, cardOf, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
@@ -22,16 +22,25 @@ export class Transcript {
   #reasonings = new Map();
   #media = new Set();
   #decided = new Map();
-  #footers = new WeakMap();
-  #lastFooter = null;
+  #footers;
   #versions;
 
-  /** `actions`: retry(question), resume(entries), decided(), media(list), again(question), edit(messageId, text), goOn(),
-   * show(messageId), rate(...), announce(text). */
+  /** `actions`: retry(question), resume(entries), decided(), media(list), again(question, model), edit(messageId, text), goOn(),
+   * show(messageId), rate(...), announce(text), suggest(text); and models, those to choose from for another answer. */
   constructor(root, actions) {
     this.#root = root;
     this.#actions = actions;
     this.#versions = new Versions(root, actions);
+    this.#footers = new Footers({
+      turnOf: (messageId) => this.#answers.get(messageId)?.element.closest(".turn"),
+      textOf: (turn) => [...turn.querySelectorAll(".answer")].map(({ dataset }) => this.#answers.get(dataset.id).text.trim()).join("\n\n"),
+      models: () => actions.models(),
+      again: (model) => actions.again(this.#lastQuestion, model),
+      rate: (...rating) => actions.rate(...rating),
+      announce: (text) => actions.announce(text),
+      cite: (turn) => this.#cite(turn),
+      suggest: (text) => actions.suggest(text),
+    });
   }
 
   addUser(message) {
@@ -163,7 +172,7 @@ export class Transcript {
   ended(event, isLive) {
     const sentence = this.#end(event, isLive);
     const turn = this.#root.lastElementChild;
-    if (turn?.querySelector(".answer")) this.#markLast(event.outcome?.type === "interrupt" ? null : this.#footerOf(turn));
+    if (turn?.querySelector(".answer")) this.#footers.mark(event.outcome?.type === "interrupt" ? null : turn);
     return sentence;
   }
 
@@ -188,43 +197,14 @@ export class Transcript {
     return `Answer complete. ${[...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? ""}`;
   }
 
-  #footerOf(turn) {
-    if (!this.#footers.has(turn)) {
-      const footer = new Footer({
-        text: () => [...turn.querySelectorAll(".answer")].map(({ dataset }) => this.#answers.get(dataset.id).text.trim()).join("\n\n"),
-        again: () => this.#actions.again(this.#lastQuestion),
-        rate: (...rating) => this.#actions.rate(...rating),
-        announce: (text) => this.#actions.announce(text),
-      });
-      this.#footers.set(turn, footer);
-      turn.append(footer.element);
-    }
-    return this.#footers.get(turn);
-  }
-
-  #markLast(footer) {
-    if (this.#lastFooter) this.#lastFooter.isLast = false;
-    this.#lastFooter = footer;
-    if (footer) footer.isLast = true;
-  }
-
   /** A run begins: the answer before it cannot be asked for again. */
   began() {
-    this.#markLast(null);
+    this.#footers.mark(null);
   }
 
-  #turnOf(messageId) {
-    return this.#answers.get(messageId)?.element.closest(".turn");
-  }
-
-  /** Show what the server knows of answers: times, models, ratings; and the sources of those that searched documents. */
+  /** Show what the server knows of answers. */
   details(messages) {
-    for (const detail of messages) {
-      const turn = this.#turnOf(detail.messageId);
-      if (!turn) continue;
-      this.#footerOf(turn).add(detail);
-      touch({ flush: () => this.#cite(turn) }); // after the answer's last blocks
-    }
+    this.#footers.details(messages);
   }
 
   #cite(turn) {
@@ -243,12 +223,16 @@ export class Transcript {
       place.focus({ preventScroll: true });
       place.scrollIntoView({ block: "nearest" });
     };
-    this.#footerOf(turn).element.before(citeSources(passages, [...turn.querySelectorAll(".answer")], open), place);
+    this.#footers.of(turn).element.before(citeSources(passages, [...turn.querySelectorAll(".answer")], open), place);
   }
 
   rated(value) {
-    const turn = this.#turnOf(value.messageId);
-    if (turn) this.#footers.get(turn)?.rated(value);
+    this.#footers.rated(value);
+  }
+
+  /** Show questions that could come next. */
+  followUps(questions) {
+    this.#footers.followUps(questions);
   }
 
   #fail({ message, code }, isLive) {
@@ -288,7 +272,7 @@ export class Transcript {
     this.#calls.clear();
     this.#reasonings.clear();
     this.#media.clear();
-    this.#lastFooter = null;
+    this.#footers.mark(null);
     for (const message of messages) {
       if (message.subagentRunId) continue;
       if (message.role === "user") this.addUser(message);
@@ -301,7 +285,7 @@ export class Transcript {
     }
     if (pending) this.addUser(pending);
     const last = this.#root.lastElementChild;
-    if (last?.querySelector(".answer")) this.#footerOf(last);
+    if (last?.querySelector(".answer")) this.#footers.of(last);
     for (const card of this.#calls.values()) if (!card.isFinished) card.start();
   }
 
@@ -319,7 +303,7 @@ export class Transcript {
 
   #addVersions(message) {
     const versions = this.#versions.of(message);
-    if (versions) this.#footerOf(this.#turn).versions = versions;
+    if (versions) this.#footers.of(this.#turn).versions = versions;
   }
 
   #addStored({ id, content, toolCalls, metadata }) {

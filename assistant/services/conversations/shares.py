@@ -1,0 +1,192 @@
+"""Links under which a tenant's members read a conversation of another member, as it was shown when each was made."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from assistant.core.conversation.paths import Path
+from assistant.models import Conversation, ConversationShare, Membership, Tenant, ToolCall
+from assistant.models import Message as MessageRow
+from assistant.services.conversations.paths import on_path, shown_path
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.members import Member
+from assistant.services.toolpolicy.titles import titles_of
+
+# Links of one conversation; and what a link shows at most: the newest messages, and characters of them.
+MAX_SHARES, MAX_MESSAGES, MAX_CHARACTERS = 10, 500, 200_000
+
+
+class SharingRefused(Exception):
+    """No link can be made. People read the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCall:
+    """A tool call as a link shows it: the tool's name for people, and what became of it. Never arguments or results."""
+
+    title: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMessage:
+    """A message of the user (without calls) or of the assistant, as Markdown."""
+
+    is_user: bool
+    text: str
+    calls: Sequence[SharedCall]
+    is_partial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SharedConversation:
+    """What a link shows. `is_cut`: older messages were left out."""
+
+    title: str
+    assistant: str
+    owner: str
+    shared_at: datetime
+    messages: Sequence[SharedMessage]
+    is_cut: bool
+
+
+def may_share(*, member: Member) -> bool:
+    """Return whether a member may make links now: the tenant allows it, and they are no end user."""
+    return not member.is_end_user and Tenant.objects.filter(pk=member.tenant_id, allows_sharing=True).exists()
+
+
+@transaction.atomic
+def share_conversation(*, member: Member, conversation_id: uuid.UUID) -> ConversationShare | None:
+    """Make a link to a member's own conversation; return None if there is no such conversation.
+
+    It shows the path that is shown now, up to its last complete run, and nothing that comes later.
+
+    Raises:
+        SharingRefused: the tenant does not allow links, nothing was said yet, or there are too many links.
+    """
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    conversation = own.select_for_update().filter(pk=conversation_id).first()
+    if conversation is None:
+        return None
+    if not may_share(member=member):
+        raise SharingRefused("Conversations cannot be shared here. An administrator can allow it.")
+    path = shown_path(conversation).until(conversation.message_count)
+    if not conversation.message_count or not path.ranges:
+        raise SharingRefused("There is nothing to share yet.")
+    if shares_of(member=member, conversation_id=conversation_id).count() >= MAX_SHARES:
+        raise SharingRefused(f"A conversation has at most {MAX_SHARES} links. Revoke one first.")
+    share = ConversationShare.objects.create(
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation=conversation, path=list(path.ranges)
+    )
+    _record(member, "conversation.share", share)
+    return share
+
+
+def shares_of(*, member: Member, conversation_id: uuid.UUID) -> QuerySet[ConversationShare]:
+    """Return the links to a member's own conversation, the newest first."""
+    return ConversationShare.objects.filter(
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation_id=conversation_id
+    )
+
+
+@transaction.atomic
+def revoke_share(*, member: Member, conversation_id: uuid.UUID, share_id: uuid.UUID) -> bool:
+    """Delete a link of a member's own conversation, so that it leads nowhere; return False if there is none."""
+    share = shares_of(member=member, conversation_id=conversation_id).filter(pk=share_id).first()
+    if share is None:
+        return False
+    _record(member, "conversation.unshare", share)
+    share.delete()
+    return True
+
+
+def revoke_shares_of(*, memberships: QuerySet[Membership]) -> None:
+    """Delete all links that members have made in the tenants of these memberships, because they leave."""
+    for tenant_id, user_id in memberships.values_list("tenant_id", "user_id"):
+        ConversationShare.objects.filter(tenant_id=tenant_id, user_id=user_id).delete()
+
+
+def shared_conversation(*, member: Member, share_id: uuid.UUID) -> SharedConversation | None:
+    """Return what a link shows to a member of its tenant.
+
+    None for everybody else, as for a link that never was; also if the tenant allows no links any more, or the owner
+    is no active member.
+    """
+    if member.is_end_user:
+        return None
+    owners = Membership.objects.filter(tenant=OuterRef("tenant"), user=OuterRef("user"), user__is_active=True)
+    found = ConversationShare.objects.filter(
+        Exists(owners), pk=share_id, tenant_id=member.tenant_id, tenant__allows_sharing=True
+    )
+    share = found.select_related("conversation__assistant", "user").first()
+    if share is None:
+        return None
+    messages, is_cut = _messages(share)
+    return SharedConversation(
+        title=share.conversation.title,
+        assistant=share.conversation.assistant.name,
+        owner=share.user.get_username(),
+        shared_at=share.created_at,
+        messages=messages,
+        is_cut=is_cut,
+    )
+
+
+def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
+    """Return the newest messages that a link shows, oldest first, and whether older ones are left out."""
+    path = Path(tuple((start, stop) for start, stop in share.path))
+    rows = MessageRow.objects.filter(
+        on_path(path),
+        conversation_id=share.conversation_id,
+        conversation__tenant_id=share.tenant_id,
+        role__in=[MessageRow.Role.USER, MessageRow.Role.ASSISTANT],
+    ).order_by("-position")
+    kept: list[MessageRow] = []
+    characters = 0
+    for row in rows[: MAX_MESSAGES + 1]:
+        characters += len(row.content)
+        if kept and (len(kept) == MAX_MESSAGES or characters > MAX_CHARACTERS):
+            break
+        kept.append(row)
+    kept.reverse()
+    calls = _calls(share, [call["id"] for row in kept for call in row.tool_calls])
+    found = [
+        SharedMessage(
+            is_user=row.role == MessageRow.Role.USER,
+            text=row.content[:MAX_CHARACTERS],
+            calls=[calls[call["id"]] for call in row.tool_calls if call["id"] in calls],
+            is_partial=row.is_partial,
+        )
+        for row in kept
+    ]
+    return found, bool(kept) and len(kept) < rows.count()
+
+
+def _calls(share: ConversationShare, ids: Sequence[str]) -> dict[str, SharedCall]:
+    rows = ToolCall.objects.filter(
+        tenant_id=share.tenant_id, run__conversation_id=share.conversation_id, call_id__in=ids
+    )
+    known = list(rows.values_list("call_id", "name", "status"))
+    titles = titles_of(tenant_id=share.tenant_id, names={name for _, name, _ in known})
+    return {
+        call_id: SharedCall(titles.get(name, name.replace("_", " ")), str(ToolCall.Status(status).label))
+        for call_id, name, status in known
+    }
+
+
+def _record(member: Member, action: str, share: ConversationShare) -> None:
+    # Never the whole id: who reads the audit could open the link with it.
+    audit_trail.record(
+        actor=get_user_model()._base_manager.get(pk=member.user_id),
+        action=action,
+        target=f"conversation {share.conversation_id}",
+        tenant=Tenant.objects.get(pk=member.tenant_id),
+        details={"share": str(share.pk)[:8]},
+    )

@@ -1,0 +1,65 @@
+"""What clients are told of a thread besides its events: its summary, its title and what could be asked next."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+
+from assistant.core.values.events import Custom
+from assistant.models import Conversation, Message, Run
+from assistant.services.conversations.paths import on_path, shown_path
+from assistant.services.conversations.summaries import summary_of
+from assistant.services.eventlog.log import FOLLOW_UPS, SUMMARY, TITLE
+from assistant.services.runs.stored_thread import own_thread
+from assistant.services.tenancy.members import Member
+
+
+def thread_notice(*, member: Member, thread_id: uuid.UUID, number: int, what: str) -> tuple[str, Custom] | None:
+    """Return the id of run `number` of a member's own thread and the event of a notice; None if there is none.
+
+    A key that reads its own runs alone gets none: they are about the others too.
+
+    Args:
+        what: `SUMMARY`, `TITLE` or `FOLLOW_UPS`.
+    """
+    if member.reads_only_own_runs:
+        return None
+    runs = Run.objects.filter(
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=own_thread(member, thread_id)
+    )
+    run = runs.filter(number=number).select_related("conversation").first()
+    event = None if run is None else _NOTICES[what](run.conversation)
+    return None if run is None or event is None else (run.run_id, event)
+
+
+def _summary(conversation: Conversation) -> Custom | None:
+    if not conversation.summary:
+        return None
+    summary, _ = summary_of(conversation, shown_path(conversation))
+    return Custom("thread.summary", {"summary": summary}) if summary else None
+
+
+def _title(conversation: Conversation) -> Custom | None:
+    return Custom("thread.title", {"title": conversation.title}) if conversation.title else None
+
+
+def _follow_ups(conversation: Conversation) -> Custom | None:
+    """Return the event with the questions, if the answer that they follow is the last one shown."""
+    if not conversation.follow_ups:
+        return None
+    shown = Message.objects.filter(
+        on_path(shown_path(conversation)), conversation=conversation, conversation__tenant_id=conversation.tenant_id
+    )
+    last = shown.order_by("-position").values_list("run__number", "run__run_id").first()
+    newest = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation).order_by("-number")
+    number = newest.values_list("number", flat=True).first()
+    if last is None or not conversation.follow_ups_run == last[0] == number:
+        return None
+    return Custom("thread.follow_ups", {"runId": last[1], "questions": list(conversation.follow_ups)})
+
+
+_NOTICES: Mapping[str, Callable[[Conversation], Custom | None]] = {
+    SUMMARY: _summary,
+    TITLE: _title,
+    FOLLOW_UPS: _follow_ups,
+}

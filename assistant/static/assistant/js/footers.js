@@ -1,0 +1,67 @@
+/* The footers under the answers of a conversation, and the questions that could come next: the page's and the widget's. */
+
+import { make } from "./elements.js";
+import { Footer } from "./footer.js";
+import { touch } from "./shared.js";
+
+export class Footers {
+  #actions;
+  #byTurn = new WeakMap();
+  #last = null;
+  #followUps = null;
+
+  /** `actions`: turnOf(messageId), the element of an answer's turn; textOf(turn), its answers as Markdown; models(), those to choose from for
+   * another answer; again(model); rate(messageId, rating, comment); announce(text); cite(turn); suggest(text), which puts a question into the box. */
+  constructor(actions) {
+    this.#actions = actions;
+  }
+
+  /** Return the footer of a turn, which is added if it has none. */
+  of(turn) {
+    if (!this.#byTurn.has(turn)) {
+      const { textOf, models, again, rate, announce } = this.#actions;
+      const footer = new Footer({ text: () => textOf(turn), models, again, rate, announce });
+      this.#byTurn.set(turn, footer);
+      turn.append(footer.element);
+    }
+    return this.#byTurn.get(turn);
+  }
+
+  /** Let the answer of a turn be asked for again, and no other; of none for null, as when a run begins. */
+  mark(turn) {
+    if (this.#last) this.#last.isLast = false;
+    this.#last = turn && this.of(turn);
+    if (this.#last) this.#last.isLast = true;
+    this.#clearFollowUps();
+  }
+
+  /** Show what the server knows of answers: times, models, ratings; and the sources of those that searched documents. */
+  details(messages) {
+    for (const detail of messages) {
+      const turn = this.#actions.turnOf(detail.messageId);
+      if (!turn) continue;
+      this.of(turn).add(detail);
+      touch({ flush: () => this.#actions.cite(turn) }); // after the answer's last blocks
+    }
+  }
+
+  /** Show what became of a rating. */
+  rated(value) {
+    const turn = this.#actions.turnOf(value.messageId);
+    if (turn) this.#byTurn.get(turn)?.rated(value);
+  }
+
+  /** Show questions that could come after the last answer. A model wrote them, so a click writes them and sends nothing. */
+  followUps(questions) {
+    this.#clearFollowUps();
+    if (!this.#last) return;
+    const chips = questions.map((text) => make("button.chip", { type: "button", dir: "auto", onclick: () => this.#actions.suggest(text) }, text));
+    this.#followUps = make("div.follow-ups", { role: "group", "aria-label": "Suggested questions" }, ...chips);
+    this.#last.element.after(this.#followUps);
+  }
+
+  #clearFollowUps() {
+    this.#followUps?.remove();
+    this.#followUps = null;
+  }
+}

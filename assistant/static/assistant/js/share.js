@@ -1,0 +1,53 @@
+/* The dialog with the links to a conversation: makes them, copies them and revokes them. */
+
+import { announce, byId } from "./dom.js";
+import { make } from "./elements.js";
+import { copyText } from "./shared.js";
+
+async function ask(address, method) {
+  const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
+  const answer = await fetch(address, { method, headers: method === "POST" ? { "X-CSRFToken": token } : {}, redirect: "error" });
+  const body = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
+  if (!answer.ok) throw new Error(body.error ?? "This did not work. Reload the page and try again.");
+  return body;
+}
+
+/** Show the links that the server has at `address`. */
+export async function openShare(address) {
+  const [dialog, list, problem] = [byId("share"), byId("share-links"), byId("share-error")];
+  const attempt = async (work) => {
+    problem.hidden = true;
+    try {
+      await work();
+    } catch (error) {
+      problem.textContent = error.message;
+      problem.hidden = false;
+    }
+  };
+  const show = ({ shares }) => list.replaceChildren(...shares.map(entry));
+  const entry = ({ id, url, created_at: made }) => {
+    const copy = make("button.button", { type: "button" }, "Copy");
+    copy.onclick = async () => {
+      await copyText(url);
+      copy.textContent = "Copied";
+      announce("Link copied");
+    };
+    const revoke = () => attempt(async () => {
+      await ask(`${address}${id}/revoke/`, "POST");
+      show(await ask(address, "GET"));
+      announce("Link revoked");
+      byId("share-make").focus();
+    });
+    const when = new Date(made).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    const link = make("a", { href: url, target: "_blank", rel: "noopener", dir: "ltr" }, url);
+    return make("li", {}, link, make("span.when", {}, when), copy, make("button.button.danger", { type: "button", onclick: revoke, "aria-label": `Revoke the link of ${when}` }, "Revoke"));
+  };
+  byId("share-make").onclick = () => attempt(async () => {
+    show(await ask(address, "POST"));
+    announce("Link made");
+    list.querySelector("button")?.focus();
+  });
+  list.replaceChildren();
+  dialog.showModal();
+  await attempt(async () => show(await ask(address, "GET")));
+}

@@ -1,0 +1,8 @@
+/* The page of a shared conversation: formulas, and times in the reader's time zone. */
+
+import { drawFormulas } from "./formula.js";
+
+drawFormulas(document);
+for (const time of document.querySelectorAll("time")) {
+  time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+}

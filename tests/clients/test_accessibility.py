@@ -1,0 +1,213 @@
+"""axe-core finds nothing on the chat's pages and in the widget, in both themes; nothing is lost in a narrow window."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from assistant.models import Assistant, Conversation, McpServer, Membership, Provider, Tenant
+from assistant.services.conversations.shares import share_conversation
+from assistant.services.tenancy.members import find_member
+from tests.base import Cast
+from tests.browser.acts import answered, ask
+from tests.browser.conftest import browser, line  # noqa: F401 - fixtures
+from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.factories import switch_tool
+from tests.fake_answers import reply
+from tests.fake_provider import Answer, FakeProvider, Recorded
+from tests.live import Server, serve
+from tests.services.runs.test_after_run import NEXT, ON, is_aside
+from tests.ws import session_cookie
+
+# ruff: noqa: F811 - the fixtures of other modules
+pytestmark = [
+    pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600),
+]  # fmt: skip
+AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
+RUN = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  const places = (nodes) => nodes.slice(0, 3).map(({ target }) => target.flat().join(" ")).join(" | ");
+  return violations.map(({ id, nodes }) => `${id}: ${places(nodes)}`);
+}"""
+# Elements that are wider than the window, apart from those that scroll by themselves.
+TOO_WIDE = """() => {
+  const scrolls = (one) => one && (/auto|scroll/.test(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
+  const isShown = (one) => one.checkVisibility() && !one.closest("[inert], .sr-only, svg");
+  const isWide = (one) => one.getBoundingClientRect().right > innerWidth + 1 && !scrolls(one.parentElement);
+  const wide = [...document.querySelectorAll("body *")].filter((one) => isShown(one) && isWide(one));
+  return wide.map((one) => `${one.tagName}.${one.className}`).slice(0, 5);
+}"""
+ANSWER = """# Returns
+
+You can **return** it, see [the policy](https://example.com/):
+
+1. Call
+2. Bring `it`
+
+> Quoted
+
+| Animal | Days |
+|---|---|
+| Sheep | 14 |
+
+```python
+print('hello')  # a comment
+```
+
+$x^2$
+"""
+THEMES = ("light", "dark")
+
+
+def answering(request: Recorded) -> Answer:
+    if is_aside(request):
+        return reply(json.dumps({"title": "Returns of sheep", "questions": NEXT}))(request)
+    if request.messages[-1]["content"] == "Change it":
+        return reply(calls=[("update_customer", {"customer_id": "42", "email": "a@example.com"})])(request)
+    if request.messages[-1]["role"] == "user":
+        return reply(calls=[("find_orders", {}), ("get_customer", {"customer_id": "no"})])(request)
+    return reply(ANSWER)(request)
+
+
+def _prepare(cast: Cast) -> None:
+    Assistant.objects.filter(pk=cast.support.pk).update(
+        name="Acme Support", description="Knows sheep.", starters=["Where is my order?", "Return a sheep"],
+        other_models=["large"], suggests_follow_ups=True,
+    )  # fmt: skip
+    Tenant.objects.filter(pk=cast.acme.pk).update(allows_sharing=True, shows_usage=True)
+    for tool, policy in (("find_orders", "on"), ("get_customer", "on"), ("update_customer", "ask")):
+        switch_tool(cast.acme, tool, policy=policy)
+    McpServer.objects.create(
+        tenant=cast.acme, name="Shop", prefix="shop", url="https://shop.example/mcp", credentials_of="user"
+    )
+    Membership.objects.create(tenant=cast.globex, user=cast.alice)
+
+
+@pytest.fixture
+def site(transactional_db: None, cast: Cast, provider: Provider, fake_provider: FakeProvider) -> Iterator[Server]:
+    fake_provider.rule(answering)
+    _prepare(cast)
+    with serve(env=ON) as started:
+        yield started
+
+
+def _shared_address(cast: Cast) -> str:
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    share = share_conversation(member=member, conversation_id=Conversation.objects.latest("created_at").pk)
+    assert share is not None
+    return f"/t/acme/s/{share.pk}/"
+
+
+async def visitor(browser: Browser, site: Server, cast: Cast, **options: Any) -> BrowserContext:
+    context = await browser.new_context(**options)
+    name, _, value = (await sync_to_async(session_cookie)(cast.alice)).partition("=")
+    await context.add_cookies([{"name": name, "value": value, "url": site.url}])
+    return context
+
+
+async def findings(page: Page) -> list[str]:
+    # Colours that fade in would be measured on their way.
+    await page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => null)))")
+    await page.evaluate(AXE.read_text())
+    found: list[str] = await page.evaluate(RUN)
+    return found
+
+
+async def talk(page: Page, origin: str) -> None:
+    """Have a conversation with tools, an answer with all kinds of Markdown, and questions that could follow."""
+    await page.goto(f"{origin}/t/acme/")
+    await ask(page, "How do I return a sheep?")
+    await expect(page.locator(".follow-ups")).to_be_visible()
+    await answered(page)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+async def test_axe_finds_nothing_in_the_chat(theme: Any, browser: Browser, site: Server, cast: Cast) -> None:
+    context = await visitor(browser, site, cast, color_scheme=theme)
+    page = await context.new_page()
+    found: dict[str, list[str]] = {}
+    await page.goto(f"{site.url}/t/acme/")
+    await expect(page.locator("#welcome")).to_be_visible()
+    found["new"] = await findings(page)
+    await talk(page, site.url)
+    found["answer"] = await findings(page)
+    await page.locator(".activity > summary").click()
+    await page.locator(".activity .tool > summary").first.click()
+    await page.get_by_label("Try again with another model").click()
+    found["open"] = await findings(page)
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Bad answer").click()
+    found["comment"] = await findings(page)
+    await page.keyboard.press("Escape")
+    await page.get_by_label("More about this conversation").click()
+    found["menu"] = await findings(page)
+    await page.get_by_role("button", name="Share…").click()
+    await page.get_by_role("button", name="Make a link").click()
+    await expect(page.get_by_role("link", name="http")).to_be_visible()
+    found["share"] = await findings(page)
+    await page.keyboard.press("Escape")
+    await ask(page, "Change it")
+    await expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    found["approval"] = await findings(page)
+    for name, path in (
+        ("shared", await sync_to_async(_shared_address)(cast)),
+        ("connections", "/t/acme/connections/"),
+        ("archive", "/t/acme/?assistant=support"),
+    ):
+        await page.goto(site.url + path)
+        found[name] = await findings(page)
+    await context.clear_cookies()
+    for path in ("/", "/accounts/login/", "/accounts/password/"):
+        await page.goto(site.url + path)
+        found[path] = await findings(page)
+    await context.close()
+    assert {name: one for name, one in found.items() if one} == {}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+async def test_axe_finds_nothing_in_the_widget(theme: Any, shop: Shop) -> None:
+    page = await shop.visit(color_scheme=theme)
+    await open_widget(page)
+    found = {"new": await findings(page)}
+    await page.get_by_label("Message to Acme Support").fill("How do I return a sheep?")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".follow-ups")).to_be_visible()
+    found["answer"] = await findings(page)
+    assert {name: _of_widget(one) for name, one in found.items() if _of_widget(one)} == {}
+
+
+def _of_widget(found: list[str]) -> list[str]:
+    """Leave out what is said of the host's page."""
+    return [one for one in found if "tenant-assistant" in one]
+
+
+# A window of 1280 pixels at 200 % has 640; WCAG's reflow asks for 320.
+@pytest.mark.parametrize("width", [640, 320])
+async def test_nothing_is_lost_in_a_narrow_window(width: int, browser: Browser, site: Server, cast: Cast) -> None:
+    context = await visitor(browser, site, cast, viewport={"width": width, "height": 600})
+    page = await context.new_page()
+    await talk(page, site.url)
+    wide = {"answer": await page.evaluate(TOO_WIDE)}
+    await expect(page.get_by_label("Message to")).to_be_in_viewport()
+    await expect(page.get_by_role("button", name="Send")).to_be_in_viewport()
+    await page.get_by_label("More about this conversation").click()
+    await page.get_by_role("button", name="Share…").click()
+    await page.get_by_role("button", name="Make a link").click()
+    await expect(page.get_by_role("button", name="Revoke")).to_be_in_viewport()
+    wide["share"] = await page.evaluate(TOO_WIDE)
+    for name, path in (
+        ("shared", await sync_to_async(_shared_address)(cast)),
+        ("connections", "/t/acme/connections/"),
+        ("login", "/accounts/login/"),
+    ):
+        await page.goto(site.url + path)
+        wide[name] = await page.evaluate(TOO_WIDE)
+    await context.close()
+    assert {name: one for name, one in wide.items() if one} == {}

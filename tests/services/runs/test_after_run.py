@@ -1,0 +1,158 @@
+"""Titles and follow-up questions that a model writes after a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from assistant.models import Assistant, Conversation, Provider, TenantLimits, UsageEntry
+from assistant.services.conversations.conversations import rename_conversation
+from assistant.services.tenancy.members import find_member
+from tests.base import Cast
+from tests.fake_answers import reply
+from tests.fake_provider import Answer, FakeProvider, Recorded
+from tests.live import Server, serve
+from tests.websocket.test_websocket import until
+from tests.ws import open_socket
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+in_db = sync_to_async
+HTML = {"forwardedProps": {"render": "html"}}
+ON = {"GENERATED_TITLES": "true", "FOLLOW_UP_QUESTIONS": "true"}
+NEXT = ["How long does it take?", "Who pays for it?"]
+
+
+def is_aside(request: Recorded) -> bool:
+    return "quotes the end of a conversation" in str(request.messages[0]["content"])
+
+
+def asides(provider: FakeProvider) -> list[Recorded]:
+    return [request for request in provider.requests if is_aside(request)]
+
+
+def answering(request: Recorded) -> Answer:
+    answer = {"title": "Returns of sheep", "questions": NEXT}
+    return reply(json.dumps(answer) if is_aside(request) else "You can return it.")(request)
+
+
+@pytest.fixture
+def server(provider: Provider, fake_provider: FakeProvider) -> Iterator[Server]:
+    fake_provider.rule(answering)
+    with serve(env=ON) as started:
+        yield started
+
+
+async def suggest(cast: Cast) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(suggests_follow_ups=True)
+
+
+async def test_a_new_conversation_gets_a_title_and_its_page_is_told(
+    server: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("How do I return a sheep that I bought?", **HTML)
+        told = await socket.until_custom("thread.title")
+        assert told["value"] == {"title": "Returns of sheep"}
+        await socket.ask("And a goat?", thread=frames[0]["threadId"], **HTML)
+    conversation = await Conversation.objects.aget()
+    assert conversation.title == "Returns of sheep" and conversation.title_origin == "model"
+    assert len(asides(fake_provider)) == 1 and conversation.follow_ups == []
+    spent = await UsageEntry.objects.aget(purpose="title")
+    assert spent.output_tokens and spent.tenant_id == cast.acme.pk and spent.user_id == cast.alice.pk
+
+
+async def test_one_request_gives_the_title_and_the_questions(
+    server: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await suggest(cast)
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("How do I return a sheep?", **HTML)
+        told = await socket.until_custom("thread.follow_ups")
+        assert told["value"] == {"runId": frames[0]["runId"], "questions": NEXT}
+        assert len(asides(fake_provider)) == 1
+        # Who comes later is told too, until something else was asked.
+        async with open_socket(server.url, user=cast.alice) as later:
+            await later.attach(frames[0]["threadId"], render="html")
+            assert (await later.until_custom("thread.follow_ups"))["value"] == told["value"]
+        fake_provider.reply("Goats too.")
+        await socket.ask("And a goat?", thread=frames[0]["threadId"], **HTML)
+        await socket.until_custom("thread.follow_ups")
+    assert '"title"' not in asides(fake_provider)[1].messages[0]["content"]
+
+
+async def test_callers_that_do_not_want_rendered_text_are_told_nothing(server: Server, cast: Cast) -> None:
+    await suggest(cast)
+    async with open_socket(server.url, user=cast.alice) as socket:
+        await socket.ask("How do I return a sheep?")
+        await until(lambda: Conversation.objects.exclude(follow_ups=[]).first())
+        await socket.send({"type": "ping"})
+        await socket.until_custom("pong")
+    assert not [frame for frame in socket.frames if str(frame.get("name")).startswith("thread.")]
+
+
+async def test_a_title_that_a_person_wrote_is_kept(server: Server, cast: Cast, fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    fake_provider.queue(reply("You can."), reply(chunks=['{"title": "By ', gate, 'the model"}']))
+    async with open_socket(server.url, user=cast.alice) as socket:
+        thread = (await socket.ask("How do I return a sheep?", **HTML))[0]["threadId"]
+        await in_db(gate.wait_reached)()
+        member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
+        await in_db(rename_conversation)(member=member, conversation_id=thread, title="My own")
+        gate.release()
+        await until(lambda: UsageEntry.objects.filter(purpose="title").first())
+        await socket.ask("And a goat?", thread=thread, **HTML)
+    conversation = await Conversation.objects.aget()
+    assert conversation.title == "My own" and len(asides(fake_provider)) == 1
+
+
+async def test_without_a_usable_answer_the_first_words_stay_and_a_later_run_asks_again(
+    server: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    fake_provider.queue(reply("You can."), reply("I will not."))
+    async with open_socket(server.url, user=cast.alice) as socket:
+        thread = (await socket.ask("How do I return a sheep?", **HTML))[0]["threadId"]
+        await until(lambda: UsageEntry.objects.filter(purpose="title").first())
+        await until(lambda: Conversation.objects.filter(title_origin="").first())
+        assert (await Conversation.objects.aget()).title == "How do I return a sheep?"
+        await socket.ask("And a goat?", thread=thread, **HTML)
+        assert (await socket.until_custom("thread.title"))["value"] == {"title": "Returns of sheep"}
+
+
+async def test_a_quota_that_is_used_up_leaves_nothing_for_a_title(
+    server: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await TenantLimits.objects.acreate(tenant=cast.acme, tenant_tokens_per_day=1)
+    async with open_socket(server.url, user=cast.alice) as socket:
+        await socket.ask("How do I return a sheep?", **HTML)
+        await until(lambda: Conversation.objects.filter(title_origin="").first())
+        await socket.send({"type": "ping"})
+        await socket.until_custom("pong")
+    assert not asides(fake_provider) and not await UsageEntry.objects.filter(purpose="title").acount()
+
+
+async def test_an_assistant_and_a_deployment_can_have_them_off(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.rule(answering)
+    for env, is_on in ((ON, False), ({}, True)):
+        await Assistant.objects.filter(pk=cast.support.pk).aupdate(makes_titles=is_on, suggests_follow_ups=is_on)
+        with serve(env=env) as one:
+            async with open_socket(one.url, user=cast.alice) as socket:
+                await socket.ask("How do I return a sheep?", **HTML)
+            one.stop()  # what is done after the run has been done
+    assert len(fake_provider.requests) == 2 and not asides(fake_provider)
+
+
+async def test_a_slow_title_holds_up_no_answer(server: Server, cast: Cast, fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    fake_provider.queue(reply("You can."), reply(chunks=["{", gate, "}"]))
+    async with open_socket(server.url, user=cast.alice) as socket:
+        thread = (await socket.ask("How do I return a sheep?", **HTML))[0]["threadId"]
+        await in_db(gate.wait_reached)()
+        frames: list[Any] = await socket.ask("And a goat?", thread=thread)
+        assert frames[-1]["type"] == "RUN_FINISHED"
+        gate.release()
