@@ -4,7 +4,7 @@ from assistant.models.assistants import Assistant, PromptVersion, Provider, Tool
 from assistant.models.audit import AuditEntry
 from assistant.models.conversations import Conversation, Feedback, Message
 from assistant.models.endusers import EndUser, WidgetOrigin
-from assistant.models.files import ToolFile
+from assistant.models.files import Attachment, ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.jobs import Job
@@ -29,6 +29,7 @@ __all__ = [
     "ApiKeyUse",
     "Approval",
     "Assistant",
+    "Attachment",
     "AuditEntry",
     "Conversation",
     "CustomRole",

@@ -91,6 +91,7 @@ class Message(models.Model):
     from_caller = models.BooleanField(
         default=False, db_default=False, help_text="The result of a tool that the caller ran itself."
     )
+    attachments = list_field(editable=False, help_text="id, name, mediaType and size of each file sent with it.")
     mark_digest = models.CharField(  # noqa: DJ001 - databases use the partial index for any list of digests then
         max_length=32,
         null=True,
