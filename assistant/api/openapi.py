@@ -89,6 +89,7 @@ _PATH = {
     "thread": ("The conversation's id.", THREAD),
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
+    "attachment": ("The file's id.", THREAD),
 }
 
 
@@ -106,7 +107,7 @@ class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 def path_parameter(name: str) -> OpenApiParameter:
     """Return the description of a parameter in the URL's path."""
     description, value = _PATH[name]
-    kind: Any = {"type": "string", "format": "uuid"} if name == "thread" else str
+    kind: Any = {"type": "string", "format": "uuid"} if name in ("thread", "attachment") else str
     return OpenApiParameter(
         name, kind, OpenApiParameter.PATH, description=description, examples=[OpenApiExample(name, value=value)]
     )
