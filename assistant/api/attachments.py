@@ -22,6 +22,7 @@ from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView
 from assistant.api.files import FILES, preflight, readable_over_http
 from assistant.api.openapi import operation
+from assistant.api.parsers import OneFormat
 from assistant.api.serializers import ApiSerializer, Error
 from assistant.models import Attachment
 from assistant.services.db.threads import in_database
@@ -70,11 +71,20 @@ class AttachmentIn(ApiSerializer):
     file = serializers.FileField()
 
 
+class _Multipart(OneFormat):
+    """Reads forms with files in place of JSON."""
+
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        return parsers[0] if kind == "multipart/form-data" else None
+
+
 class _AttachmentView(AsyncTenantView):
     """A view that end users call from pages on an origin that the tenant allows, too."""
 
     door = FILES
     parser_classes = (MultiPartParser,)  # type: ignore[assignment]  # as Django REST framework has it
+    content_negotiation_class = _Multipart
 
     async def dispatch(self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
         origin = request.headers.get("Origin", "")
