@@ -12,7 +12,7 @@ from django.db.models.functions import Cast
 
 from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.conversation.sub_agent_transcripts import from_stored
-from assistant.core.values.messages import Message, ToolCall, messages_of
+from assistant.core.values.messages import AttachedFile, Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
@@ -24,10 +24,11 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 MAX_RECENT_MESSAGES = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
-_Row = tuple[str, str, str, str, str, int, str, int]
+_Row = tuple[str, str, str, str, str, int, str, int, str]
 _EMPTY = "[]"
 EVERYWHERE = Q()
 _read_names = msgspec.json.Decoder(tuple[str, ...]).decode
+_read_files = msgspec.json.Decoder(list[dict[str, Any]]).decode
 _read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
 
 
@@ -43,6 +44,7 @@ def to_message(row: MessageRow) -> Message:
         is_partial=row.is_partial,
         sources=tuple(row.sources),
         from_caller=row.from_caller,
+        attachments=tuple(map(AttachedFile.from_state, row.attachments)),
     )
 
 
@@ -104,6 +106,7 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
         ExpressionWrapper(F("is_partial"), TextField()),
         Cast("sources", TextField()),
         ExpressionWrapper(F("from_caller"), TextField()),
+        Cast("attachments", TextField()),
     )
 
 
@@ -127,8 +130,9 @@ def _messages(rows: Iterable[_Row]) -> list[Message]:
             (),
             () if sources == _EMPTY else _read_names(sources),
             bool(from_caller),
+            () if files == _EMPTY else tuple(map(AttachedFile.from_state, _read_files(files))),
         )
-        for role, content, message_id, calls, call_id, is_partial, sources, from_caller in rows
+        for role, content, message_id, calls, call_id, is_partial, sources, from_caller, files in rows
     )
 
 
@@ -162,6 +166,7 @@ def store_messages(
                 is_partial=message.is_partial,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
+                attachments=[file.to_state() for file in message.attachments],
                 mark_digest=digests.get(message.id) if digests else None,
             )
             for offset, message in enumerate(messages)

@@ -10,9 +10,6 @@ from django.urls import reverse
 
 from assistant.models import Attachment
 
-PROVIDER = "tenant-assistant"
-
-
 def attachment_description(row: Attachment, tenant_slug: str) -> dict[str, Any]:
     """Return a file's description for clients; `url` opens it for those who may read it."""
     return {

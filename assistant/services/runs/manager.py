@@ -29,6 +29,7 @@ from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
+from assistant.services.runs.inline_files import with_stored_files
 from assistant.services.runs.leases import release_run, renew_leases, request_cancel
 from assistant.services.runs.log_end_repair import prepare_log
 from assistant.services.runs.opening.completion import StatelessInput
@@ -106,6 +107,7 @@ class Runs:
 
         If the caller is cancelled meanwhile, the run is still started, because it may be stored already.
         """
+        given = await with_stored_files(member, given)
         opener = partial(open_run, given=given, decided_by=decided_by, is_counted=is_counted)
         return await self._start(member, assistant_slug, opener, given)
 

@@ -32,12 +32,15 @@ from assistant.services.runs.opening.followed_path import Followed, begin_branch
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
+from assistant.services.runs.opening.sent_files import check_files, with_file_contents
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
+# Of a conversation that begins with files and no text.
+TITLE_OF_FILES = "Files"
 FROM_START = Followed(WHOLE, [])
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
@@ -70,7 +73,7 @@ def open_run(
 
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer;
-            `approval_forbidden`, as `OwnApproval`; or
+            `attachment_refused`; `approval_forbidden`, as `OwnApproval`; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
     opening = partial(
@@ -78,11 +81,11 @@ def open_run(
     )
     if is_counted:
         try:
-            return opening(is_counted=True)
+            return with_file_contents(opening(is_counted=True))
         except _KeyIsLimited as limited:
             # In a transaction of its own, so that it is counted even if the run is refused.
             count_run(member=member, limits=limited.limits)
-    return opening()
+    return with_file_contents(opening())
 
 
 class _KeyIsLimited(Exception):
@@ -160,6 +163,7 @@ def _open_once(
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
     )
+    check_files(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
     if decisions:
         who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
         check_decisions(decisions, history, setup.tools, **who)
@@ -280,6 +284,6 @@ def _new_conversation(member: Member, assistant: Assistant, given: RunInput) -> 
             tenant_id=member.tenant_id,
             user_id=member.user_id,
             assistant=assistant,
-            title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+            title=" ".join(given.message.text.split())[:TITLE_LENGTH] or TITLE_OF_FILES,
         )
     )
