@@ -15,7 +15,7 @@ from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
 from assistant.services.assistants.configuration import MAX_STARTERS
-from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
@@ -23,6 +23,7 @@ from assistant.services.conversations.conversations import (
     is_new,
     rename_conversation,
 )
+from assistant.services.files.limits import attachment_limits
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.second_factor import is_on
@@ -68,7 +69,7 @@ def thread(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
 
 def _assistants(member: Member) -> list[Assistant]:
     rows = Assistant.objects.filter(tenant_id=member.tenant_id, is_active=True)
-    return list(rows.select_related("provider", "tenant", "tenant__default_provider").order_by("pk"))
+    return list(rows.select_related("provider", "tenant", "tenant__limits", "tenant__default_provider").order_by("pk"))
 
 
 def _chat_page(
@@ -78,6 +79,8 @@ def _chat_page(
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
     starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
+    attachments = attachment_limits(assistant.tenant) if assistant else None
+    sees_images = assistant is not None and choose_provider(assistant).sees_images
     context = {
         **list_context(member, current="" if conversation is None else str(conversation.pk)),
         "member": member,
@@ -86,6 +89,9 @@ def _chat_page(
         "assistants": assistants,
         "assistant": assistant,
         "provider": describe_provider(assistant) if assistant else "",
+        "attachments": attachments,
+        "accept": "" if attachments is None else attachments.accept(images=sees_images),
+        "sees_images": sees_images,
         "starters": starters[:MAX_STARTERS],
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),

@@ -36,10 +36,10 @@ class AttachmentLimits:
     def are_on(self) -> bool:
         return bool(self.kinds)
 
-    @property
-    def accept(self) -> str:
-        """The value of the attribute `accept` of a file input."""
-        return ",".join(suffix for kind, suffixes in ACCEPTED.items() if kind in self.kinds for suffix in suffixes)
+    def accept(self, *, images: bool) -> str:
+        """Return the value of the attribute `accept` of a file input. `images`: whether the model sees them."""
+        kinds = self.kinds if images else self.kinds - {Attachment.Kind.IMAGE.value}
+        return ",".join(suffix for kind, suffixes in ACCEPTED.items() if kind in kinds for suffix in suffixes)
 
 
 def attachment_limits(tenant: Tenant) -> AttachmentLimits:
