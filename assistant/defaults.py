@@ -66,13 +66,15 @@ FILE_READ_SECONDS = _env.number("FILE_READ_SECONDS", 30, least=1)
 FILE_READ_MEMORY_MB = _env.number("FILE_READ_MEMORY_MB", 512, least=128)
 FILE_READ_PROCESSES = _env.number("FILE_READ_PROCESSES", 2, least=1)
 
-# What may be attached to messages: kinds (none: nothing), MB of one file and of a tenant's together, files of a message;
+# What may be attached to messages: kinds (none: nothing), MB of one file and of a tenant's together, files a message;
 # for tenants without limits of their own. And the folder with the files, unless STORAGES has "attachments".
 _KINDS = ("image", "pdf", "docx", "xlsx", "text")
 ATTACHMENT_KINDS = _env.words(
     "ATTACHMENT_KINDS",
     _KINDS,
-    problem=lambda word: "" if word in (*_KINDS, "none") else f"must be kinds of files, of {', '.join(_KINDS)}, or none",
+    problem=lambda word: (
+        "" if word in (*_KINDS, "none") else f"must be kinds of files, of {', '.join(_KINDS)}, or none"
+    ),
 )
 ATTACHMENT_MB = _env.number("ATTACHMENT_MB", 20, least=1)
 ATTACHMENTS_MB = _env.number("ATTACHMENTS_MB", 5_000)

@@ -33,9 +33,8 @@ REPLAYED = "Idempotent-Replayed"
 class TenantView(APIView):
     """A view below a tenant's address, for one of its members.
 
-    `rules` are the scopes that API keys need, by method; `urls` sets them. `door` says which credentials it takes. Synchronous
-    views wait for nothing but the
-    database.
+    `rules` are the scopes that API keys need, by method; `urls` sets them. `door` says which credentials are accepted.
+    Synchronous views wait for nothing but the database.
     """
 
     authentication_classes = ()

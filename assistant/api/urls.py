@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.urls import URLPattern, include, path, re_path
 
-from assistant.api import assistants, attachments, conversations, end_users, files, openapi_pages, run_events, runs, usage
+from assistant.api import (
+    assistants,
+    attachments,
+    conversations,
+    end_users,
+    files,
+    openapi_pages,
+    run_events,
+    runs,
+    usage,
+)
 from assistant.api.base import TenantView
 from assistant.services.tenancy.scopes import REST
 

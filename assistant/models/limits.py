@@ -143,7 +143,9 @@ def _of(scope: str) -> tuple[str, ...]:
 
 
 OF_TENANT, OF_MEMBER, OF_END_USER = _of("tenant"), _of("member"), _of("end_user")
-OF_ATTACHMENTS = ("attachment_kinds", "attachments_per_message", "attachment_mb", "attachments_mb")
+# Of these, only operators set those that are about space.
+OF_ATTACHMENT_SPACE = ("attachment_mb", "attachments_mb")
+OF_ATTACHMENTS = ("attachment_kinds", "attachments_per_message", *OF_ATTACHMENT_SPACE)
 
 
 class QuotaUse(models.Model):

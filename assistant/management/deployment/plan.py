@@ -80,9 +80,9 @@ def prefix() -> str:
 
 
 def upload_paths() -> tuple[str, ...]:
-    """Return the beginnings of paths where files are uploaded: attachments, UPLOAD_PATHS, admin forms with a file field.
+    """Return the beginnings of paths where files are uploaded, in which a `*` is any tenant.
 
-    A `*` is any tenant.
+    These are attachments, UPLOAD_PATHS, and admin forms with a file field.
     """
     attachments = reverse("assistant:attachments", kwargs={"tenant": "0"}).replace("/0/", "/*/")
     return (attachments, *_admin_forms_with_files(), *settings.UPLOAD_PATHS)

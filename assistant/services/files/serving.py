@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from assistant.models import Attachment
 
+
 def attachment_description(row: Attachment, tenant_slug: str) -> dict[str, Any]:
     """Return a file's description for clients; `url` opens it for those who may read it."""
     return {

@@ -24,7 +24,9 @@ def best_pieces(text: str, *, kind: str, question: str, characters: int) -> list
     pieces = split(text, kind=kind)
     wanted = dict.fromkeys(_stem(word) for word in _WORD.findall(question.lower()) if word not in STOP_WORDS)
     words = set(list(wanted)[:MAX_WORDS])
-    found = [words & {_stem(word) for word in _WORD.findall(f"{piece.heading} {piece.text}".lower())} for piece in pieces]
+    found = [
+        words & {_stem(word) for word in _WORD.findall(f"{piece.heading} {piece.text}".lower())} for piece in pieces
+    ]
     having = Counter(word for one in found for word in one)
     rarity = {word: math.log(1 + len(pieces) / count) for word, count in having.items()}
     ranked = sorted(range(len(pieces)), key=lambda index: (-sum(rarity[word] for word in found[index]), index))

@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import (
+    Attachment,
     AuditEntry,
     Conversation,
     IdempotentAnswer,
@@ -72,6 +73,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         ("idempotent answers", IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME), _delete)
     ]
     calls, files = ToolCall.objects.filter(tenant=tenant), ToolFile.objects.filter(tenant=tenant)
+    attachments = Attachment.objects.filter(tenant=tenant)
     if (until := before("conversations")) is not None:
         running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
@@ -82,11 +84,13 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         due.append(("run configurations", unused, _delete))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
+        attachments = attachments.exclude(conversation__in=old)
     if (until := before("tool_calls")) is not None:
         calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
         due.append(("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
     if (until := before("files")) is not None:
         due.append(("files", files.filter(created_at__lt=until), _delete))
+        due.append(("attachments", attachments.filter(created_at__lt=until), _delete))
     if (until := before("deliveries")) is not None:
         due.append(("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     if (until := before("audit")) is not None:

@@ -47,7 +47,8 @@ def make_xlsx(*rows: tuple[str | float, ...]) -> bytes:
     sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{lines}</sheetData></worksheet>'
     names = '<sheet name="Sales" sheetId="1" r:id="r1"/>'
     space = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    kind = '<Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>'
+    main = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"
+    kind = f'<Override PartName="/xl/workbook.xml" ContentType="{main}"/>'
     return make_zip(
         {
             "[Content_Types].xml": TYPES.format(kind),

@@ -10,6 +10,9 @@ from tests.services.files import samples
 from tests.services.knowledge.pdf import make_pdf
 
 
+NO_WORDS = samples.make_zip({"[Content_Types].xml": "x", "word/document.xml": "x"})
+
+
 def read(name: str, content: bytes) -> tuple[str, str, str]:
     found = detect(content, name)
     return found.kind.value, found.media_type, read_text(content, found)
@@ -57,7 +60,7 @@ def test_a_file_is_known_by_its_content_and_read(name: str, content: bytes, kind
         ("a.pdf", make_pdf(""), "file_unreadable", "holds no text"),
         ("a.pdf", samples.PDF[:300], "file_unreadable", "The PDF is broken"),
         ("a.docx", samples.make_docx(), "file_unreadable", "has no text"),
-        ("a.docx", samples.make_zip({"[Content_Types].xml": "x", "word/document.xml": "x"}), "file_unreadable", "broken"),
+        ("a.docx", NO_WORDS, "file_unreadable", "broken"),
         ("a.xlsx", samples.XLSX[:-40], "file_type", "named .xlsx"),
         ("a.docx", samples.BOMB, "file_too_large", "unpacks to more than can be read"),
         ("a.html", b"<b>" * 20_000 + b"deep", "file_unreadable", "broken"),

@@ -29,6 +29,7 @@ MAX_CHARACTERS = 60_000
 CHARACTERS_PER_TOKEN = 4
 # Of one document that is too long to be sent whole.
 EXCERPT_CHARACTERS = 8_000
+EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
 # The newest are read; the model is told the names of older ones.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
 CANNOT_SEE = "The model of this assistant cannot see images. Remove the image, or describe it."
@@ -151,8 +152,7 @@ class _Reader:
             else piece.text
             for piece in pieces
         ]
-        told = "The file is long: these are its passages that fit the question best. Name the file and page of a quotation."
-        return fenced("\n\n".join([f"Name: {row.name}", told, *passages]), f"passages of {FILE}", str(row.pk))
+        return fenced("\n\n".join([f"Name: {row.name}", EXCERPTS, *passages]), f"passages of {FILE}", str(row.pk))
 
 
 def _with_pages(row: Attachment) -> str:

@@ -121,7 +121,7 @@ export class Tray {
   #fail(entry, reason) {
     entry.failed = true;
     entry.element.dataset.state = "failed";
-    entry.element.querySelector(".about").textContent = reason;
+    entry.element.querySelector(".file-about").textContent = reason;
     this.#options.announce(`${entry.name}: ${reason}`);
   }
 
@@ -129,7 +129,7 @@ export class Tray {
     const label = `Remove ${entry.name}`;
     const remove = make("button.remove", { type: "button", title: label, "aria-label": label }, icon("close"));
     remove.onclick = () => this.#remove(entry);
-    const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.about", {}, sizeOf(entry.size)));
+    const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.file-about", {}, sizeOf(entry.size)));
     const bar = make("progress", { max: 1, value: 0, "aria-label": `Uploading ${entry.name}` });
     entry.element = make("li.file", { "data-state": "uploading" }, make("span.thumb", {}, icon("page")), text, bar, remove);
     this.#files.push(entry);
