@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
-from django.core.files.uploadedfile import UploadedFile
+from django.core.files.base import File
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
@@ -128,14 +128,14 @@ class Attachments(_AttachmentView):
         return Response(attachment_description(row, self.tenant_slug), status=201)
 
 
-def _file_of(request: Request) -> UploadedFile:
+def _file_of(request: Request) -> File[bytes]:
     files = request.FILES.getlist("file")
     if len(files) != 1:
         raise HttpRefusal(400, "invalid_input", "Send one file, as the field file.", {"file": ["Send one file."]})
-    return cast(UploadedFile, files[0])
+    return cast("File[bytes]", files[0])
 
 
-def _read(file: UploadedFile, limits: Any) -> Any:
+def _read(file: File[bytes], limits: Any) -> Any:
     return read_upload(content=file.read(), name=file.name or "", limits=limits)
 
 

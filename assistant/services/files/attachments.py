@@ -165,7 +165,7 @@ def connect_signals() -> None:
 
 
 def _remove_file(instance: Attachment, **kwargs: Any) -> None:
-    storage, path = instance.file.storage, instance.file.name
+    storage, path = instance.file.storage, instance.file.name or ""
 
     def remove() -> None:
         try:

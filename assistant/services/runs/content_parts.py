@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,8 @@ from assistant.toolkit.text import clean_text
 REFUSED = "attachment_refused"
 # However many a tenant allows.
 MAX_FILES = 50
+# Of chat completions' content parts: the key of the data: URL, and the name of a file without one.
+FILE_PARTS = {"image_url": ("url", "image"), "file": ("file_data", "file")}
 NO_ADDRESSES = "Files are not fetched from addresses. Upload the file, and send its id."
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]*)*;base64,", re.ASCII)
 
@@ -48,6 +50,22 @@ def parse_parts(parts: list[Any]) -> tuple[str, tuple[File, ...]]:
     if len(media) > MAX_FILES:
         raise Refused(REFUSED, f"A message may have at most {MAX_FILES} files.")
     return "\n".join(texts), tuple(_file(part) for part in media)
+
+
+def files_of_parts(parts: Sequence[Mapping[str, Any]]) -> tuple[File, ...]:
+    """Return the files of chat completions' content parts of the types in `FILE_PARTS`. Raises `Refused`."""
+    if len(parts) > MAX_FILES:
+        raise Refused(REFUSED, f"A message may have at most {MAX_FILES} files.")
+    return tuple(_file_of_part(part) for part in parts)
+
+
+def _file_of_part(part: Mapping[str, Any]) -> InlineFile:
+    key, kind = FILE_PARTS[part["type"]]
+    given = part.get(part["type"])
+    url = given.get(key) if isinstance(given, Mapping) else None
+    if not isinstance(url, str):
+        raise Refused(REFUSED, f"A part of the type {part['type']} needs {key}, with a data: URL.")
+    return from_url(url, _name(given, kind))
 
 
 def _file(part: ImagePart | DocumentPart) -> File:

@@ -9,7 +9,6 @@ from assistant.services.files.reading import read_text
 from tests.services.files import samples
 from tests.services.knowledge.pdf import make_pdf
 
-
 NO_WORDS = samples.make_zip({"[Content_Types].xml": "x", "word/document.xml": "x"})
 
 

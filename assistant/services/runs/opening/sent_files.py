@@ -16,6 +16,7 @@ from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.errors import Refused
 from assistant.services.files.limits import attachment_limits
 from assistant.services.knowledge.excerpts import best_pieces
+from assistant.services.knowledge.passages import Piece
 from assistant.services.runs.content_parts import REFUSED
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import TextMessage
@@ -146,13 +147,15 @@ class _Reader:
         kind = row.text_format if row.text_format in ("pdf", "text") else "markdown"
         pieces = best_pieces(row.text, kind=kind, question=self.question, characters=most)
         self.room -= sum(len(piece.text) for piece in pieces)
-        passages = [
-            f"[{', '.join(filter(None, (piece.page and f'page {piece.page}', piece.heading)))}]\n{piece.text}"
-            if piece.page or piece.heading
-            else piece.text
-            for piece in pieces
-        ]
+        passages = [f"{_place(piece)}{piece.text}" for piece in pieces]
         return fenced("\n\n".join([f"Name: {row.name}", EXCERPTS, *passages]), f"passages of {FILE}", str(row.pk))
+
+
+def _place(piece: Piece) -> str:
+    """Return the line that says where a passage stands, for quotations; "" if nothing is known."""
+    names = [f"page {piece.page}"] if piece.page else []
+    names += [piece.heading] if piece.heading else []
+    return f"[{', '.join(names)}]\n" if names else ""
 
 
 def _with_pages(row: Attachment) -> str:
