@@ -13,9 +13,11 @@ from playwright.async_api import Locator, Page, expect
 from assistant.models import Attachment, Provider, Tenant, TenantLimits
 from tests.browser.acts import answered, last_answer
 from tests.browser.conftest import Visitor
+from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.fake_provider import FakeProvider
 from tests.services.files import samples
 
+# ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 TEXT = {"name": "returns.txt", "mimeType": "text/plain", "buffer": b"Thirty days."}
@@ -181,3 +183,38 @@ async def test_on_a_phone_the_files_fit(phone: Visitor) -> None:
     await expect(chips(page).and_(page.locator("[data-state=done]"))).to_have_count(2)
     await see(page, "phone-tray")
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_a_visitor_of_the_widget_attaches_files(shop: Shop, fake_provider: FakeProvider) -> None:
+    await Provider.objects.aupdate(sees_images=True)
+    page = await shop.visit()
+    await open_widget(page)
+    async with page.expect_file_chooser() as chosen:
+        await page.get_by_role("button", name="Attach files").click()
+    await (await chosen.value).set_files([TEXT, IMAGE])
+    done = chips(page).and_(page.locator("[data-state=done]"))
+    await expect(done).to_have_count(2)
+    await expect(chips(page).locator("img")).to_have_count(1)
+    await page.get_by_label("Message to Acme Support").fill("How long?")
+    await see(page, "widget-tray")
+    fake_provider.reply("Thirty days.")
+    await page.get_by_role("button", name="Send").click()
+    await expect(page.locator(".answer")).to_have_text("Thirty days.")
+    told, picture = fake_provider.requests[-1].json["messages"][-1]["content"]
+    assert "Thirty days." in told["text"] and picture["type"] == "image_url"
+    for _ in range(2):
+        sent = page.locator("article.user")
+        await expect(sent.get_by_role("button", name="returns.txt (1 KB)")).to_be_visible()
+        await expect(sent.get_by_role("img", name="dot.png")).to_be_visible()
+        await see(page, "widget-sent")
+        await page.reload()
+        await open_widget(page)
+
+
+async def test_the_widget_has_no_button_where_nothing_can_be_attached(shop: Shop) -> None:
+    acme = await Tenant.objects.aget(slug="acme")
+    await TenantLimits.objects.acreate(tenant=acme, attachment_kinds="none")
+    page = await shop.visit()
+    await open_widget(page)
+    await expect(page.get_by_label("Message to Acme Support")).to_be_visible()
+    await expect(page.get_by_role("button", name="Attach files")).to_have_count(0)

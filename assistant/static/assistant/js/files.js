@@ -8,10 +8,13 @@ const CANNOT_SEE = "The model of this assistant cannot see images.";
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
 const FAILED = "This file could not be uploaded. Remove it, and try again.";
 
-function thumbnail(file, place) {
+/** Show a file's picture in `place`. Pages' policies allow either data: or, with `asBlob`, blob: URLs. */
+function thumbnail(file, place, asBlob) {
   if (!IMAGE.test(file.type)) return;
-  const reader = new FileReader(); // a data: URL, which the page's policy allows
-  reader.onload = () => place.replaceChildren(make("img", { src: reader.result, alt: "" }));
+  const show = (src) => place.replaceChildren(make("img", { src, alt: "" }));
+  if (asBlob) return show(URL.createObjectURL(file));
+  const reader = new FileReader();
+  reader.onload = () => show(reader.result);
   reader.readAsDataURL(file);
 }
 
@@ -53,7 +56,7 @@ export class Tray {
   #files = [];
   #options;
 
-  /** `options`: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages; changed(), announce(text). */
+  /** `options`: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
   constructor(options) {
     this.#options = options;
     this.element = make("ul.tray", { hidden: true, "aria-label": "Files of this message" });
@@ -98,8 +101,8 @@ export class Tray {
   async #add(file) {
     const entry = { name: file.name || "pasted.png", size: file.size, part: null, failed: false, stop: new AbortController() };
     const element = this.#show(entry);
-    thumbnail(file, element.querySelector(".thumb"));
-    const { maxBytes, seesImages } = this.#options;
+    const { maxBytes, seesImages, asBlob } = this.#options;
+    thumbnail(file, element.querySelector(".thumb"), asBlob);
     if (IMAGE.test(file.type) && !seesImages) return this.#fail(entry, CANNOT_SEE);
     if (maxBytes && file.size > maxBytes) return this.#fail(entry, `A file may have at most ${sizeOf(maxBytes)}.`);
     const bar = element.querySelector("progress");

@@ -77,13 +77,13 @@ export async function copyText(text) {
 
 /** Keep files that are dropped on `target` from replacing the page, until `signal` aborts. Calls `take(files)` for them,
  * or for none if nothing can be attached, and sets `data-dropping` on `shown` while they are dragged over it. */
-export function catchFiles(target, take, { canTake, shown }, signal) {
+export function catchFiles(target, take, options, signal) {
   const withFiles = (event) => event.dataTransfer?.types.includes("Files");
-  const dragged = (isOver) => canTake && shown.toggleAttribute("data-dropping", isOver);
+  const dragged = (isOver) => options.canTake && options.shown.toggleAttribute("data-dropping", isOver);
   target.addEventListener("dragover", (event) => {
     if (!withFiles(event)) return;
     event.preventDefault();
-    event.dataTransfer.dropEffect = canTake ? "copy" : "none";
+    event.dataTransfer.dropEffect = options.canTake ? "copy" : "none";
     dragged(true);
   }, { signal });
   target.addEventListener("dragleave", (event) => event.relatedTarget || dragged(false), { signal });
@@ -91,7 +91,7 @@ export function catchFiles(target, take, { canTake, shown }, signal) {
     if (!withFiles(event)) return;
     event.preventDefault();
     dragged(false);
-    take(canTake ? [...event.dataTransfer.files] : []);
+    take(options.canTake ? [...event.dataTransfer.files] : []);
   }, { signal });
 }
 
