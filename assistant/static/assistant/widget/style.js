@@ -135,6 +135,7 @@ legend{padding:0;margin-bottom:5px}
 :is(.closed,.open) .right{text-align:end}
 :is(.closed,.open) .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}
+.user>.media{justify-items:end;max-width:88%;margin-bottom:6px}
 .media img{max-width:100%;border:1px solid var(--line);border-radius:8px}
 :is(.closed,.open) :is(li,li>p,blockquote>p,th,td){unicode-bidi:plaintext}
 code{unicode-bidi:isolate}
