@@ -12,7 +12,6 @@ from django.core.files.base import File
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -107,9 +106,11 @@ def refusal_of_file(refused: FileRefused) -> HttpRefusal:
 class Attachments(_AttachmentView):
     """Files that the caller uploads to send with a message."""
 
-    @extend_schema(request={"multipart/form-data": AttachmentIn})
     @operation(
         "Upload a file for a message",
+        body=AttachmentIn,
+        body_type="multipart/form-data",
+        example={"file": "the bytes of the file"},
         responses={201: (AttachmentOut, UPLOADED), 503: (Error, None)},
         conflicts={"file_quota": "The files of your organisation take up all the space that they may."},
         tag=TAG,

@@ -132,6 +132,7 @@ def operation(
     *,
     path: Sequence[str] = (),
     body: Any = None,
+    body_type: str = "application/json",
     example: Any = None,
     query: Any = None,
     responses: Mapping[Any, tuple[Any, Any]],
@@ -144,7 +145,7 @@ def operation(
 
     Args:
         path: the parameters in the URL's path, after the tenant.
-        body: the serializer of the request body; `example` is an example of it.
+        body: the serializer of the request body, which is of the media type `body_type`; `example` is an example of it.
         query: the serializer of the query string.
         responses: the serializer and an example of each response, by status or by status and media type. None: no body.
         conflicts: the codes of 409 responses, each with a message; the code for `Idempotency-Key` is added.
@@ -167,14 +168,16 @@ def operation(
         summary=summary,
         description=description or f"{summary}.",
         tags=[tag],
-        request={"application/json": body} if body else None,
+        request={body_type: body} if body else None,
         responses=documented,
         parameters=[
             *(path_parameter(name) for name in ("tenant", *path)),
             *([query] if query else []),
             *([IDEMPOTENCY_KEY] if is_idempotent else []),
         ],
-        examples=[OpenApiExample("request", value=example, request_only=True)] if example is not None else None,
+        examples=[OpenApiExample("request", value=example, request_only=True, media_type=body_type)]
+        if example is not None
+        else None,
     )
 
     def with_schema(view: F) -> F:

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.client.attached import with_files
+from assistant.client.given_messages import Prompt, messages_of, with_files
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
@@ -35,7 +35,6 @@ _spans = LazyModule("assistant.spans")
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
 AnyTool = Tool | Callable[..., Any] | str
-Prompt = str | Sequence[Message | Mapping[str, Any]] | None
 Resolver = Registry | Callable[[str], Tool | None]
 
 
@@ -232,7 +231,7 @@ class ChatClient:
             raise ValueError("Give the client a store to keep conversations in.")
         stored = await self._store.load(conversation) if conversation and self._store else ()
         new = with_files(
-            (*_messages(settings.get("history", ())), *_messages(message)),
+            (*messages_of(settings.get("history", ())), *messages_of(message)),
             settings.get("files", ()),
         )
         sent = (*stored, *new)
@@ -297,11 +296,3 @@ def _found(resolver: Resolver, name: str) -> Tool | None:
     if isinstance(resolver, Registry):
         return resolver.get(name) if name in resolver else None
     return resolver(name)
-
-
-def _messages(given: Prompt) -> tuple[Message, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, str):
-        return (Message("user", given, id=uuid.uuid4().hex),)
-    return tuple(entry if isinstance(entry, Message) else Message.from_wire(entry) for entry in given)

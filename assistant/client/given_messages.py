@@ -1,17 +1,32 @@
-"""Puts files into a message of `ChatClient`: images for models that see them, texts between markers."""
+"""The messages that a call of `ChatClient` is given, and the files that are sent with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from assistant.core.values.messages import Message
 from assistant.core.values.untrusted import bounded_sources, fenced
 from assistant.toolkit import Media
 
+Prompt = str | Sequence[Message | Mapping[str, Any]] | None
+
+
+def messages_of(given: Prompt) -> tuple[Message, ...]:
+    """Return a prompt as messages. Raises `ValueError` if one is none."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        return (Message("user", given, id=uuid.uuid4().hex),)
+    return tuple(entry if isinstance(entry, Message) else Message.from_wire(entry) for entry in given)
+
 
 def with_files(messages: tuple[Message, ...], files: Sequence[Media]) -> tuple[Message, ...]:
     """Return the messages with files in the last one, which they mark as untrusted by their names.
+
+    Images are for models that see, texts stand between markers before the message's own.
 
     Raises:
         ValueError: the last message is not a user's, or a file is neither an image nor text in UTF-8.
