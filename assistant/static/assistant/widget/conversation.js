@@ -84,7 +84,7 @@ export class Conversation extends EventTarget {
   /** Put content into the box and its tray, to be sent again. */
   #giveBack(content) {
     this.#write(textOf(content));
-    this.#panel.tray?.restore(filesOf(content));
+    this.#panel.restore(filesOf(content));
   }
 
   #writeWaiting() {

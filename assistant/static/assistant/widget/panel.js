@@ -34,8 +34,8 @@ export class Panel {
   #wasOpen = false;
   #problemText = "";
   #form;
-  /** The files of the message that is being written; null where nothing can be attached. */
-  tray = null;
+  #openTray = null;
+  #tray = null;
 
   /** `actions`: send(text, files), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close(). */
   constructor(actions) {
@@ -64,8 +64,8 @@ export class Panel {
     const submit = (event) => {
       event.preventDefault();
       const text = this.#box.value.trim();
-      if ((!text && !this.#hasFiles) || this.#tooLong.textContent || this.tray?.problem) return;
-      if (!actions.send(text, this.tray?.take())) return;
+      if ((!text && !this.#hasFiles) || this.#tooLong.textContent || this.#tray?.problem) return;
+      if (!actions.send(text, this.#tray?.take())) return;
       this.text = "";
       this.focus();
     };
@@ -74,33 +74,44 @@ export class Panel {
       if (isSendKey(event)) submit(event);
     });
     const panel = this;
-    const files = { shown: form, get canTake() { return Boolean(panel.tray); } };
-    catchFiles(this.element, (list) => this.#take(list), files);
+    const files = { shown: form, get canTake() { return Boolean(panel.#openTray); } };
+    catchFiles(this.element, (list) => this.take(list), files);
     this.#box.addEventListener("paste", (event) => {
       const pasted = [...(event.clipboardData?.files ?? [])];
       if (!pasted.length) return;
       event.preventDefault();
-      this.#take(pasted);
+      this.take(pasted);
     });
     this.name = "Assistant";
     this.working(false);
   }
 
-  /** Show a button that opens `input`, and the files that are about to be sent. */
-  allowFiles(tray, button, input) {
-    if (this.tray) return;
-    this.tray = tray;
-    this.#form.before(tray.element);
+  /** Show a button that opens `input`. `openTray()` returns what shows the files that are about to be sent. */
+  allowFiles(openTray, button, input) {
+    if (this.#openTray) return;
+    this.#openTray = openTray;
     this.#form.prepend(button, input);
   }
 
-  #take(files) {
-    if (this.tray) this.tray.add(files);
+  /** Upload files, to be sent with the next message. */
+  async take(files) {
+    if (this.#openTray) (await this.#shownTray()).add(files);
     else this.showProblem("Files cannot be sent to the assistant. Copy their text, please.");
   }
 
+  /** Show files again that were not sent. */
+  async restore(files) {
+    if (files.length) (await this.#shownTray()).restore(files);
+  }
+
+  async #shownTray() {
+    const tray = await this.#openTray();
+    if (!this.#tray) this.#form.before((this.#tray = tray).element);
+    return this.#tray;
+  }
+
   get #hasFiles() {
-    return Boolean(this.tray && !this.tray.isEmpty);
+    return Boolean(this.#tray && !this.#tray.isEmpty);
   }
 
   /** The tray's files have changed. */
@@ -148,7 +159,7 @@ export class Panel {
     this.#tooLong.hidden = !this.#tooLong.textContent;
     // During an answer a message can be written, which waits for the answer's end.
     this.#send.hidden = this.isBusy && !text && !this.#hasFiles;
-    this.#send.title = this.tray?.problem || "Send";
+    this.#send.title = this.#tray?.problem || "Send";
   }
 
   /** Put the element of a message that waits above the box. */
