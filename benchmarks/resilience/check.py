@@ -104,6 +104,7 @@ class Check(Protocol):
 
 
 def find_checks() -> dict[str, Check]:
-    """Return all checks by the names of their modules."""
-    names = sorted(module.name for module in pkgutil.iter_modules(checks.__path__))
-    return {name: cast(Any, importlib.import_module(f"{checks.__name__}.{name}")) for name in names}
+    """Return all checks by the names of their modules, which are unique over the folders of `checks`."""
+    modules = [one.name for one in pkgutil.walk_packages(checks.__path__, f"{checks.__name__}.") if not one.ispkg]
+    by_name = {module.rpartition(".")[2]: module for module in modules}
+    return {name: cast(Any, importlib.import_module(by_name[name])) for name in sorted(by_name)}

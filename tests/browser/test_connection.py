@@ -236,7 +236,7 @@ async def test_a_message_survives_a_reload_while_there_is_no_websocket(
 async def test_a_question_during_a_database_outage_is_sent_again_automatically(
     shaky_browser: Visitor, fake_provider: FakeProvider
 ) -> None:
-    """The server's part is in tests/test_outages.py."""
+    """The server's part is in tests/site/test_outages.py."""
     tried: list[dict[str, Any]] = []
 
     def pass_on(route: WebSocketRoute) -> None:

@@ -201,7 +201,7 @@ def test_nothing_else_gets_into_files_that_root_reads(words: list[str], tmp_path
 
 
 def to_mend(findings: Any) -> set[str]:
-    return {finding.part for finding in findings if finding.mend}
+    return {finding.part for finding in findings if finding.fix}
 
 
 @pytest.mark.django_db

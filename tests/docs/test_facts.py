@@ -12,7 +12,7 @@ import pytest
 from assistant.core.values import events
 from assistant.websocket import consumer
 from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
-from tests.test_lock import GROUPS, declared
+from tests.site.test_lock import GROUPS, declared
 
 WEBSOCKET = ROOT / "docs/websocket.md"
 # Files that the documents ask the reader to create.

@@ -123,7 +123,7 @@ def test_another_application_beside_the_site_is_noticed() -> None:
 
 
 def test_an_unlisted_address_is_noticed(rows: Any) -> None:
-    with override_settings(ROOT_URLCONF="tests.isolation.leaky_urls"):
+    with override_settings(ROOT_URLCONF="tests.isolation.sites.leaky_urls"):
         assert {path.split("/")[1] for path in unlisted_addresses(rows)} == {"leak"}
 
 

@@ -191,7 +191,7 @@ async def test_everything_open_at_two_processes_ends(
 
 async def test_without_the_checks_nothing_ends(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
     gate = paused_answers(fake_provider)
-    with serve(application="tests.isolation.forgetful_asgi:application") as server:
+    with serve(application="tests.isolation.sites.forgetful_asgi:application") as server:
         async with everything_open(server, cast) as everything:
             # Only losses that do not cancel the runs.
             for loss in ("password changed", "key revoked"):

@@ -105,7 +105,7 @@ def test_the_owner_sees_the_rows(cast: Cast, rows: Any) -> None:
 
 @pytest.mark.timeout(300)
 def test_a_planted_leak_is_found(cast: Cast, rows: Any) -> None:
-    with override_settings(ROOT_URLCONF="tests.isolation.leaky_urls"):
+    with override_settings(ROOT_URLCONF="tests.isolation.sites.leaky_urls"):
         leaks = [one.door for one in reads(signed_in(cast.mallory), rows, below=("/leak/",)) if one.leaks]
     assert {door.split("?")[0].rsplit("/", 2)[0] for door in leaks} == {"GET /leak/read"}
 
@@ -113,6 +113,6 @@ def test_a_planted_leak_is_found(cast: Cast, rows: Any) -> None:
 @pytest.mark.timeout(300)
 def test_a_planted_change_is_found(cast: Cast, rows: Any) -> None:
     before = rows_of(cast.acme)
-    with override_settings(ROOT_URLCONF="tests.isolation.leaky_urls"):
+    with override_settings(ROOT_URLCONF="tests.isolation.sites.leaky_urls"):
         list(writes(signed_in(cast.mallory), rows, below="/leak/"))
     assert rows_of(cast.acme) != before

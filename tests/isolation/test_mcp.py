@@ -90,7 +90,7 @@ def test_the_owner_sees_the_rows(uvicorn_server: Server, cast: Cast) -> None:
 def test_a_planted_leak_is_found(cast: Cast) -> None:
     rows = plant(cast)
     _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="mcp")
-    with serve(application="tests.isolation.leaky_asgi:application") as leaky:
+    with serve(application="tests.isolation.sites.leaky_asgi:application") as leaky:
         assert any(CANARY in body for _, body in answers(leaky, key, rows))
 
 

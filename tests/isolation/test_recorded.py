@@ -248,7 +248,7 @@ def record(world: World, folder: Path, careless: Sequence[str] = ()) -> Recordin
     for form in LOGS:
         traces = folder / f"spans-{form}"
         env = {"TRACES": str(traces), "LOG_FORMAT": form, "LOG_LEVEL": "DEBUG", **SITE, **interceptors}
-        with serve(application="tests.isolation.recorded_asgi:application", env=env) as server:
+        with serve(application="tests.isolation.sites.recorded_asgi:application", env=env) as server:
             asyncio.run(session(world, server.url, heard, addresses))
             server.stop()
             heard.add(f"log in {form}", server.log.encode())

@@ -42,7 +42,7 @@ from tests.ws import open_socket
 
 pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
-UNFILTERED = "tests.isolation.unfiltered_asgi:application"
+UNFILTERED = "tests.isolation.sites.unfiltered_asgi:application"
 
 
 @pytest.fixture

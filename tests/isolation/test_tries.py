@@ -106,5 +106,5 @@ def test_random_tries_show_and_change_nothing(world: World, tmp_path: Path) -> N
 
 
 def test_a_site_without_its_filters_is_found(world: World) -> None:
-    with serve(application="tests.isolation.unfiltered_asgi:application", env=SITE) as server:
+    with serve(application="tests.isolation.sites.unfiltered_asgi:application", env=SITE) as server:
         assert make_tries(world, server.url, TRIES, rivals=True, until_leak=True).leaks

@@ -129,7 +129,7 @@ async def test_members_of_another_tenant_and_strangers_get_the_same_answer(
 
 async def test_a_planted_leak_is_found(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
     fake_provider.reply(CANARY)
-    with serve() as honest, serve(application="tests.isolation.leaky_asgi:application") as leaky:
+    with serve() as honest, serve(application="tests.isolation.sites.leaky_asgi:application") as leaky:
         async with open_socket(honest.url, user=cast.alice) as alice:
             theirs = run_input(f"A secret: {CANARY}")
             await alice.send(theirs)

@@ -33,5 +33,5 @@ class Command(OperatorCommand):
             findings += outside_findings(url)
         for finding in findings:
             self.stdout.write(finding.line)
-        if count := sum(bool(finding.mend) for finding in findings):
+        if count := sum(bool(finding.fix) for finding in findings):
             raise CommandError(f"{count} to fix.")

@@ -11,17 +11,17 @@ class Finding:
 
     Args:
         part: such as `static files`.
-        says: what is there, or what is wrong.
-        mend: how to put it right; empty if nothing is wrong.
-        is_unseen: whether this process cannot see it, so that `says` is what to look at.
+        message: what is there, or what is wrong.
+        fix: how to put it right; empty if nothing is wrong.
+        is_manual: whether this process cannot see it, so that `message` is what to look at.
     """
 
     part: str
-    says: str
-    mend: str = ""
-    is_unseen: bool = False
+    message: str
+    fix: str = ""
+    is_manual: bool = False
 
     @property
     def line(self) -> str:
-        mark = "FIX" if self.mend else "look" if self.is_unseen else "ok"
-        return f"{mark:<5} {self.part}: {self.says}" + (f"\n      -> {self.mend}" if self.mend else "")
+        mark = "FIX" if self.fix else "look" if self.is_manual else "ok"
+        return f"{mark:<5} {self.part}: {self.message}" + (f"\n      -> {self.fix}" if self.fix else "")

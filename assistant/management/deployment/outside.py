@@ -33,13 +33,13 @@ def outside_findings(url: str) -> Iterator[Finding]:
         )
         for name in ("readyz", "metrics"):
             status = client.get(prefix() + name).status_code
-            mend = "Let the proxy answer 404; see docs/production.md." if status in {200, 503} else ""
-            yield Finding("proxy", f"{prefix()}{name} answers {status}", mend)
+            fix = "Let the proxy answer 404; see docs/production.md." if status in {200, 503} else ""
+            yield Finding("proxy", f"{prefix()}{name} answers {status}", fix)
         style = static("assistant/css/chat.css")
         status = client.get(style).status_code
-        mend = "Run collectstatic and let the proxy serve STATIC_ROOT, or leave STATIC_FROM_SERVER on."
-        yield Finding("static files", f"{style} answers {status}", "" if status == 200 else mend)
+        fix = "Run collectstatic and let the proxy serve STATIC_ROOT, or leave STATIC_FROM_SERVER on."
+        yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
         # The server refuses a websocket of nobody with 403. 426 says that it did not hear of an upgrade.
         status = client.get("/ws/-/-/", headers=_UPGRADE).status_code
-        mend = "Let the proxy pass the headers Upgrade and Connection at /ws/, over HTTP/1.1."
-        yield Finding("websockets", f"/ws/ answers {status} to a handshake", "" if status == 403 else mend)
+        fix = "Let the proxy pass the headers Upgrade and Connection at /ws/, over HTTP/1.1."
+        yield Finding("websockets", f"/ws/ answers {status} to a handshake", "" if status == 403 else fix)

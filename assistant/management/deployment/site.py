@@ -55,15 +55,15 @@ def _security() -> Iterator[Finding]:
     is_derived = defaults.keys_from(settings.SECRET_KEY) == settings.FIELD_ENCRYPTION_KEYS
     how = "docs/configuration.md#generate-a-secret-key-and-an-encryption-key"
     yield Finding("SECRET_KEY", "short, or startproject's" if is_weak else "set", how if is_weak else "")
-    says = "not set: derived from SECRET_KEY, which then can never change" if is_derived else "set"
-    yield Finding("FIELD_ENCRYPTION_KEYS", says, how if is_derived else "")
+    message = "not set: derived from SECRET_KEY, which then can never change" if is_derived else "set"
+    yield Finding("FIELD_ENCRYPTION_KEYS", message, how if is_derived else "")
     missing = [name for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE") if not getattr(settings, name)]
-    mend = "; ".join(f"{name} = True" for name in missing)
-    yield Finding("cookies", "sent over plain HTTP too" if missing else "sent over TLS only", mend)
-    mend = 'SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https"), and a proxy that overwrites the header'
+    fix = "; ".join(f"{name} = True" for name in missing)
+    yield Finding("cookies", "sent over plain HTTP too" if missing else "sent over TLS only", fix)
+    fix = 'SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https"), and a proxy that overwrites the header'
     has_header = bool(settings.SECURE_PROXY_SSL_HEADER)
-    says = "SECURE_PROXY_SSL_HEADER " + ("is set" if has_header else "is not set: the site takes HTTPS for HTTP")
-    yield Finding("proxy", says, "" if has_header else mend)
+    message = "SECURE_PROXY_SSL_HEADER " + ("is set" if has_header else "is not set: the site takes HTTPS for HTTP")
+    yield Finding("proxy", message, "" if has_header else fix)
 
 
 def _application() -> Iterator[Finding]:
@@ -79,12 +79,12 @@ def _application() -> Iterator[Finding]:
         # Whatever the project's module raises, a server could not start.
         yield Finding("ASGI", f"{name}: {exc}", "Fix the module, or name another in ASGI_APPLICATION.")
         return
-    mend = "application = with_assistant(application), of assistant.routing"
-    yield Finding("ASGI", name if is_wrapped else f"{name} serves no websockets", "" if is_wrapped else mend)
+    fix = "application = with_assistant(application), of assistant.routing"
+    yield Finding("ASGI", name if is_wrapped else f"{name} serves no websockets", "" if is_wrapped else fix)
     # As a supervisor asks: by the address of a port, without TLS.
     status = inside.ask(application, f"{mounted}healthz", host="127.0.0.1:8001", is_secure=False).status
-    says = f"{mounted}healthz answers {status}; ask {mounted}readyz before sending requests to a process"
-    yield Finding("health", says, "" if status == 200 else "application = with_assistant(application)")
+    message = f"{mounted}healthz answers {status}; ask {mounted}readyz before sending requests to a process"
+    yield Finding("health", message, "" if status == 200 else "application = with_assistant(application)")
     yield from _static_files(application)
     yield from _policy(application, mounted)
 
@@ -97,11 +97,11 @@ def _static_files(application: Any) -> Iterator[Finding]:
         yield Finding("static files", str(exc), collect)
         return
     if not style.startswith("/"):
-        yield Finding("static files", f"another host serves {style}", is_unseen=True)
+        yield Finding("static files", f"another host serves {style}", is_manual=True)
         return
     status = inside.ask(application, style, host=_host()).status
-    mend = f"Leave STATIC_FROM_SERVER on, or set {collect}, and let the proxy serve them."
-    yield Finding("static files", f"{style} answers {status}", "" if status == 200 else mend)
+    fix = f"Leave STATIC_FROM_SERVER on, or set {collect}, and let the proxy serve them."
+    yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
     if apps.is_installed("django.contrib.admin") and not settings.STATIC_ROOT and not has_whitenoise():
         yield Finding("static files", "the admin's and your own answer 404 with DEBUG=False", f"Set {collect}.")
 
@@ -109,8 +109,8 @@ def _static_files(application: Any) -> Iterator[Finding]:
 def _policy(application: Any, mounted: str) -> Iterator[Finding]:
     headers = inside.ask(application, f"{mounted}docs/", host=_host()).headers
     policy = headers.get("content-security-policy", "")
-    mend = "Send it; config/settings.py of the checkout has what the assistant's pages need: 'self' everywhere."
-    yield Finding("Content-Security-Policy", policy or "none", "" if policy else mend)
+    fix = "Send it; config/settings.py of the checkout has what the assistant's pages need: 'self' everywhere."
+    yield Finding("Content-Security-Policy", policy or "none", "" if policy else fix)
 
 
 def _host() -> str:
@@ -121,9 +121,9 @@ def _host() -> str:
 
 def _logging() -> Iterator[Finding]:
     has_labels = "assistant.toolkit.logs" in str(settings.LOGGING)
-    mend = "Add the filter assistant.toolkit.logs.ContextFilter to LOGGING: docs/production.md#in-your-own-project"
-    says = "lines name the tenant, run and request" if has_labels else "lines name neither tenant nor run"
-    yield Finding("logging", says, "" if has_labels else mend)
+    fix = "Add the filter assistant.toolkit.logs.ContextFilter to LOGGING: docs/production.md#in-your-own-project"
+    message = "lines name the tenant, run and request" if has_labels else "lines name neither tenant nor run"
+    yield Finding("logging", message, "" if has_labels else fix)
     talkative = [name for name in _TALKATIVE if logging.getLogger(name).isEnabledFor(logging.DEBUG)]
     if talkative:
         yield Finding("logging", f"{', '.join(talkative)} would log prompts", "Set their level to WARNING in LOGGING.")
@@ -132,12 +132,12 @@ def _logging() -> Iterator[Finding]:
 def _bounds() -> Iterator[Finding]:
     django = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if django is not None and django < settings.MAX_BODY_BYTES:
-        says = f"MAX_BODY_BYTES is {settings.MAX_BODY_BYTES}, but Django takes {django}"
-        yield Finding("sizes", says, "Raise DATA_UPLOAD_MAX_MEMORY_SIZE, or lower MAX_BODY_BYTES.")
-    says = f"bodies {settings.MAX_BODY_BYTES}, uploads {settings.MAX_UPLOAD_BYTES} bytes; the proxy needs the same"
-    yield Finding("sizes", says, is_unseen=True)
-    says = f"start uvicorn with --ws-max-size {MAX_SERVER_FRAME}, one process for each port, without --workers"
-    yield Finding("servers", says, is_unseen=True)
+        message = f"MAX_BODY_BYTES is {settings.MAX_BODY_BYTES}, but Django takes {django}"
+        yield Finding("sizes", message, "Raise DATA_UPLOAD_MAX_MEMORY_SIZE, or lower MAX_BODY_BYTES.")
+    message = f"bodies {settings.MAX_BODY_BYTES}, uploads {settings.MAX_UPLOAD_BYTES} bytes; the proxy needs the same"
+    yield Finding("sizes", message, is_manual=True)
+    message = f"start uvicorn with --ws-max-size {MAX_SERVER_FRAME}, one process for each port, without --workers"
+    yield Finding("servers", message, is_manual=True)
 
 
 def _tenants() -> Iterator[Finding]:
@@ -147,6 +147,6 @@ def _tenants() -> Iterator[Finding]:
         count = sum(str(pk) not in known for pk in model._default_manager.values_list("pk", flat=True))
         yield Finding("tenants", f"{count} of yours have none here", "manage.py sync_tenants" if count else "")
     has_model = bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL)
-    says = "set" if has_model else "none for the deployment"
-    mend = "" if has_model or Provider.objects.exists() else "Set OPENAI_API_KEY and OPENAI_MODEL: a stand-in answers."
-    yield Finding("language model", says, mend)
+    message = "set" if has_model else "none for the deployment"
+    fix = "" if has_model or Provider.objects.exists() else "Set OPENAI_API_KEY and OPENAI_MODEL: a stand-in answers."
+    yield Finding("language model", message, fix)

@@ -34,7 +34,7 @@ def _database() -> Iterator[Finding]:
     if is_postgresql:
         yield Finding("database", f"PostgreSQL, {config['NAME']}")
     else:
-        yield Finding("database", f"{connection.display_name}: enough for one process", is_unseen=True)
+        yield Finding("database", f"{connection.display_name}: enough for one process", is_manual=True)
     yield Finding("migrations", f"{len(missing)} to apply", "manage.py migrate" if missing else "")
     given = urlsplit(os.environ.get("DATABASE_URL", ""))
     if given.path and given.path.lstrip("/") not in str(config["NAME"]):
@@ -49,28 +49,28 @@ def _database() -> Iterator[Finding]:
         )
     yield from _row_level_security(is_postgresql, bool(config.get("DISABLE_SERVER_SIDE_CURSORS")))
     is_apart = abs(difference) > MAX_DIFFERENCE_SECONDS
-    mend = "Run NTP on this host and on the database's." if is_apart else ""
-    yield Finding("clock", f"{difference:+.1f} s ahead of the database", mend)
+    fix = "Run NTP on this host and on the database's." if is_apart else ""
+    yield Finding("clock", f"{difference:+.1f} s ahead of the database", fix)
 
 
 def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterator[Finding]:
     if not settings.ROW_LEVEL_SECURITY:
-        yield Finding("row-level security", "off; docs/production.md#row-level-security", is_unseen=True)
+        yield Finding("row-level security", "off; docs/production.md#row-level-security", is_manual=True)
         return
     if is_postgresql and not has_plain_cursors:
-        mend = 'DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True'
-        yield Finding("row-level security", "exports would fail: server-side cursors are on", mend)
+        fix = 'DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True'
+        yield Finding("row-level security", "exports would fail: server-side cursors are on", fix)
     problems = row_level_security.find_problems()
-    says = " ".join(problems) or "on"
-    yield Finding("row-level security", says, "manage.py row_level_security install --role ROLE" if problems else "")
+    message = " ".join(problems) or "on"
+    yield Finding("row-level security", message, "manage.py row_level_security install --role ROLE" if problems else "")
 
 
 def _redis() -> Iterator[Finding]:
     if not settings.REDIS_URL:
         processes = os.environ.get("WEB_CONCURRENCY", "1")
-        mend = "Set REDIS_URL." if processes != "1" else ""
-        says = "REDIS_URL is not set: event logs stay in the process, so there can be one only"
-        yield Finding("Redis", says + (f", not {processes}" if mend else ""), mend, is_unseen=True)
+        fix = "Set REDIS_URL." if processes != "1" else ""
+        message = "REDIS_URL is not set: event logs stay in the process, so there can be one only"
+        yield Finding("Redis", message + (f", not {processes}" if fix else ""), fix, is_manual=True)
         return
     try:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
@@ -79,5 +79,5 @@ def _redis() -> Iterator[Finding]:
     except redis.RedisError as exc:
         yield Finding("Redis", f"it does not answer ({type(exc).__name__})", "See REDIS_URL.")
         return
-    mend = "" if policy == "volatile-ttl" else "maxmemory-policy volatile-ttl: docs/production.md#redis"
-    yield Finding("Redis", f"it answers; maxmemory-policy is {policy}", mend)
+    fix = "" if policy == "volatile-ttl" else "maxmemory-policy volatile-ttl: docs/production.md#redis"
+    yield Finding("Redis", f"it answers; maxmemory-policy is {policy}", fix)

@@ -14,7 +14,7 @@ import aiohttp
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
-from benchmarks.resilience.checks.schemas import TOKEN, _longest
+from benchmarks.resilience.checks.attacks.schemas import TOKEN, _longest
 from benchmarks.resilience.client import connected
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from tests.fake_provider import FakeProvider

@@ -36,7 +36,9 @@ LOSSES = 8
 def measure(testbed: Testbed) -> Sequence[Line]:
     env = planted(testbed.fault)
     if testbed.fault:
-        forgetful = "tests.isolation.forgetful_asgi" if testbed.has_fault(UNSEEN) else "benchmarks.resilience.planted"
+        forgetful = (
+            "tests.isolation.sites.forgetful_asgi" if testbed.has_fault(UNSEEN) else "benchmarks.resilience.planted"
+        )
         env["ENDINGS_APPLICATION"] = f"{forgetful}:application"
     which = "disabled" if testbed.fault else "all_that_is_open"
     said = printed(_SAID, "tests/isolation/test_endings.py", env, "-k", f"all_that_is_open and {which}")

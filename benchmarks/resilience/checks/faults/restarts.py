@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
-from benchmarks.resilience.checks.effects import pay_twice
+from benchmarks.resilience.checks.faults.effects import pay_twice
 from benchmarks.resilience.client import run_input
 from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
 from benchmarks.resilience.sites import POSTGRES, Site

@@ -52,7 +52,7 @@ CLOSED = "connections closed"
 TYPED = frozenset({ANSWERED, REFUSED, WAITED, CLOSED})
 ORIGIN = "https://shop.example.com"
 ANSWER = "[tokens=400 rate=50]"
-MAKE = "import django; django.setup(); from benchmarks.resilience.checks.crowding import make; make()"
+MAKE = "import django; django.setup(); from benchmarks.resilience.checks.attacks.crowding import make; make()"
 
 
 def make() -> None:
@@ -107,7 +107,13 @@ def _measure(testbed: Testbed, kind: str) -> Sequence[Line]:
         with started([sys.executable, "-c", MAKE], site.env) as maker:
             token = json.loads(maker.read_line())
         with testbed.serve(site) as server:
-            crowd_command = [sys.executable, "-m", "benchmarks.resilience.checks.crowding", str(server.port), token]
+            crowd_command = [
+                sys.executable,
+                "-m",
+                "benchmarks.resilience.checks.attacks.crowding",
+                str(server.port),
+                token,
+            ]
             with started(crowd_command, site.env) as crowd:
                 return asyncio.run(_rounds(testbed, kind, site, server.port, crowd))
 

@@ -12,8 +12,8 @@ from playwright.async_api import Browser, expect
 
 from assistant.models import ToolSetting
 from tests.base import Cast
+from tests.browser.admin.test_model_pages import enter
 from tests.browser.conftest import Visitor
-from tests.browser.test_admin import enter
 from tests.factories import make_provider, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server

@@ -10,8 +10,8 @@ from playwright.async_api import Browser, expect
 
 from assistant.models import PromptVersion
 from tests.base import Cast
+from tests.browser.admin.test_model_pages import enter
 from tests.browser.conftest import Visitor
-from tests.browser.test_admin import enter
 from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]

@@ -13,7 +13,7 @@ import redis
 from benchmarks.report import Line
 from benchmarks.resilience.asking import is_stored, is_whole, readiness
 from benchmarks.resilience.check import Fault, Testbed
-from benchmarks.resilience.checks.restarts import GAVE_UP
+from benchmarks.resilience.checks.faults.restarts import GAVE_UP
 from benchmarks.resilience.client import connected, run_input, text_of
 from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
 from benchmarks.resilience.sites import POSTGRES, Server, Site

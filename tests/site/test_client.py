@@ -372,7 +372,7 @@ async def test_a_call_can_continue_from_history_alone() -> None:
 
 def test_the_client_needs_no_django() -> None:
     code = "import sys; import assistant.client, assistant.providers; assert 'django' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2], timeout=60)
 
 
 async def test_a_typed_answer_can_be_streamed_in_parts() -> None:

@@ -12,7 +12,7 @@ import httpx2
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
-from benchmarks.resilience.checks.slow import lose_text
+from benchmarks.resilience.checks.attacks.slow import lose_text
 from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from tests.fake_answers import Answer, Recorded, reply

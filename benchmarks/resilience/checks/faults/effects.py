@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
-from benchmarks.resilience.checks.kills import forget_dead_runs
+from benchmarks.resilience.checks.faults.kills import forget_dead_runs
 from benchmarks.resilience.client import Frame, connected, run_input
 from benchmarks.resilience.sites import POSTGRES, SQLITE, ForkServer, Server, Site
 from tests.fake_answers import Answer, Recorded, reply

@@ -72,7 +72,7 @@ def _broken(fault: Fault | None) -> dict[str, str]:
     if fault.plant is not None:
         return {"ISOLATION_APPLICATION": "benchmarks.resilience.planted:application", **planted(fault)}
     kind = next((kind for kind in KINDS if f" {kind} " in fault.what), "")
-    return {"ISOLATION_APPLICATION": "tests.isolation.unfiltered_asgi:application", "UNFILTERED": kind}
+    return {"ISOLATION_APPLICATION": "tests.isolation.sites.unfiltered_asgi:application", "UNFILTERED": kind}
 
 
 def _line(what: str, said: Sequence[re.Match[str]], tries: int, *, is_planted: bool) -> Line:

@@ -11,7 +11,7 @@ from assistant.models import Message, Run, RunConfiguration
 from tests.admin.conftest import say_something
 from tests.admin.conversations.test_conversation_page import CONFIGURATION, TIMELINE
 from tests.base import Cast
-from tests.browser.test_admin import enter
+from tests.browser.admin.test_model_pages import enter
 from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]

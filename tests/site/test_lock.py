@@ -15,7 +15,7 @@ from packaging.markers import Marker, default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS = ("site", "dev")
 LOCKS = {"requirements.txt": ("site",), "requirements-dev.txt": GROUPS}

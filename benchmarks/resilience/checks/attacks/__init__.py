@@ -1,0 +1,1 @@
+"""Checks of what an attacker may send or do."""

@@ -1,0 +1,1 @@
+"""Checks of crashes, outages, clocks and lost connections."""

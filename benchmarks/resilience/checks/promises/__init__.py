@@ -1,0 +1,1 @@
+"""Checks of what must hold for every tenant: isolation, limits, secrets, scale."""
