@@ -50,7 +50,8 @@ def to_message(row: MessageRow) -> Message:
 
 def text_of(message: Message) -> str:
     """Return a message with its tool calls as text for operators."""
-    lines = [message.content] if message.content else []
+    lines = [f"[{file.name}]" for file in message.attachments]
+    lines += [message.content] if message.content else []
     lines += [f"→ {call.name}({call.arguments})" for call in message.tool_calls]
     return "\n".join(lines) + (" […]" if message.is_partial else "")
 
