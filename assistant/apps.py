@@ -30,6 +30,7 @@ class AssistantConfig(AppConfig):
         fast_paths.configure(enabled=settings.FAST_PATHS)
         from assistant import checks, hosting  # noqa: F401 - registers the checks
         from assistant.services.db.old_database import refuse_old_database
+        from assistant.services.files import attachments
         from assistant.services.signin import guard
         from assistant.services.tenancy import row_level_security
         from assistant.services.toolpolicy import catalogue
@@ -41,6 +42,7 @@ class AssistantConfig(AppConfig):
         pre_migrate.connect(refuse_old_database, sender=self)
         hosting.connect_signals()
         guard.connect_signals()
+        attachments.connect_signals()
         if apps.is_installed("allauth.mfa"):
             from assistant.pages.accounts import records
 

@@ -61,10 +61,25 @@ WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
-# Limits of reading one uploaded PDF, in a process of its own, and how many of these a server process has at once.
+# Limits of reading one uploaded file, in a process of its own, and how many of these a server process has at once.
 FILE_READ_SECONDS = _env.number("FILE_READ_SECONDS", 30, least=1)
 FILE_READ_MEMORY_MB = _env.number("FILE_READ_MEMORY_MB", 512, least=128)
 FILE_READ_PROCESSES = _env.number("FILE_READ_PROCESSES", 2, least=1)
+
+# What may be attached to messages: kinds (none: nothing), MB of one file and of a tenant's together, files a message;
+# for tenants without limits of their own. And the folder with the files, unless STORAGES has "attachments".
+_KINDS = ("image", "pdf", "docx", "xlsx", "text")
+ATTACHMENT_KINDS = _env.words(
+    "ATTACHMENT_KINDS",
+    _KINDS,
+    problem=lambda word: (
+        "" if word in (*_KINDS, "none") else f"must be kinds of files, of {', '.join(_KINDS)}, or none"
+    ),
+)
+ATTACHMENT_MB = _env.number("ATTACHMENT_MB", 20, least=1)
+ATTACHMENTS_MB = _env.number("ATTACHMENTS_MB", 5_000)
+ATTACHMENTS_PER_MESSAGE = _env.number("ATTACHMENTS_PER_MESSAGE", 10, least=1)
+ATTACHMENTS_DIR = _env.text("ATTACHMENTS_DIR")
 
 # Limits by name for tenants, for each of their members and for each of their end users, without limits of their own.
 TENANT_LIMITS = _env.limits("TENANT_LIMITS", {"connections": 5000, "runs": 100})
@@ -145,6 +160,11 @@ SETTINGS_PROBLEMS: list[tuple[str, str]] = []
 __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
+    "ATTACHMENTS_DIR",
+    "ATTACHMENTS_MB",
+    "ATTACHMENTS_PER_MESSAGE",
+    "ATTACHMENT_KINDS",
+    "ATTACHMENT_MB",
     "BODY_TIMEOUT_SECONDS",
     "ENCRYPT_PROVIDER_STATE",
     "END_USER_LIMITS",

@@ -10,6 +10,8 @@ os.environ["INSECURE_HTTP"] = "true"
 os.environ["SECRET_KEY"] = "only-for-the-tests-and-therefore-no-secret-0123456789"
 os.environ["ALLOWED_HOSTS"] = "localhost,127.0.0.1,testserver"
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
+_attachments = tempfile.TemporaryDirectory(prefix="tenant-assistant-files-", ignore_cleanup_errors=True)
+os.environ["ATTACHMENTS_DIR"] = _attachments.name
 os.environ["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "")
 # A test's provider answers what the test asks; tests of titles and follow-up questions switch them on.
 os.environ.setdefault("GENERATED_TITLES", "false")

@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from assistant.api.authentication import HttpRefusal, acaller_of, caller_of
+from assistant.api.authentication import API, HttpRefusal, acaller_of, caller_of
 from assistant.api.errors import answer_error
 from assistant.api.parsers import OneFormat, StrictJSONParser
 from assistant.services.db.threads import in_database
@@ -33,8 +33,8 @@ REPLAYED = "Idempotent-Replayed"
 class TenantView(APIView):
     """A view below a tenant's address, for one of its members.
 
-    `rules` are the scopes that API keys need, by method; `urls` sets them. Synchronous views wait for nothing but the
-    database.
+    `rules` are the scopes that API keys need, by method; `urls` sets them. `door` says which credentials are accepted.
+    Synchronous views wait for nothing but the database.
     """
 
     authentication_classes = ()
@@ -48,6 +48,7 @@ class TenantView(APIView):
     schema = AutoSchema()
     metadata_class = None
     rules: Mapping[str, Rule] = {}
+    door = API
     caller: Caller
 
     @property
@@ -71,7 +72,7 @@ class TenantView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         rule = self.rule_of(request.method or "")
-        self.caller = caller_of(request._request, rule, tenant_slug=self.tenant_slug)
+        self.caller = caller_of(request._request, rule, tenant_slug=self.tenant_slug, door=self.door)
 
     def rule_of(self, method: str) -> Rule:
         """Return the scopes that a method needs; any, if the address does not know it."""
@@ -107,7 +108,7 @@ class AsyncTenantView(TenantView):
         try:
             APIView.initial(self, self.request, *args, **kwargs)
             rule = self.rule_of(request.method or "")
-            self.caller = await acaller_of(request, rule, tenant_slug=tenant)
+            self.caller = await acaller_of(request, rule, tenant_slug=tenant, door=self.door)
             handler = getattr(self, (request.method or "").lower(), None)
             if handler is None:
                 raise MethodNotAllowed(request.method or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,8 +16,11 @@ from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.fields import JsonObject, Text
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer, AssistantOut
+from assistant.models import Assistant
 from assistant.services.assistants.configuration import find_assistant
+from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.branding.brands import widget_brand
+from assistant.services.files.attachments import limits_of
 from assistant.services.tenancy.end_users import (
     DEFAULT_SECONDS,
     MAX_SECONDS,
@@ -27,6 +31,7 @@ from assistant.services.tenancy.end_users import (
     save_end_user,
     sign_token,
 )
+from assistant.services.tenancy.members import Member
 
 MAX_CONTEXT = 8 * 1024  # bytes
 
@@ -55,12 +60,21 @@ class TokenIn(ApiSerializer):
     )
 
 
+class FilesOut(ApiSerializer):
+    url = serializers.CharField(help_text="The path of uploads.")
+    accept = serializers.CharField(help_text="Endings of names, for a file dialog.")
+    max_bytes = serializers.IntegerField(help_text="Of one file; 0: no limit.")
+    most = serializers.IntegerField(help_text="Files of a message; 0: no limit.")
+    sees_images = serializers.BooleanField(help_text="Whether the assistant's model sees images.")
+
+
 class TokenOut(ApiSerializer):
     token = serializers.CharField(help_text="For the websocket, as the subprotocol `bearer.<token>`.")
     expires_at = serializers.DateTimeField()
     socket = serializers.CharField(help_text="The websocket's path.")
     assistant = AssistantOut()
     brand = JsonObject(help_text="How the widget looks: name, greeting, the logo's path, colours of both themes.")
+    files = FilesOut(allow_null=True, help_text="What can be attached to messages; null: nothing.")
 
 
 GIVEN = {"user_id": "customer-4711", "name": "Dora", "context": {"account": 4711, "plan": "gold"}, "seconds": 900}
@@ -78,7 +92,27 @@ MINTED = {
             "dark": {"accent": "#d084d5", "hover": "#e69aea", "text": "#11110f", "wash": "#2a2127"},
         },
     },
+    "files": {
+        "url": "/api/v1/tenants/acme/attachments/",
+        "accept": ".png,.jpg,.pdf,.txt",
+        "max_bytes": 20_971_520,
+        "most": 10,
+        "sees_images": True,
+    },
 }
+
+
+def _files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
+    limits, sees_images = limits_of(member), choose_provider(assistant).sees_images
+    if not limits.are_on:
+        return None
+    return {
+        "url": reverse("assistant:attachments", kwargs={"tenant": member.tenant.slug}),
+        "accept": limits.accept(images=sees_images),
+        "max_bytes": limits.file_bytes,
+        "most": limits.per_message,
+        "sees_images": sees_images,
+    }
 
 
 class EndUserTokens(TenantView):
@@ -125,5 +159,6 @@ class EndUserTokens(TenantView):
             "socket": f"/ws/{member.tenant.slug}/{found.slug}/",
             "assistant": found,
             "brand": widget_brand(tenant_id=member.tenant_id),
+            "files": _files(member, found),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

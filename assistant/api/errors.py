@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 # The status for each code of a refused run.
 STATUS_OF_REFUSAL = {
     "invalid_input": 400,
+    "attachment_refused": 400,
     "approval_forbidden": 403,
     "test_forbidden": 403,
     "thread_not_found": 404,

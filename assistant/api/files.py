@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
 
 from assistant.api.authentication import API, caller_of, not_found, refusal_of_access
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind
 from assistant.services.tenancy.end_users import is_origin_allowed
-from assistant.services.tenancy.scopes import REST
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.scopes import REST, Rule
 from assistant.services.toolcalls.files import file_response, find_file
 
 # End users fetch files from pages on an origin that the tenant allows.
@@ -20,32 +23,43 @@ FILES = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN})
 
 
 @require_http_methods(["GET", "HEAD", "OPTIONS"])
-def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpResponse:
+def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpResponseBase:
     """Serve a file by its id: images inline, anything else as a download."""
+
+    def found(member: Member) -> HttpResponse | None:
+        row = find_file(member=member, file_id=file)
+        return None if row is None else file_response(row)
+
+    return readable_over_http(request, tenant, REST["files/<uuid:file>/"]["GET"], found)
+
+
+def readable_over_http(
+    request: HttpRequest, tenant: str, rule: Rule, answer_of: Callable[[Member], HttpResponseBase | None]
+) -> HttpResponseBase:
+    """Return what `answer_of` returns for the caller, or 404 for None; with CORS for end users' tokens."""
     origin = request.headers.get("Origin", "")
     if request.method == "OPTIONS":
-        return _preflight(tenant, origin)
+        return preflight(tenant, origin, "GET")
     try:
-        member = caller_of(request, REST["files/<uuid:file>/"]["GET"], tenant_slug=tenant, door=FILES).member
+        member = caller_of(request, rule, tenant_slug=tenant, door=FILES).member
     except AccessDenied as denied:
         return refusal_of_access(denied).response()
-    found = find_file(member=member, file_id=file)
-    if found is None:
+    answer = answer_of(member)
+    if answer is None:
         return not_found().response()
-    answer = file_response(found)
     if member.assistant_id is not None:
         answer["Access-Control-Allow-Origin"] = origin
     patch_vary_headers(answer, ["Authorization", "Origin"])
     return answer
 
 
-def _preflight(tenant: str, origin: str) -> HttpResponse:
+def preflight(tenant: str, origin: str, methods: str) -> HttpResponse:
     """Answer the CORS preflight that a browser sends before a request with a token from another origin."""
     if not is_origin_allowed(tenant_slug=tenant, origin=origin):
         return not_found().response()
     headers = {
         "Access-Control-Allow-Origin": origin,
-        "Access-Control-Allow-Methods": "GET",
+        "Access-Control-Allow-Methods": methods,
         "Access-Control-Allow-Headers": "Authorization",
         "Access-Control-Max-Age": "600",
         "Vary": "Origin",

@@ -32,6 +32,7 @@ MESSAGE = {
     "tool_calls": [],
     "tool_call_id": "",
     "is_partial": False,
+    "attachments": [],
     "versions": None,
     "created_at": "2026-11-21T09:30:04Z",
     "feedback": {"rating": 1, "comment": ""},
@@ -90,6 +91,7 @@ _PATH = {
     "share": ("The link's id.", "0d9f4f0c-9a55-4c0c-a9e8-8f3a3b1f6a52"),
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
+    "attachment": ("The file's id.", THREAD),
 }
 
 
@@ -107,7 +109,7 @@ class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 def path_parameter(name: str) -> OpenApiParameter:
     """Return the description of a parameter in the URL's path."""
     description, value = _PATH[name]
-    kind: Any = {"type": "string", "format": "uuid"} if name in ("thread", "share") else str
+    kind: Any = {"type": "string", "format": "uuid"} if name in ("thread", "share", "attachment") else str
     return OpenApiParameter(
         name, kind, OpenApiParameter.PATH, description=description, examples=[OpenApiExample(name, value=value)]
     )
@@ -131,6 +133,7 @@ def operation(
     *,
     path: Sequence[str] = (),
     body: Any = None,
+    body_type: str = "application/json",
     example: Any = None,
     query: Any = None,
     responses: Mapping[Any, tuple[Any, Any]],
@@ -143,7 +146,7 @@ def operation(
 
     Args:
         path: the parameters in the URL's path, after the tenant.
-        body: the serializer of the request body; `example` is an example of it.
+        body: the serializer of the request body, which is of the media type `body_type`; `example` is an example of it.
         query: the serializer of the query string.
         responses: the serializer and an example of each response, by status or by status and media type. None: no body.
         conflicts: the codes of 409 responses, each with a message; the code for `Idempotency-Key` is added.
@@ -166,14 +169,16 @@ def operation(
         summary=summary,
         description=description or f"{summary}.",
         tags=[tag],
-        request={"application/json": body} if body else None,
+        request={body_type: body} if body else None,
         responses=documented,
         parameters=[
             *(path_parameter(name) for name in ("tenant", *path)),
             *([query] if query else []),
             *([IDEMPOTENCY_KEY] if is_idempotent else []),
         ],
-        examples=[OpenApiExample("request", value=example, request_only=True)] if example is not None else None,
+        examples=[OpenApiExample("request", value=example, request_only=True, media_type=body_type)]
+        if example is not None
+        else None,
     )
 
     def with_schema(view: F) -> F:

@@ -119,7 +119,7 @@ class ConversationRuns(RunningView):
         run = RunInput(
             thread_id=thread,
             run_id=run_id,
-            message=TextMessage(f"{run_id}-user", text),
+            message=TextMessage(f"{run_id}-user", text, tuple(given["attachments"])),
             protocol_version="1.0",
         )
         opened = await get_runs().open(member=self.member, assistant_slug=conversation.assistant.slug, given=run)

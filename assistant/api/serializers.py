@@ -11,6 +11,7 @@ from assistant.models import Conversation, Feedback, Run
 from assistant.services.conversations.conversations import MAX_TITLE
 from assistant.services.conversations.feedback import MAX_COMMENT
 from assistant.services.conversations.pagination import MAX_PAGE
+from assistant.services.runs.content_parts import MAX_FILES
 from assistant.services.text import MAX_TEXT
 
 ApiSerializer = serializers.Serializer[Any]
@@ -115,6 +116,13 @@ class ShownIn(ApiSerializer):
     message_id = Text(max_length=128)
 
 
+class SentFileOut(ApiSerializer):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    mediaType = serializers.CharField()  # noqa: N815 - as in events
+    size = serializers.IntegerField(help_text="In bytes.")
+
+
 class MessageOut(ApiSerializer):
     id = serializers.CharField()
     run = serializers.CharField(source="run_id", help_text="Empty if the run is gone.")
@@ -124,6 +132,7 @@ class MessageOut(ApiSerializer):
     tool_calls = ToolCallOut(many=True)
     tool_call_id = serializers.CharField(help_text="Of a tool message: the call that it answers.")
     is_partial = serializers.BooleanField(help_text="Cut off by a cancel, an error or a crash.")
+    attachments = SentFileOut(many=True, help_text="The files that were sent with it.")
     versions = VersionsOut(allow_null=True, help_text="Of a question that was changed, or another answer; else null.")
     created_at = serializers.DateTimeField()
     feedback = FeedbackOut(allow_null=True)
@@ -179,6 +188,13 @@ class DecisionIn(StrictSerializer):
 class DecisionsIn(StrictSerializer):
     decisions = serializers.ListField(
         child=DecisionIn(), min_length=1, help_text="One for every call of the run that needs approval."
+    )
+    attachments = serializers.ListField(
+        child=serializers.UUIDField(),
+        required=False,
+        default=list,
+        max_length=MAX_FILES,
+        help_text="The ids of uploaded files to send with it.",
     )
     wait = Flag(required=False, default=True, help_text="Answer when the run that continues has ended.")
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from django.urls import URLPattern, include, path, re_path
 
-from assistant.api import assistants, conversations, end_users, files, openapi_pages, run_events, runs, shares, usage
+from assistant.api import (
+    assistants,
+    attachments,
+    conversations,
+    end_users,
+    files,
+    openapi_pages,
+    run_events,
+    runs,
+    shares,
+    usage,
+)
 from assistant.api.base import TenantView
 from assistant.services.tenancy.scopes import REST
 
@@ -35,6 +46,9 @@ of_tenant = [
     _path("approvals/", runs.Approvals),
     _path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
+    _path("attachments/", attachments.Attachments, name="attachments"),
+    _path("attachments/<uuid:attachment>/", attachments.OneAttachment),
+    path("attachments/<uuid:attachment>/content/", attachments.content, name="attachment-content"),
 ]
 
 urlpatterns = [

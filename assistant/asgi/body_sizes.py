@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from assistant.uploads import has_file_field
 MAX_BUFFERED_BYTES = 2 * MAX_BODY
 # The admin's addresses with forms that may have files.
 _FORMS = ("_add", "_change")
+# Where files are uploaded for messages; the app may stand below another path.
+_ATTACHMENTS = re.compile(r"/api/v1/tenants/[^/]+/attachments/\Z")
 
 
 def least_bound() -> int:
@@ -25,15 +28,16 @@ def least_bound() -> int:
 
 def size_bound(scope: Mapping[str, Any]) -> int:
     """Return how many bytes are read of a body at this address."""
-    if api_of(scope):
+    path = path_of(scope)
+    if api_of(scope) and not _ATTACHMENTS.search(path):
         return MAX_BUFFERED_BYTES
-    bound: int = settings.MAX_UPLOAD_BYTES if _takes_files(path_of(scope)) else settings.MAX_BODY_BYTES
+    bound: int = settings.MAX_UPLOAD_BYTES if _takes_files(path) else settings.MAX_BODY_BYTES
     return bound
 
 
 def _takes_files(path: str) -> bool:
-    """Return whether files are uploaded at an address: UPLOAD_PATHS, and forms of the admin that have a file field."""
-    if path.startswith(tuple(settings.UPLOAD_PATHS)):
+    """Return whether files are uploaded at an address: attachments, UPLOAD_PATHS, and forms of the admin with files."""
+    if path.startswith(tuple(settings.UPLOAD_PATHS)) or _ATTACHMENTS.search(path):
         return True
     try:
         match = resolve(path)

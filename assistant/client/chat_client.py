@@ -9,6 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
+from assistant.client.given_messages import Prompt, messages_of, with_files
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
@@ -25,7 +26,7 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
-from assistant.toolkit import Registry, Tool
+from assistant.toolkit import Media, Registry, Tool
 from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
@@ -34,7 +35,6 @@ _spans = LazyModule("assistant.spans")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
-Prompt = str | Sequence[Message | Mapping[str, Any]] | None
 
 
 class CallSettings(TypedDict, total=False):
@@ -46,6 +46,7 @@ class CallSettings(TypedDict, total=False):
         execute_tools: whether tools are run; if not, the calls are left to the caller.
         decisions: a person's decisions on calls that wait for approval, by call id.
         client_tools: tools that the model may call and that the caller runs.
+        files: images and texts that are sent with the message. Models see images if they were made with `sees_images`.
         on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
     """
 
@@ -59,6 +60,7 @@ class CallSettings(TypedDict, total=False):
     system: str
     options: Mapping[str, Any]
     limits: Limits
+    files: Sequence[Media]
     on_error: Literal["model", "raise"]
 
 
@@ -154,7 +156,8 @@ class ChatClient:
 
         Raises:
             RunFailed: the provider failed, a limit was reached, or no answer fitted `output_type`.
-            ValueError: there is no message, or a `conversation` without a store. UnknownTool: no tool has a given name.
+            ValueError: there is no message, a `conversation` without a store, or a file that cannot be sent.
+            UnknownTool: no tool has a given name.
         """
         output = None if output_type is None else output_of(output_type)
         return await (await self._turn(message, settings, output, output_mode)).finish()
@@ -233,7 +236,10 @@ class ChatClient:
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
         stored = await self._store.load(conversation) if conversation and self._store else ()
-        new = (*_messages(settings.get("history", ())), *_messages(message))
+        new = with_files(
+            (*messages_of(settings.get("history", ())), *messages_of(message)),
+            settings.get("files", ()),
+        )
         sent = (*stored, *new)
         if not sent:
             raise ValueError("There is nothing to answer.")
@@ -281,11 +287,3 @@ class ChatClient:
     def _resolve(self, tools: Iterable[AnyTool]) -> tuple[Tool, ...]:
         defaults = {tool.name: tool for tool in getattr(self, "_tools", ())}
         return tuple(Registry(find_tool(tool, defaults, self._resolvers) for tool in tools))
-
-
-def _messages(given: Prompt) -> tuple[Message, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, str):
-        return (Message("user", given, id=uuid.uuid4().hex),)
-    return tuple(entry if isinstance(entry, Message) else Message.from_wire(entry) for entry in given)

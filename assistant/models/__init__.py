@@ -5,7 +5,7 @@ from assistant.models.audit import AuditEntry
 from assistant.models.brand import Brand, BrandImage
 from assistant.models.conversations import Conversation, ConversationShare, Feedback, Message
 from assistant.models.endusers import EndUser, WidgetOrigin
-from assistant.models.files import ToolFile
+from assistant.models.files import Attachment, ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.jobs import Job
@@ -32,6 +32,7 @@ __all__ = [
     "ApiKeyUse",
     "Approval",
     "Assistant",
+    "Attachment",
     "AuditEntry",
     "Brand",
     "BrandImage",

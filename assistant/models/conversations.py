@@ -155,6 +155,7 @@ class Message(models.Model):
         editable=False,
         help_text="What the provider gave with the message for itself, as JSON or encrypted.",
     )
+    attachments = list_field(editable=False, help_text="id, name, mediaType and size of each file sent with it.")
     mark_digest = models.CharField(  # noqa: DJ001 - databases use the partial index for any list of digests then
         max_length=32,
         null=True,

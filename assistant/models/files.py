@@ -1,13 +1,81 @@
-"""Images and other files that tools returned, stored with the call that made them."""
+"""Files of conversations: what people attach to their messages, and what tools returned."""
 
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 
+from django.conf import settings
+from django.core.files.storage import FileSystemStorage, Storage, storages
 from django.db import models
 
+from assistant.models.conversations import Conversation
 from assistant.models.runs import ToolCall
 from assistant.models.tenants import Tenant
+
+# The alias in STORAGES of a project that stores attachments elsewhere than in a folder.
+STORAGE_ALIAS = "attachments"
+MAX_NAME = 150
+
+
+def attachment_storage() -> Storage:
+    """Return where attached files are: the storage "attachments" of STORAGES, else the folder ATTACHMENTS_DIR.
+
+    The folder is none that a web server serves, so not within MEDIA_ROOT.
+    """
+    if STORAGE_ALIAS in settings.STORAGES:
+        return storages[STORAGE_ALIAS]
+    base = Path(getattr(settings, "BASE_DIR", "."))
+    return FileSystemStorage(
+        location=base / (settings.ATTACHMENTS_DIR or "attachments"), file_permissions_mode=0o600, base_url=None
+    )
+
+
+def attachment_path(attachment: Attachment, filename: str) -> str:
+    """Return the file's path in the storage, without the name that the uploader gave it."""
+    return f"{attachment.tenant_id}/{attachment.pk}"
+
+
+class Attachment(models.Model):
+    """One file that somebody attaches to a message.
+
+    It belongs to its uploader until it is sent, and then to the conversation; `services.files` stores and removes it.
+    """
+
+    class Kind(models.TextChoices):
+        IMAGE = "image", "Image"
+        PDF = "pdf", "PDF"
+        DOCX = "docx", "Word document"
+        XLSX = "xlsx", "Spreadsheet"
+        TEXT = "text", "Text"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="attachments")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="attachments"
+    )
+    message_id = models.CharField(max_length=128, blank=True, help_text="Of the message that it was sent with.")
+    name = models.CharField(max_length=MAX_NAME)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    media_type = models.CharField(max_length=100, help_text="As its content says, not its name.")
+    text_format = models.CharField(max_length=10, blank=True, help_text="How its text is divided into passages.")
+    size = models.PositiveBigIntegerField(help_text="In bytes.")
+    sha256 = models.CharField(max_length=64)
+    file = models.FileField(storage=attachment_storage, upload_to=attachment_path, max_length=100)
+    text = models.TextField(blank=True, help_text="The text that was read from it; pages are separated by form feeds.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at"]
+        indexes = [
+            models.Index(
+                fields=["created_at"], condition=models.Q(conversation__isnull=True), name="unsent_attachments"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ToolFile(models.Model):

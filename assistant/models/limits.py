@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 
 from assistant.models.assistants import Provider
+from assistant.models.files import Attachment
 from assistant.models.tenants import Tenant, validate_same_tenant
 
 # The parts of its monthly limit of cost, in per cent, at which a tenant is warned unless it chose others.
@@ -33,6 +34,13 @@ def _money(name: str) -> models.DecimalField[Any, Any]:
         validators=[MinValueValidator(Decimal(0))],
         help_text=f"In the currency of the providers' prices. {_EMPTY}",
     )
+
+
+def validate_kinds(value: str) -> None:
+    """Raise `ValidationError` unless a text names kinds of attachments, or is "none"."""
+    unknown = set(value.replace(",", " ").split()) - {*Attachment.Kind.values, "none"}
+    if unknown:
+        raise ValidationError(f"These are no kinds of attached files: {', '.join(sorted(unknown))[:100]}.")
 
 
 def warned_at() -> list[int]:
@@ -67,6 +75,18 @@ class TenantLimits(models.Model):
     member_runs = _number("runs at once")
     end_user_messages_per_minute = _number("messages a minute")
     end_user_runs = _number("runs at once")
+    attachments_mb = _number("attached files in all (MB)")
+    attachment_mb = _number("one attached file (MB)")
+    attachments_per_message = _number("files of a message")
+    attachment_kinds = models.CharField(
+        "kinds of attached files",
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_kinds],
+        help_text="Of image, pdf, docx, xlsx and text. Empty: the deployment's. none: nobody can attach files.",
+    )
     warning_percentages = models.JSONField(
         default=warned_at,
         db_default=models.Value(list(WARNED_AT), models.JSONField()),
@@ -123,6 +143,9 @@ def _of(scope: str) -> tuple[str, ...]:
 
 
 OF_TENANT, OF_MEMBER, OF_END_USER = _of("tenant"), _of("member"), _of("end_user")
+# Of these, only operators set those that are about space.
+OF_ATTACHMENT_SPACE = ("attachment_mb", "attachments_mb")
+OF_ATTACHMENTS = ("attachment_kinds", "attachments_per_message", *OF_ATTACHMENT_SPACE)
 
 
 class QuotaUse(models.Model):

@@ -18,7 +18,7 @@ from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
 from assistant.services.assistants.configuration import MAX_STARTERS
-from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.assistants.provider_choice import choose_provider, describe_provider
 from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -28,6 +28,7 @@ from assistant.services.conversations.conversations import (
     rename_conversation,
 )
 from assistant.services.conversations.shares import may_share
+from assistant.services.files.limits import attachment_limits
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
@@ -93,7 +94,7 @@ def thread(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
 
 def _assistants(member: Member) -> list[Assistant]:
     rows = Assistant.objects.filter(tenant_id=member.tenant_id, is_active=True)
-    return list(rows.select_related("provider", "tenant", "tenant__default_provider").order_by("pk"))
+    return list(rows.select_related("provider", "tenant", "tenant__limits", "tenant__default_provider").order_by("pk"))
 
 
 def _chat_page(
@@ -110,6 +111,8 @@ def _chat_page(
     starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
     brand = brand_of(tenant_id=member.tenant_id)
     shows_model = member.is_admin or brand.shows_model
+    attachments = attachment_limits(assistant.tenant) if assistant else None
+    sees_images = assistant is not None and choose_provider(assistant).sees_images
     context = {
         **list_context(member, current="" if conversation is None else str(conversation.pk)),
         "member": member,
@@ -119,6 +122,9 @@ def _chat_page(
         "assistant": assistant,
         "brand": brand,
         "provider": describe_provider(assistant) if assistant and shows_model else "",
+        "attachments": attachments,
+        "accept": "" if attachments is None else attachments.accept(images=sees_images),
+        "sees_images": sees_images,
         "starters": starters[:MAX_STARTERS],
         "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,

@@ -44,7 +44,7 @@ from assistant.toolkit.text import clean_text
 from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
-from assistant.websocket.frames import parse_after, parse_message_id
+from assistant.websocket.frames import parse_after, parse_message_id, where_to_upload
 
 logger = logging.getLogger(__name__)
 
@@ -164,7 +164,7 @@ class ChatConsumer(BaseConsumer):
             await self._protocol_error("binary_frame", "Frames are JSON texts.")
             return
         if size > MAX_FRAME:
-            await self._protocol_error("frame_too_large", TOO_LARGE)
+            await self._protocol_error("frame_too_large", f"{TOO_LARGE} {where_to_upload(self.member.tenant.slug)}")
             return
         try:
             frame = read_json(text_data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.urls import reverse
+
 from assistant.services.errors import Refused
 from assistant.services.runs.run_input import parse_run_id
 from assistant.toolkit.text import clean_text
@@ -24,3 +26,9 @@ def parse_message_id(value: object) -> str:
     if not isinstance(value, str):
         raise Refused("invalid_input", "messageId must be a text.")
     return clean_text(value)
+
+
+def where_to_upload(tenant: str) -> str:
+    """Return the sentence for who sends a file that a frame cannot hold."""
+    path = reverse("assistant:attachments", kwargs={"tenant": tenant})
+    return f"Upload files at {path}, and send their ids."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from assistant.models import Conversation, Provider, Run, ToolCall
+from assistant.models import Attachment, Conversation, Message, Provider, Run, ToolCall
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from tests.api.calling import key_of
@@ -21,6 +22,7 @@ from tests.base import Cast
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import KINDS, Server, serve
+from tests.services.files import samples
 from tests.websocket.test_websocket import in_db, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -380,3 +382,50 @@ async def test_disconnecting_before_the_answer_stops_the_run(
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
         await until(lambda: Run.objects.filter(status=Run.Status.CANCELLED).exists())
+
+
+def data_url(content: bytes, kind: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+async def test_files_in_messages_reach_the_model_and_are_attachments(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Provider.objects.aupdate(sees_images=True)
+    fake_provider.reply("A dot, and thirty days.")
+    fake_provider.reply("Still thirty.")
+    text = {"type": "text", "text": "What is this?"}
+    image = {"type": "image_url", "image_url": {"url": data_url(samples.PNG, "image/png")}}
+    file = {"type": "file", "file": {"filename": "a.docx", "file_data": data_url(samples.DOCX, "application/x")}}
+    asked: list[Any] = [{"role": "user", "content": [text, image, file]}]
+    async with client_of(uvicorn_server, cast) as client:
+        await client.chat.completions.create(model="support", messages=asked)
+        told, picture = fake_provider.requests[0].json["messages"][-1]["content"]
+        assert "Thirty days." in told["text"] and told["text"].endswith("What is this?")
+        assert picture == {"type": "image_url", "image_url": {"url": data_url(samples.PNG, "image/png")}}
+        # The caller sends the history again.
+        more: list[Any] = [*asked, {"role": "assistant", "content": "Thirty."}, {"role": "user", "content": "Sure?"}]
+        await client.chat.completions.create(model="support", messages=more)
+        assert "Thirty days." in fake_provider.requests[1].json["messages"][-3]["content"][0]["text"]
+        first = await Message.objects.filter(role="user").order_by("pk").afirst()
+        assert first is not None and first.sources == ["image", "a.docx"]
+        assert not await Attachment.objects.filter(conversation=None).aexists()
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ({"type": "image_url", "image_url": {"url": "https://evil.example/a.png"}}, "not fetched"),
+        ({"type": "file", "file": {"file_id": "file-1"}}, "needs file_data"),
+        ({"type": "image_url", "image_url": {"url": data_url(samples.PNG, "image/png")}}, "cannot see images"),
+        ({"type": "input_audio", "input_audio": {}}, "may hold parts of the type text"),
+    ],
+)
+async def test_files_that_cannot_be_taken_are_refused(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, part: Any, sentence: str
+) -> None:
+    asked: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Hi"}, part]}]
+    async with client_of(uvicorn_server, cast) as client:
+        with pytest.raises(openai.BadRequestError, match=sentence):
+            await client.chat.completions.create(model="support", messages=asked)
+    assert not fake_provider.requests

@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from assistant.api.openapi_pages import api_document
 from assistant.core.values.events import RunFinished
-from assistant.models import Provider
+from assistant.models import Attachment, Provider
 from assistant.services.eventlog.frames import as_mapping
 from tests.api.calling import key_of
 from tests.base import Cast
@@ -28,7 +28,14 @@ UNSAYABLE = [positive_data_acceptance]
 BASE = "/api/v1/tenants/{tenant}/"
 STREAMED = "POST /api/v1/tenants/{tenant}/assistants/{assistant}/runs/"
 THREAD = "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f"
-KNOWN = {"tenant": "acme", "assistant": "support", "thread": THREAD, "run_id": "run-1", "message_id": "msg-2"}
+KNOWN = {
+    "tenant": "acme",
+    "assistant": "support",
+    "thread": THREAD,
+    "run_id": "run-1",
+    "message_id": "msg-2",
+    "attachment": THREAD,
+}
 DOCUMENT: dict[str, Any] = api_document()
 
 
@@ -62,6 +69,9 @@ def amys_rows(cast: Cast, provider: Provider) -> None:
     run = make_run(talk, run_id="run-1", ending=as_mapping(RunFinished(THREAD, "run-1")))
     make_message(talk, "user", "How long?", message_id="msg-1", run=run)
     make_message(talk, "assistant", "30 days.", message_id="msg-2", run=run)
+    Attachment.objects.create(
+        pk=THREAD, tenant=cast.acme, user=cast.amy, conversation=talk, name="a.txt", kind="text", size=1
+    )
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from assistant.api.attachments import STATUS_OF_FILE
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
 from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
 from assistant.services.errors import Failure
@@ -27,6 +28,7 @@ def answered() -> Iterator[tuple[str, int]]:
             for code in text_argument(call, 1, "code"):
                 yield code, first.value
     yield from STATUS_OF_REFUSAL.items()
+    yield from STATUS_OF_FILE.items()
     yield from ((code, status) for status, code in CODE_OF_STATUS.items())
     yield from ((CODES.get(code, code), status) for code, (status, _) in STATUS_OF_ERROR.items())
     yield from ((code, Failure(code, "").status) for code in literals("Failure", 0, "code"))

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core import serializers
+from django.core.files.base import ContentFile
 from django.db import models
 from django.utils import timezone
 
@@ -54,6 +55,10 @@ FIXED: Mapping[str, Any] = {
     "assistant.Invitation.accepted_by": None,
     "assistant.Invitation.revoked_at": None,
     "assistant.Message.tool_calls": [],
+    "assistant.Message.attachments": [
+        {"id": str(uuid.UUID(int=7)), "name": CANARY, "mediaType": "text/plain", "size": 1}
+    ],
+    "assistant.TenantLimits.attachment_kinds": "",
     "assistant.Conversation.branches": [],
     "assistant.Conversation.choices": [],
     "assistant.ConversationShare.path": [[0, 1]],
@@ -148,9 +153,11 @@ def _plain_value(field: models.Field[Any, Any]) -> Any:
     for kind, text in texts.items():
         if isinstance(field, kind):
             return text
-    if isinstance(field, models.CharField | models.TextField):
+    if isinstance(field, models.CharField | models.TextField) and not isinstance(field, models.FileField):
         has_room = field.max_length is None or field.max_length >= len(CANARY)
         return CANARY if has_room and not field.get_default() else field.get_default()
+    if isinstance(field, models.FileField):
+        return ContentFile(CANARY.encode(), name=CANARY)
     if isinstance(field, models.BinaryField):
         return CANARY.encode()
     if isinstance(field, models.DateTimeField):

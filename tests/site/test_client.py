@@ -18,8 +18,9 @@ from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers import ScriptedModel
-from assistant.toolkit import InvalidTool, Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
+from assistant.toolkit import InvalidTool, Media, Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
 
+PIXEL = b"\x89PNG\r\n\x1a\n"
 CUSTOMER = ToolCall("", "get_customer", '{"number":42}')
 
 
@@ -537,3 +538,18 @@ async def test_the_prompt_can_be_bounded_by_the_number_of_messages() -> None:
 def test_two_tools_with_the_same_name_are_refused() -> None:
     with pytest.raises(InvalidTool, match="two tools"):
         ChatClient(model=ScriptedModel([]), tools=[get_customer, get_customer])
+
+
+async def test_files_are_sent_with_the_message_and_mark_it() -> None:
+    client, model = client_for("Thirty days.")
+    notes, dot = Media(b"Umbrellas: 30 days.", "text/plain", name="returns.txt"), Media(PIXEL, "image/png", name="dot")
+    await client.call("How long?", files=[notes, dot])
+    (sent,) = model.requests[0].messages
+    assert sent.content.endswith("How long?") and "Umbrellas: 30 days." in sent.content
+    assert (sent.media, sent.sources) == ((dot,), ("returns.txt", "dot"))
+
+
+async def test_a_file_that_is_neither_image_nor_text_is_refused() -> None:
+    client, _ = client_for("ok")
+    with pytest.raises(ValueError, match=r"a\.pdf is neither an image nor text"):
+        await client.call("Read", files=[Media(b"%PDF-1.7", "application/pdf", name="a.pdf")])

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.changes import Values, changed_values
 from assistant.models import Provider, Tenant, TenantLimits
-from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
+from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.limits.spend_warnings import MAX_RECIPIENTS
 from assistant.services.tenancy import audit_trail
@@ -49,7 +49,7 @@ class LimitsForm(forms.ModelForm[TenantLimits]):
 
     class Meta:
         model = TenantLimits
-        fields = (*OF_TENANT, *OF_MEMBER, *OF_END_USER, *SOFT)
+        fields = (*OF_TENANT, *OF_MEMBER, *OF_END_USER, *OF_ATTACHMENTS, *SOFT)
 
     def __init__(self, data: Any, *, tenant: Tenant, is_operator: bool) -> None:
         stored: TenantLimits | None = getattr(tenant, "limits", None)
@@ -57,9 +57,9 @@ class LimitsForm(forms.ModelForm[TenantLimits]):
         self.stored: dict[str, list[Any]] = {"warned_at": limits.warning_percentages, "warned": limits.warning_emails}
         initial = {name: ", ".join(map(str, values)) for name, values in self.stored.items()}
         super().__init__(data, instance=limits, initial=initial)
-        for name in () if is_operator else OF_TENANT:
+        for name in () if is_operator else (*OF_TENANT, *OF_ATTACHMENT_SPACE):
             self.fields[name].disabled = True
-        for name in (*OF_TENANT, *OF_MEMBER, *OF_END_USER):
+        for name in (*OF_TENANT, *OF_MEMBER, *OF_END_USER, *OF_ATTACHMENT_SPACE, "attachments_per_message"):
             self.fields[name].help_text = ""
         # Providers of the deployment can be chosen by name; their keys are not read.
         own = Provider.objects.filter(Q(tenant=None) | Q(tenant=tenant)).defer("api_key").order_by("name")
@@ -98,6 +98,7 @@ class LimitsForm(forms.ModelForm[TenantLimits]):
             (_("All members together"), OF_TENANT),
             (_("Each member"), OF_MEMBER),
             (_("Each end user"), OF_END_USER),
+            (_("Files attached to messages"), OF_ATTACHMENTS),
             (_("Warnings of spend"), WARNINGS),
             (_("Another model above a part of the limit of cost a month"), SOFT),
         ):

@@ -23,6 +23,7 @@ from assistant.services.limits.runs_at_once import RETRY_SECONDS
 # HTTP status and OpenAI's error type for each code of a run's error.
 STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "invalid_input": (400, "invalid_request_error"),
+    "attachment_refused": (400, "invalid_request_error"),
     "limit_reached": (400, "invalid_request_error"),
     "thread_not_found": (404, "invalid_request_error"),
     "quota_exceeded": (429, "insufficient_quota"),

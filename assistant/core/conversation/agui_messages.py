@@ -9,6 +9,9 @@ from assistant.core.conversation.drafts import REASONING_SUFFIX
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.messages import Message
 
+# Who issues the ids of files: this server.
+FILE_PROVIDER = "tenant-assistant"
+
 
 def sub_agents_to_agui(runs: Iterable[SubAgentRun]) -> list[dict[str, Any]]:
     """Messages of sub-agents as AG-UI's MESSAGES_SNAPSHOT carries them; `metadata.subagent` names the speaker."""
@@ -28,7 +31,7 @@ def to_agui(messages: Iterable[Message]) -> list[dict[str, Any]]:
     wire: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "user":
-            wire.append({"id": message.id, "role": "user", "content": message.content})
+            wire.append({"id": message.id, "role": "user", "content": _user_content(message)})
         elif message.role == "tool":
             wire.append(
                 {"id": message.id, "role": "tool", "content": message.content, "toolCallId": message.tool_call_id}
@@ -36,6 +39,18 @@ def to_agui(messages: Iterable[Message]) -> list[dict[str, Any]]:
         elif message.role == "assistant":
             wire.extend(_assistant_to_agui(message))
     return wire
+
+
+def _user_content(message: Message) -> str | list[dict[str, Any]]:
+    """Return the text, or content parts of a message with files, each by the id under which the server has it."""
+    if not message.attachments:
+        return message.content
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
+    for file in message.attachments:
+        source = {"type": "file", "value": file.id, "provider": FILE_PROVIDER, "mimeType": file.media_type}
+        kind = "image" if file.is_image else "document"
+        parts.append({"type": kind, "source": source, "metadata": {"name": file.name, "size": file.size}})
+    return parts
 
 
 def _assistant_to_agui(message: Message) -> list[dict[str, Any]]:

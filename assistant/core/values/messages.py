@@ -50,19 +50,45 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """A file that a user sent with a message, by its id; its content is in the message's text and media.
+
+    `size` is in bytes, `media_type` as the content says.
+    """
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+
+    @property
+    def is_image(self) -> bool:
+        return self.media_type.startswith("image/")
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> AttachedFile:
+        return cls(state["id"], state["name"], state["mediaType"], state["size"])
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the file as JSON can hold it, with the names that clients see."""
+        return {"id": self.id, "name": self.name, "mediaType": self.media_type, "size": self.size}
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One entry of a conversation.
 
     Attributes:
         id: identifies the message to clients.
         is_partial: the text was cut off by a cancellation, a crash or an error.
-        media: images of a tool's result, for models that see images.
+        media: images of a tool's result or of a user's message, for models that see images.
         sources: where untrusted text in it came from, as names for people; empty if all of it is trusted.
         from_caller: whether it is the result of a tool that the caller ran itself. It is as trusted as the caller.
         provider_state: what the provider gave with the message for itself, such as signatures of its calls, as text
             that only the model's adapter reads. It is neither shown nor logged, and no part of comparisons.
+        attachments: the files that a user sent with it.
 
-    `id`, `reasoning`, `is_partial`, `sources` and `from_caller` are never sent to a provider.
+    `id`, `reasoning`, `is_partial`, `sources`, `from_caller` and `attachments` are never sent to a provider.
     """
 
     role: Role
@@ -76,6 +102,7 @@ class Message:
     sources: tuple[str, ...] = ()
     from_caller: bool = False
     provider_state: str = field(default="", repr=False, compare=False)
+    attachments: tuple[AttachedFile, ...] = ()
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:

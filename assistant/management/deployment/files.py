@@ -83,7 +83,9 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
     has_static = bool(plan.static_url and plan.static_root)
     static = {"url": plan.static_url, "root": plan.static_root.rstrip("/")}
     patterns = " ".join(f"{path}*" for path in plan.uploads)
-    nginx_uploads = _NGINX_UPLOADS.format(paths="|".join(map(re.escape, plan.uploads)), upstream=upstream, **sizes)
+    nginx_uploads = _NGINX_UPLOADS.format(
+        paths="|".join(re.escape(path).replace(r"\*", "[^/]+") for path in plan.uploads), upstream=upstream, **sizes
+    )
     return {
         **{name: str(size) for name, size in sizes.items()},
         **{name: str(getattr(plan, name)) for name in ("host", "name", "title", "directory", "user", "env_file")},

@@ -80,8 +80,12 @@ def prefix() -> str:
 
 
 def upload_paths() -> tuple[str, ...]:
-    """Return the beginnings of paths where files are uploaded: UPLOAD_PATHS, and admin forms with a file field."""
-    return (*_admin_forms_with_files(), *settings.UPLOAD_PATHS)
+    """Return the beginnings of paths where files are uploaded, in which a `*` is any tenant.
+
+    These are attachments, UPLOAD_PATHS, and admin forms with a file field.
+    """
+    attachments = reverse("assistant:attachments", kwargs={"tenant": "0"}).replace("/0/", "/*/")
+    return (attachments, *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
 
 
 def _admin_forms_with_files() -> Iterator[str]:

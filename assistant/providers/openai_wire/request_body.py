@@ -38,7 +38,7 @@ def request_body(
         strict: request strict schemas for arguments and typed answers.
         small: send worked examples of the tools before the conversation.
         with_usage: request token counts, which not every server supports.
-        sees_images: send the images that tools returned.
+        sees_images: send the images that tools returned and users attached.
         profile: what the provider takes.
         extra: further options, in place of which `request.options` are used.
     """

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model, model_validator
 
 from assistant.models import TenantLimits
-from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
+from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.prompt_variables import MAX_NAME, MAX_VALUE, MAX_VARIABLES
 from assistant.services.assistants.configuration import MAX_MODEL_NAME, MAX_OTHER_MODELS
 from assistant.services.text import JSONOutOfBounds, read_json
@@ -159,7 +159,10 @@ ASSISTANT_COLUMNS = tuple(
 def _limits() -> dict[str, Any]:
     names = (*OF_TENANT, *OF_MEMBER, *OF_END_USER)
     columns = ((name, TenantLimits._meta.get_field(name)) for name in names)
-    return {name: (_Money if isinstance(column, models.DecimalField) else _Number, ...) for name, column in columns}
+    numbers = {name: (_Money if isinstance(column, models.DecimalField) else _Number, ...) for name, column in columns}
+    # Bundles of earlier versions are without these.
+    files: dict[str, Any] = dict.fromkeys(OF_ATTACHMENTS, (_Number, None))
+    return {**numbers, **files, "attachment_kinds": (Text, "")}
 
 
 # A field for each column of `TenantLimits`.

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from assistant.models import Brand, PromptVariable, TenantLimits
-from assistant.models.limits import OF_TENANT
+from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_TENANT
 from assistant.models.prompt_variables import MAX_VARIABLES
 from assistant.services.bundles.difference import Entry, kind_of
 from assistant.services.bundles.format import TENANT_PROVIDERS, BrandPart, Part, SettingsPart, VariablePart
@@ -74,9 +74,9 @@ def import_limits(target: Target, part: Part) -> Iterator[Entry]:
     """Set the limits of a tenant; those of all members together only for operators, as by hand."""
     stored = TenantLimits.objects.select_for_update().filter(tenant=target.tenant).first()
     row = stored or TenantLimits(tenant=target.tenant)
-    values = {name: getattr(part, name) for name in type(part).model_fields}
+    values = {name: getattr(part, name) for name in type(part).model_fields if name in part.model_fields_set}
     if not target.is_operator:
-        closed = [name for name in OF_TENANT if getattr(row, name) != values.pop(name)]
+        closed = [name for name in (*OF_TENANT, *OF_ATTACHMENT_SPACE) if getattr(row, name) != values.pop(name)]
         if closed:
             reason = _("Only operators set the limits of all members together: %(names)s.")
             yield refused("limits", "", reason % {"names": ", ".join(closed)})

@@ -42,6 +42,7 @@ def as_markdown(*, member: Member, conversation: Conversation) -> str:
             parts.append(f"*(another version{after})*")
         if not path.has(one.position):
             parts.append("*(not shown)*")
+        parts += [f"Attached: `{file['name']}`" for file in one.attachments]
         if one.content:
             parts.append(_fenced(one.content) if one.role == "tool" else one.content)
         parts += [f"Calls `{call['name']}`:\n\n{_fenced(call['arguments'])}" for call in one.tool_calls]
@@ -72,6 +73,8 @@ def _entry(one: ClientMessage) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": one.id, "role": one.role, "content": one.content}
     if one.tool_calls:
         entry["tool_calls"] = list(one.tool_calls)
+    if one.attachments:
+        entry["attachments"] = list(one.attachments)
     if one.tool_call_id:
         entry["tool_call_id"] = one.tool_call_id
     if one.is_partial:

@@ -12,7 +12,7 @@ from django.db.models.functions import Cast
 
 from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.conversation.sub_agent_transcripts import from_stored
-from assistant.core.values.messages import Message, ToolCall, messages_of
+from assistant.core.values.messages import AttachedFile, Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
@@ -25,10 +25,11 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 MAX_RECENT_MESSAGES = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
-_Row = tuple[str, str, str, str, str, int, str, int, str]
+_Row = tuple[str, str, str, str, str, int, str, int, str, str]
 _EMPTY = "[]"
 EVERYWHERE = Q()
 _read_names = msgspec.json.Decoder(tuple[str, ...]).decode
+_read_files = msgspec.json.Decoder(list[dict[str, Any]]).decode
 _read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
 
 
@@ -45,12 +46,14 @@ def to_message(row: MessageRow) -> Message:
         sources=tuple(row.sources),
         from_caller=row.from_caller,
         provider_state=unsealed(row.provider_state),
+        attachments=tuple(map(AttachedFile.from_state, row.attachments)),
     )
 
 
 def text_of(message: Message) -> str:
     """Return a message with its tool calls as text for operators."""
-    lines = [message.content] if message.content else []
+    lines = [f"[{file.name}]" for file in message.attachments]
+    lines += [message.content] if message.content else []
     lines += [f"→ {call.name}({call.arguments})" for call in message.tool_calls]
     return "\n".join(lines) + (" […]" if message.is_partial else "")
 
@@ -107,6 +110,7 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
         Cast("sources", TextField()),
         ExpressionWrapper(F("from_caller"), TextField()),
         "provider_state",
+        Cast("attachments", TextField()),
     )
 
 
@@ -131,8 +135,9 @@ def _messages(rows: Iterable[_Row]) -> list[Message]:
             () if sources == _EMPTY else _read_names(sources),
             bool(from_caller),
             unsealed(state) if state else "",
+            () if files == _EMPTY else tuple(map(AttachedFile.from_state, _read_files(files))),
         )
-        for role, content, message_id, calls, call_id, is_partial, sources, from_caller, state in rows
+        for role, content, message_id, calls, call_id, is_partial, sources, from_caller, state, files in rows
     )
 
 
@@ -167,6 +172,7 @@ def store_messages(
                 sources=list(message.sources),
                 from_caller=message.from_caller,
                 provider_state=sealed(message.provider_state),
+                attachments=[file.to_state() for file in message.attachments],
                 mark_digest=digests.get(message.id) if digests else None,
             )
             for offset, message in enumerate(messages)

@@ -8,7 +8,8 @@ from django.core.files.base import File
 from django.db import models, transaction
 
 from assistant.models.knowledge import Document, Passage
-from assistant.services.knowledge.files import MAX_CHARACTERS, Content, DocumentError, read_file
+from assistant.services.files.reading import MAX_CHARACTERS
+from assistant.services.knowledge.files import Content, DocumentError, read_file
 from assistant.services.knowledge.passages import split
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")

@@ -6,6 +6,7 @@ Values that are stored encrypted or hashed (keys, passwords, credentials) are le
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
@@ -24,6 +25,8 @@ from assistant.services.privacy.ownership import deletable_models, is_hosts_own,
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import get_host, host_row
 from assistant.services.tenancy.second_factor import AUTHENTICATOR
+
+logger = logging.getLogger(__name__)
 
 # Hashes are left out, because they can be attacked offline.
 HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
@@ -86,6 +89,8 @@ def _export(tables: Tables, theirs: Mapping[str, Iterable[Any]], to: IO[bytes]) 
         for model, rows in tables.items():
             for row, field in _binaries(model, rows):
                 archive.writestr(_path(row, field), bytes(getattr(row, field.attname)))
+            for row, field in _files(model, rows):
+                _write_file(archive, row, field)
         for name, rows_or_values in theirs.items():
             # A project may name its file as one of ours.
             label = name if name not in counts else f"{name}-2"
@@ -125,7 +130,7 @@ def _host_values(one: Any) -> dict[str, Any]:
 def _values(row: models.Model) -> dict[str, Any]:
     without = row.get_deferred_fields()
     values = {f.attname: getattr(row, f.attname) for f in row._meta.concrete_fields if f.attname not in without}
-    binary = [field for field in row._meta.concrete_fields if isinstance(field, models.BinaryField)]
+    binary = [f for f in row._meta.concrete_fields if isinstance(f, models.BinaryField | models.FileField)]
     read = {name: getattr(row, name) for name in READ_FROM_SECRETS.get(row._meta.label, {})}
     return values | read | {field.attname: _path(row, field) for field in binary}
 
@@ -141,3 +146,23 @@ def _binaries(
     if fields:
         for row in rows.order_by("pk").iterator(chunk_size=10):
             yield from ((row, field) for field in fields)
+
+
+def _files(
+    model: type[models.Model], rows: models.QuerySet[Any]
+) -> Iterator[tuple[models.Model, models.Field[Any, Any]]]:
+    fields = [field for field in model._meta.concrete_fields if isinstance(field, models.FileField)]
+    if fields:
+        for row in rows.order_by("pk").only(*(field.name for field in fields)).iterator(chunk_size=CHUNK_ROWS):
+            yield from ((row, field) for field in fields)
+
+
+def _write_file(archive: ZipFile, row: models.Model, field: models.Field[Any, Any]) -> None:
+    stored = getattr(row, field.attname)
+    try:
+        with stored.open("rb") as content, archive.open(_path(row, field), "w", force_zip64=True) as to:
+            for chunk in content.chunks():
+                to.write(chunk)
+    except (OSError, ValueError):
+        # The row says that there was one; an export of the rest is worth more than none.
+        logger.warning("The file of %s %s is not stored any more", row._meta.label, row.pk, exc_info=True)

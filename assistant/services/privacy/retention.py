@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import (
+    Attachment,
     AuditEntry,
     CheckRun,
     Conversation,
@@ -83,6 +84,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
     due.append(("replayed questions", left.exclude(Exists(running)), _delete_conversations))
     calls, files = ToolCall.objects.filter(tenant=tenant), ToolFile.objects.filter(tenant=tenant)
+    attachments = Attachment.objects.filter(tenant=tenant)
     if (until := before("conversations")) is not None:
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
         due.append(("conversations", old, _delete_conversations))
@@ -95,6 +97,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         due.append(("answers in evaluations", typed, _delete))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
+        attachments = attachments.exclude(conversation__in=old)
     if (until := before("tool_calls")) is not None:
         calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
         due.append(("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
@@ -104,6 +107,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         due.append(("calls in evaluations", called, lambda rows: rows.update(calls=[])))
     if (until := before("files")) is not None:
         due.append(("files", files.filter(created_at__lt=until), _delete))
+        due.append(("attachments", attachments.filter(created_at__lt=until), _delete))
     if (until := before("deliveries")) is not None:
         due.append(("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     if (until := before("audit")) is not None:

@@ -29,6 +29,7 @@ from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
+from assistant.services.runs.inline_files import with_all_stored, with_stored_files
 from assistant.services.runs.leases import release_run, renew_leases, request_cancel
 from assistant.services.runs.log_end_repair import prepare_log
 from assistant.services.runs.opening.completion import StatelessInput
@@ -106,11 +107,13 @@ class Runs:
 
         If the caller is cancelled meanwhile, the run is still started, because it may be stored already.
         """
+        given = await with_stored_files(member, given)
         opener = partial(open_run, given=given, decided_by=decided_by, is_counted=is_counted)
         return await self._start(member, assistant_slug, opener, given)
 
     async def open_stateless(self, *, member: Member, assistant_slug: str, given: StatelessInput) -> OpenedRun:
         """Open and start a run as `open_stateless_run` does. Raises `Refused`."""
+        given = await with_all_stored(member, given)
         return await self._start(member, assistant_slug, partial(open_stateless_run, given=given), given)
 
     async def _start(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from assistant.core.conversation.turn_endings import APPROVAL_SCHEMA
 from assistant.core.llm.typed_output import check_schema
 from assistant.services.errors import Refused
+from assistant.services.runs.content_parts import File, check_text, parse_parts
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
 from assistant.toolkit.schema.bounds import InvalidSchema, check_size
@@ -35,10 +36,11 @@ _ID = re.compile(r"[!-~]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """A user's message."""
+    """A user's message. `files`: ids of uploaded ones, and those that came with it until `store_files` stores them."""
 
     id: str
     text: str
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswe
     for index, item in enumerate(reversed(given.messages)):
         if isinstance(item, UserMessage):
             if index == 0:
-                message = TextMessage(_message_id(item.id), parse_text(item.content))
+                message = _user_message(item)
         elif isinstance(item, ToolMessage):
             answers.append(
                 ToolAnswer(_message_id(item.id), item.tool_call_id[:MAX_ID_LENGTH], parse_text(item.content))
@@ -199,6 +201,12 @@ def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswe
         else:
             break
     return message, tuple(reversed(answers))
+
+
+def _user_message(item: UserMessage) -> TextMessage:
+    content = item.content
+    text, files = (content, ()) if isinstance(content, str) else parse_parts(content)
+    return TextMessage(_message_id(item.id), check_text(text, has_files=bool(files)), files)
 
 
 def _message_id(value: str) -> str:
@@ -215,12 +223,7 @@ def parse_text(content: str | list[Any]) -> str:
         if any(not isinstance(part, TextPart) for part in content):
             raise Refused("invalid_input", "A message may have only text parts.")
         content = "\n".join(part.text for part in content)
-    if len(content) > MAX_TEXT:
-        raise Refused("invalid_input", f"A message holds at most {MAX_TEXT} characters.")
-    text = clean_text(content)
-    if not text.strip():
-        raise Refused("invalid_input", "A message must not be empty.")
-    return text
+    return check_text(content, has_files=False)
 
 
 def _resume(interrupt_id: str, status: str, payload: object) -> Resume:

@@ -1,4 +1,4 @@
-"""The work of all tenants that is done at moments: approvals that expire, warnings of spend, and due jobs."""
+"""The work of all tenants that is done at moments: approvals that expire, warnings, due jobs, forgotten files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.db import DatabaseError
 from assistant.services.assistants import scheduled_prompts  # noqa: F401 - registers its jobs
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.files.attachments import delete_forgotten
 from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.limits.spend_warnings import warn_of_spend
 from assistant.services.runs.approval_expiry import expire_approvals
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 JOBS_SECONDS = 5.0
 # How often the rest is done. Answering an approval checks its age anyway, and a warning may be a minute late.
 TIMED_WORK_SECONDS = 60.0
+# Files that were not sent within a day are deleted up to so much later.
+FORGOTTEN_SECONDS = 600.0
 
 
 class TimedWork:
@@ -30,13 +33,16 @@ class TimedWork:
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._long: set[asyncio.Task[None]] = set()
-        self._next_look_at = self._next_expiry_at = self._next_warning_at = 0.0
+        self._next_look_at = self._next_expiry_at = self._next_warning_at = self._next_forgotten_at = 0.0
 
     def start(self) -> None:
         """Start what is due in tasks, unless they are still at work: leases are renewed meanwhile."""
         now = time.monotonic()
         if now >= min(self._next_expiry_at, self._next_look_at):
             self._start("timed-work", self._work)
+        if now >= self._next_forgotten_at:
+            # Beside the other, because a storage elsewhere takes its time.
+            self._start("forgotten-files", self._forget)
         if now >= self._next_warning_at:
             # Beside the other, because sending e-mail takes its time.
             self._start("spend-warnings", self._warn)
@@ -70,6 +76,10 @@ class TimedWork:
                 self._long.add(task)
                 task.add_done_callback(self._long.discard)
             self._next_look_at = time.monotonic() + JOBS_SECONDS
+
+    async def _forget(self) -> None:
+        await in_database(delete_forgotten)
+        self._next_forgotten_at = time.monotonic() + FORGOTTEN_SECONDS
 
     async def _warn(self) -> None:
         await warn_of_spend()

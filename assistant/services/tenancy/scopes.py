@@ -81,6 +81,9 @@ REST: Mapping[str, Mapping[str, Rule]] = {
     "approvals/": {"GET": _READ},
     "usage/": {"GET": _READ},
     "files/<uuid:file>/": {"GET": _READ},
+    "attachments/": {"POST": _CHAT},
+    "attachments/<uuid:attachment>/": {"GET": _READ, "DELETE": _CHAT},
+    "attachments/<uuid:attachment>/content/": {"GET": _READ},
 }
 # By the address below `/v1/`.
 OPENAI: Mapping[str, Mapping[str, Rule]] = {

@@ -23,7 +23,7 @@ class TenantAssistant extends HTMLElement {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     root.adoptedStyleSheets = [sheet];
     this.#panel = new Panel({
-      send: (text) => this.#conversation?.sendText(text) ?? false,
+      send: (text, files) => this.#conversation?.sendText(text, files) ?? false,
       stop: () => this.#conversation?.stop(),
       fresh: () => this.#begin(null),
       close: () => this.close(),
@@ -88,7 +88,9 @@ class TenantAssistant extends HTMLElement {
       tokenUrl,
       server: this.getAttribute("server") || HOME,
       listener: {
-        opened: ({ assistant, brand = {} }) => {
+        opened: ({ assistant, brand = {}, files }) => {
+          this.#connection.files = files;
+          if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
           panel.welcome(this.#greeting(brand.greeting));
           this.#dress(brand);

@@ -58,10 +58,13 @@ class World:
     mallory: Keys
 
     def path(self, pattern: str) -> str:
-        values = {"thread": self.talk.pk, "run_id": self.run.run_id, "message_id": "m-1", "share": uuid.UUID(int=1)}
-        return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern).replace(
-            "files/support", f"files/{uuid.UUID(int=1)}"
-        )
+        values = {
+            "thread": self.talk.pk,
+            "run_id": self.run.run_id,
+            "message_id": "m-1",
+            **dict.fromkeys(("file", "attachment", "share"), uuid.UUID(int=1)),
+        }
+        return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern)
 
 
 def _make(server: Server, cast: Cast) -> World:

@@ -8,9 +8,9 @@ from django.core.files.base import ContentFile
 from assistant.library.knowledge import search_docs
 from assistant.models import Tenant
 from assistant.models.knowledge import Document, Passage
-from assistant.services.knowledge import files
+from assistant.services.files.reading import MAX_CHARACTERS
 from assistant.services.knowledge.documents import add_document, store_document
-from assistant.services.knowledge.files import DocumentError
+from assistant.services.knowledge.files import MAX_FILE_BYTES, DocumentError
 from assistant.services.knowledge.passages import MAX_PASSAGE_CHARACTERS, split
 from assistant.toolkit import ToolContext
 from tests.base import Cast
@@ -41,13 +41,15 @@ def test_the_kind_of_a_text_file_follows_its_name(acme: Tenant, name: str, kind:
         ("a.pdf", make_pdf("Secret", password="x"), "The PDF is encrypted"),
         ("a.pdf", make_pdf(""), "The PDF holds no text"),
         ("a.pdf", b"%PDF-1.7\nbroken", "The PDF is broken"),
-        ("a.pdf", b"no PDF at all", "The PDF is broken"),
+        ("a.pdf", b"no PDF at all", "named .pdf, but its content is something else"),
         ("a.pdf", make_pdf("Page")[:300], "The PDF is broken"),
-        ("a.docx", b"PK\x03\x04", "Only PDF"),
+        ("a.docx", b"PK\x03\x04", "named .docx, but its content is something else"),
+        ("a.bin", b"\x7fELF\0", "This kind of file cannot be read"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "An image holds no text"),
         ("a.txt", "Grüße".encode("latin-1"), "The file is not UTF-8 text"),
         ("a.txt", b" \n ", "The document has no text"),
-        ("a.txt", b"x" * (files.MAX_CHARACTERS + 1), "longer than 2,000,000 characters"),
-        ("a.txt", b"x" * (files.MAX_FILE_BYTES + 1), "larger than 20 MB"),
+        ("a.txt", b"x" * (MAX_CHARACTERS + 1), "longer than 2,000,000 characters"),
+        ("a.txt", b"x" * (MAX_FILE_BYTES + 1), "larger than 20 MB"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(

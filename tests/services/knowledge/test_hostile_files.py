@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from assistant.models import Tenant
 from assistant.models.knowledge import Document
-from assistant.services.knowledge import files
+from assistant.services.files import reading as files
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.files import DocumentError, read_file
 from tests.services.knowledge.hostile_pdf import HOSTILE

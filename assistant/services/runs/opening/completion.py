@@ -13,6 +13,7 @@ from typing import Any
 
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
+from assistant.services.runs.content_parts import FILE_PARTS, File, files_of_parts
 from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.runs.run_input import MAX_TOOLS, check_sizes
 from assistant.services.text import MAX_TEXT
@@ -51,6 +52,7 @@ class StatelessInput:
 
     Attributes:
         new: the number of new messages, at the end of `messages`. They are stored for the audit.
+        files: those of the users' messages, by the id of the message.
         thread_id: set if the request may be repeated, so that the repetition finds the run with its id.
         answers: how tools are answered in a test; None for any other run.
         prompt_version_id: the version of the prompt that a test uses; None for the published one.
@@ -59,6 +61,7 @@ class StatelessInput:
     run_id: str
     messages: tuple[Message, ...]
     new: int
+    files: Mapping[str, tuple[File, ...]] = field(default_factory=dict)
     thread_id: uuid.UUID | None = None
     client_tools: tuple[Tool, ...] = ()
     tool_choice: str | None = None
@@ -85,7 +88,8 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
             raise InvalidRequest(name, "is not supported.")
     if body.get("n") not in (None, 1):
         raise InvalidRequest("n", "must be 1.")
-    messages = _messages(body.get("messages"))
+    files: dict[str, tuple[File, ...]] = {}
+    messages = _messages(body.get("messages"), files)
     client_tools = _tools(body.get("tools"))
     options = body.get("stream_options")
     is_streamed = _flag(body, "stream")
@@ -97,6 +101,7 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
             run_id=f"chatcmpl-{uuid.uuid4().hex}",
             messages=messages,
             new=_new(messages),
+            files=files,
             client_tools=client_tools,
             tool_choice=_tool_choice(body.get("tool_choice"), {tool.name for tool in client_tools}),
             options=_options(body),
@@ -107,13 +112,14 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
     )
 
 
-def _messages(given: object) -> tuple[Message, ...]:
+def _messages(given: object, files: dict[str, tuple[File, ...]]) -> tuple[Message, ...]:
+    """Return the messages; their files are put into `files`."""
     if not isinstance(given, list) or not 0 < len(given) <= MAX_MESSAGES:
         raise InvalidRequest("messages", f"must be a list of 1 to {MAX_MESSAGES} messages.")
     messages: list[Message] = []
     open_calls: set[str] = set()
     for index, item in enumerate(given):
-        message = _message(item, f"messages[{index}]")
+        message = _message(item, f"messages[{index}]", files)
         if message.role == "tool":
             if message.tool_call_id not in open_calls:
                 raise InvalidRequest(f"messages[{index}]", "answers no tool call of the message before.")
@@ -127,7 +133,7 @@ def _messages(given: object) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _message(item: object, where: str) -> Message:
+def _message(item: object, where: str, files: dict[str, tuple[File, ...]]) -> Message:
     if not isinstance(item, dict):
         raise InvalidRequest(where, "must be an object.")
     role = item.get("role")
@@ -135,7 +141,10 @@ def _message(item: object, where: str) -> Message:
         calls = _calls(item.get("tool_calls"), where)
         text = _content(item.get("content"), where, may_be_empty=bool(calls))
         return Message("assistant", text, id=uuid.uuid4().hex, tool_calls=calls)
-    text = _content(item.get("content"), where, may_be_empty=role == "tool")
+    content = item.get("content")
+    if role == "user" and isinstance(content, list):
+        return _user_message(content, where, files)
+    text = _content(content, where, may_be_empty=role == "tool")
     if role == "tool":
         call_id = _text(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID_LENGTH)
         return Message("tool", text, id=uuid.uuid4().hex, tool_call_id=call_id, from_caller=True)
@@ -144,10 +153,22 @@ def _message(item: object, where: str) -> Message:
     return Message("user", text, id=uuid.uuid4().hex)
 
 
+def _user_message(parts: list[object], where: str, files: dict[str, tuple[File, ...]]) -> Message:
+    given = [part for part in parts if isinstance(part, dict) and part.get("type") in FILE_PARTS]
+    text = _content([part for part in parts if part not in given], where, may_be_empty=bool(given))
+    message = Message("user", text, id=uuid.uuid4().hex)
+    if given:
+        files[message.id] = files_of_parts(given)
+    return message
+
+
 def _content(content: object, where: str, *, may_be_empty: bool) -> str:
     if isinstance(content, list):
         if any(not isinstance(part, dict) or part.get("type") != "text" for part in content):
-            raise InvalidRequest(f"{where}.content", "may hold only parts of the type text.")
+            raise InvalidRequest(
+                f"{where}.content",
+                "may hold parts of the type text, and a user's also image_url and file.",
+            )
         content = "\n".join(_text(part.get("text"), f"{where}.content", least=0) for part in content)
     if content is None and may_be_empty:
         return ""

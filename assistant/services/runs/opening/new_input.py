@@ -15,6 +15,7 @@ from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import open_calls
 from assistant.services.errors import Refused
 from assistant.services.runs.approval_expiry import oldest_answerable
+from assistant.services.runs.opening.sent_files import user_message
 from assistant.services.runs.run_input import RunInput
 from assistant.services.toolcalls.approvers import check_approver
 from assistant.services.toolpolicy.policy import EffectiveTool
@@ -37,14 +38,15 @@ def extract_new_input(
         has_message: whether the input's message is stored already.
 
     Raises:
-        Refused: `invalid_input`, if an approval does not exist, was answered or has expired, or if nothing is new.
+        Refused: `invalid_input`, if an approval does not exist, was answered or has expired, or if nothing is new;
+            `attachment_refused`, as `user_message` does.
     """
     pending = open_calls(history)
     new = _new_tool_results(given, pending, {message.id for message in history}, conversation)
     decisions = _record_decisions(given, pending, decided_by, conversation)
     is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
     if given.message is not None and not is_tool_answer and not has_message:
-        new.append(Message("user", given.message.text, id=given.message.id))
+        new.append(user_message(given.message, conversation))
     last = history[-1] if history and not pending else None
     is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
     if not new and not decisions and not is_unanswered:

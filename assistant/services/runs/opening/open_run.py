@@ -34,6 +34,7 @@ from assistant.services.runs.opening.followed_path import Followed, begin_branch
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
+from assistant.services.runs.opening.sent_files import check_files, with_file_contents
 from assistant.services.runs.opening.tested_prompt import tested_prompt
 from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.runs.run_input import RunInput
@@ -42,6 +43,8 @@ from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
+# Of a conversation that begins with files and no text.
+TITLE_OF_FILES = "Files"
 FROM_START = Followed(WHOLE, [])
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
@@ -74,7 +77,7 @@ def open_run(
 
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer;
-            `approval_forbidden`, as `OwnApproval`; `test_forbidden`, as `TestingForbidden`; or
+            `attachment_refused`; `approval_forbidden`, as `OwnApproval`; `test_forbidden`, as `TestingForbidden`; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
     opening = partial(
@@ -82,11 +85,11 @@ def open_run(
     )
     if is_counted:
         try:
-            return opening(is_counted=True)
+            return with_file_contents(opening(is_counted=True))
         except _KeyIsLimited as limited:
             # In a transaction of its own, so that it is counted even if the run is refused.
             count_run(member=member, limits=limited.limits)
-    return opening()
+    return with_file_contents(opening())
 
 
 class _KeyIsLimited(Exception):
@@ -167,6 +170,7 @@ def _open_once(
         answers=None if test is None else test.answers,
         model=given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history)),
     )
+    check_files(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
     if decisions:
         who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
         check_decisions(decisions, history, setup.tools, **who)
@@ -305,7 +309,7 @@ def _new_conversation(member: Member, assistant: Assistant, given: RunInput, tes
             tenant_id=member.tenant_id,
             user_id=member.user_id,
             assistant=assistant,
-            title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+            title=" ".join(given.message.text.split())[:TITLE_LENGTH] or TITLE_OF_FILES,
             test_tools=test_tools,
         )
     )

@@ -17,7 +17,9 @@ from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.open_run import TITLE_LENGTH, begin_run, check_readable
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.opening.sent_files import check_files, user_message, with_file_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
+from assistant.services.runs.run_input import TextMessage
 from assistant.services.tenancy.members import Member
 
 
@@ -30,13 +32,14 @@ def open_stateless_run(
 
     Raises:
         Refused: `thread_not_found` if the tenant has no such assistant; `invalid_input` if that has no such prompt;
-            `quota_exceeded`, as `QuotaReached`; `limit_reached`, as `TooManyRuns`.
+            `quota_exceeded`, as `QuotaReached`; `limit_reached`, as `TooManyRuns`; `attachment_refused`.
     """
     try:
-        return _open_run(member, assistant_slug, given, owner, must_wait)
+        opened = _open_run(member, assistant_slug, given, owner, must_wait)
     except IntegrityError:
         # The same run was opened at the same time, by an earlier request of the caller, and can now be read.
-        return _open_run(member, assistant_slug, given, owner, must_wait)
+        opened = _open_run(member, assistant_slug, given, owner, must_wait)
+    return with_file_contents(opened)
 
 
 def discard_unstarted(*, key: RunKey) -> None:
@@ -61,16 +64,22 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         choose_version(state=state, version_id=given.prompt_version_id)
     # Marks of an earlier request go on in this one; only the server knows them.
     messages = with_known_marks(tenant_id=member.tenant_id, user_id=member.user_id, messages=given.messages)
-    new = messages[-given.new :]
     conversation = Conversation.objects.create(
         pk=thread_id,
         tenant_id=member.tenant_id,
         user_id=member.user_id,
         assistant=state.assistant,
-        title=" ".join(new[-1].content.split())[:TITLE_LENGTH],
+        title=" ".join(messages[-1].content.split())[:TITLE_LENGTH],
         is_stateless=True,
         test_tools="" if given.answers is None else ToolsInTests.REPLAY,
     )
+    messages = tuple(
+        user_message(TextMessage(one.id, one.content, given.files[one.id]), conversation)
+        if one.id in given.files
+        else one
+        for one in messages
+    )
+    new = messages[-given.new :]
     run, setup = begin_run(
         member=member,
         state=state,
@@ -84,6 +93,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         messages=1 if new[-1].role == "user" and given.answers is None else 0,
         answers=given.answers,
     )
+    check_files(messages, tenant=state.assistant.tenant, provider=setup.provider)
     setup = replace(
         setup,
         client_tools=given.client_tools,

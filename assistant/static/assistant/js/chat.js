@@ -6,7 +6,7 @@ import { announce, byId, newId } from "./dom.js";
 import { draft, keepDraft } from "./drafts.js";
 import { Queue } from "./queue.js";
 import { Follow } from "./scroll.js";
-import { refuseFiles } from "./shared.js";
+import { catchFiles, filesOf, textOf } from "./shared.js";
 import { passageShown } from "./sources.js";
 import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
@@ -32,12 +32,14 @@ export class Chat {
   #composer;
   #queue;
   #thread;
+  #tray = null;
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
   constructor(sidebar) {
-    const { socket, thread: id, assistant, testVersion, testTools, question, models } = this.#page.dataset;
+    const { socket, thread: id, assistant, testVersion, testTools, question, models, uploads } = this.#page.dataset;
     const isNew = "new" in this.#page.dataset; // nothing was said in it, though the API may have made it already
     const { signal } = this.#events;
+    const canAttach = Boolean(byId("attach"));
     this.#sidebar = sidebar;
     // The new conversations of an assistant have one, and the tests of a version.
     this.#draftKey = id || (testVersion ? `test:${testVersion}` : socket);
@@ -48,18 +50,19 @@ export class Chat {
       retry: (question) => this.#thread.retry(question),
       resume: (entries) => this.#thread.resume(entries),
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
-      edit: (id, text) => !this.#thread.isBusy && this.#send(text, id),
+      edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),
+      uploads,
       goOn: () => !this.#thread.isBusy && this.#thread.goOn(),
       show: (id) => !this.#thread.isBusy && this.#thread.show(id),
       rate: (...rating) => this.#thread.rate(...rating),
       passage: showPassage,
       suggest: (text) => this.#write(text),
     }, JSON.parse(models ?? "[]"));
-    this.#queue = new Queue((text) => this.#write(text));
+    this.#queue = new Queue(() => this.#writeWaiting());
     byId("composer").before(this.#queue.element);
     this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent, forwarded });
     this.#composer = new Composer(
-      { send: (text) => this.#submit(text), stop: () => this.#stop(), problem: whyTooLong, changed: () => this.#keepDraft(), up: () => this.#transcript.editLast() },
+      { send: (text) => this.#submit(text), stop: () => this.#stop(), problem: whyTooLong, files: canAttach ? (files) => this.#attach(files) : null, changed: () => this.#keepDraft(), up: () => this.#transcript.editLast() },
       signal,
     );
     byId("welcome")?.addEventListener("click", (event) => {
@@ -67,7 +70,8 @@ export class Chat {
       if (starter && !this.#thread.isBusy) this.#send(starter.textContent);
     });
     this.#connection.addEventListener("change", ({ detail }) => this.#connectionChanged(detail));
-    refuseFiles(window, () => this.#showProblem("Files cannot be sent to the assistant. Copy their text, please."), signal);
+    const dropped = (files) => (canAttach ? this.#attach(files) : this.#showProblem("Files cannot be sent to the assistant. Copy their text, please."));
+    catchFiles(window, dropped, { canTake: canAttach, shown: byId("composer") }, signal);
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
     this.#composer.text = question || draft(this.#draftKey);
@@ -109,17 +113,52 @@ export class Chat {
   }
 
   #submit(text) {
-    if (!this.#composer.isBusy) return this.#send(text);
+    if (!this.#composer.isBusy) return this.#send(text, "", this.#tray?.take());
     const problem = whyTooLong(text);
     if (problem) this.#showProblem(problem);
-    else this.#queue.add(text);
+    else this.#queue.add(text, this.#tray?.take());
     return !problem;
   }
 
-  /** Send a text, in place of the message `replaced` if that is given. Returns whether it was accepted. */
-  #send(text, replaced = "") {
+  /** Upload files, to be sent with the next message. */
+  async #attach(files) {
+    (await this.#openTray()).add(files);
+  }
+
+  async #openTray() {
+    const { Tray } = await import("./files.js");
+    if (this.#tray) return this.#tray;
+    const { uploads, maxBytes, mostFiles, seesImages } = this.#page.dataset;
+    const headers = { "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value };
+    this.#tray = new Tray({
+      target: () => ({ url: uploads, headers }),
+      maxBytes: Number(maxBytes),
+      most: Number(mostFiles),
+      seesImages: seesImages === "true",
+      changed: () => this.#composer.refit(),
+      emptied: () => this.#composer.focus(),
+      announce,
+    });
+    this.#composer.tray = this.#tray;
+    return this.#tray;
+  }
+
+  /** Put content into the box and its tray, to be sent again. */
+  async #giveBack(content) {
+    this.#write(textOf(content));
+    const files = filesOf(content);
+    if (files.length) (await this.#openTray()).restore(files);
+  }
+
+  #writeWaiting() {
+    const files = this.#queue.takeFiles();
+    this.#giveBack([{ type: "text", text: this.#queue.take() }, ...files]);
+  }
+
+  /** Send a text and files, in place of the message `replaced` if that is given. Returns whether it was accepted. */
+  #send(text, replaced = "", files = []) {
     const problem = whyTooLong(text);
-    if (!problem && this.#thread.sendText(text, replaced)) return true;
+    if (!problem && this.#thread.sendText(text, replaced, files)) return true;
     this.#showProblem(problem || "This message is too long to send. Shorten it, please.");
     return false;
   }
@@ -135,7 +174,7 @@ export class Chat {
     if (!message) return;
     this.#transcript.remove(message.id);
     this.#transcript.working(false);
-    this.#write(message.content);
+    this.#giveBack(message.content);
   }
 
   #asked(message) {
@@ -167,7 +206,7 @@ export class Chat {
       this.#keepDraft();
       this.#sidebar.current = this.id;
       byId("conversation-menu").hidden = false;
-      const first = document.querySelector(".turn.user .bubble")?.textContent ?? "Conversation";
+      const first = document.querySelector(".turn.user .bubble")?.textContent || "Files";
       this.title = first.replace(/\s+/g, " ").trim().slice(0, 80);
     }
     this.#sidebar.changed();
@@ -183,9 +222,10 @@ export class Chat {
     if (this.#queue.isEmpty) {
       if (outcome === "interrupt" && this.#composer.isIdle) this.#transcript.focusQuestion();
     } else if (event.type === "RUN_FINISHED" && outcome !== "interrupt" && outcome !== "cancelled") {
-      this.#send(this.#queue.take());
+      const files = this.#queue.takeFiles();
+      this.#send(this.#queue.take(), "", files);
     } else if (outcome !== "interrupt") {
-      this.#write(this.#queue.take()); // stopped or failed: whoever wrote it decides again
+      this.#writeWaiting(); // stopped or failed: whoever wrote it decides again
     }
   }
 
@@ -195,6 +235,10 @@ export class Chat {
     if (code === "thread_not_found" && !refused) this.#transcript.ended({ type: "RUN_ERROR", message: "This conversation no longer exists.", code }, false);
     else this.#transcript.ended({ type: "RUN_ERROR", message, code }, true);
     if (refused) this.#transcript.note(refused.id, "Not sent", "refused");
+    if (refused && code === "attachment_refused") {
+      this.#transcript.remove(refused.id); // it can be changed and sent again
+      this.#giveBack(refused.content);
+    }
     this.#composer.isBusy = this.#thread.isBusy;
   }
 

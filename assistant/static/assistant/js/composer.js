@@ -12,9 +12,10 @@ export class Composer {
   #problem = byId("too-long");
   #actions;
   #isBusy = false;
+  #tray = null;
 
   /** `actions`: send(text), which returns whether the text was accepted; stop(); problem(text), why it cannot be sent;
-   * changed(); up(), for the up arrow in the empty box, which returns whether it did something. Keys of the page are read until `signal` aborts. */
+   * files(list), for pasted and chosen files, or null; changed(); up(), for the up arrow in the empty box, which returns whether it did something. Keys of the page are read until `signal` aborts. */
   constructor(actions, signal) {
     this.#actions = actions;
     this.#form.addEventListener("submit", (event) => {
@@ -28,6 +29,7 @@ export class Composer {
       event.preventDefault();
       this.#submit();
     });
+    if (actions.files) this.#takeFiles(actions.files);
     this.#stop.addEventListener("click", () => {
       actions.stop();
       this.focus();
@@ -37,6 +39,37 @@ export class Composer {
       actions.stop();
     }, { signal });
     this.#fit();
+  }
+
+  /** Show the files of the message, from now on. */
+  set tray(tray) {
+    this.#tray = tray;
+    this.#form.prepend(tray.element);
+  }
+
+  /** The tray's files have changed. */
+  refit() {
+    this.#fit();
+  }
+
+  #takeFiles(take) {
+    const input = byId("file-input");
+    byId("attach").addEventListener("click", () => input.click());
+    input.addEventListener("change", () => {
+      take([...input.files]);
+      input.value = ""; // the same file can be chosen again
+      this.focus();
+    });
+    this.#box.addEventListener("paste", (event) => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      if (!files.length) return;
+      event.preventDefault();
+      take(files);
+    });
+  }
+
+  get #hasFiles() {
+    return Boolean(this.#tray && !this.#tray.isEmpty);
   }
 
   get isBusy() {
@@ -53,7 +86,7 @@ export class Composer {
 
   /** Whether nothing is being written, in the box or elsewhere. */
   get isIdle() {
-    return !this.text && [this.#box, this.#send, this.#stop, document.body].includes(document.activeElement);
+    return !this.text && !this.#hasFiles && [this.#box, this.#send, this.#stop, document.body].includes(document.activeElement);
   }
 
   get text() {
@@ -71,7 +104,7 @@ export class Composer {
 
   #submit() {
     const text = this.#box.value.trim();
-    if (!text || this.#problem.textContent) return;
+    if ((!text && !this.#hasFiles) || this.#problem.textContent || this.#tray?.problem) return;
     if (this.#actions.send(text)) this.text = "";
     if (hasKeyboard.matches) this.focus();
   }
@@ -85,10 +118,12 @@ export class Composer {
     const text = this.#box.value.trim();
     const problem = this.#actions.problem(text);
     if (this.#problem.textContent !== problem) this.#problem.textContent = problem;
-    this.#send.disabled = !text || Boolean(problem);
+    const isEmpty = !text && !this.#hasFiles;
+    const waits = this.#tray?.problem ?? "";
+    this.#send.disabled = isEmpty || Boolean(problem || waits);
     // During an answer a message can be written, which waits for the answer's end.
-    this.#send.hidden = this.#isBusy && !text;
-    this.#send.title = this.#isBusy ? "Send after this answer" : "Send";
+    this.#send.hidden = this.#isBusy && isEmpty;
+    this.#send.title = waits || (this.#isBusy ? "Send after this answer" : "Send");
     if (CSS.supports("field-sizing", "content")) return;
     this.#box.style.height = "auto";
     this.#box.style.height = `${Math.min(this.#box.scrollHeight, innerHeight * 0.4)}px`;

@@ -1,5 +1,7 @@
 /* Shows files that tools returned, in the page. */
 
+import { sizeOf } from "./shared.js";
+
 function element(name, ...children) {
   const made = document.createElement(name);
   made.append(...children);
@@ -8,15 +10,11 @@ function element(name, ...children) {
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-function size(bytes) {
-  return bytes < 1024 ? `${bytes} bytes` : bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
-}
-
 const isOwn = (url) => url && URL.canParse(url, location.href) && new URL(url, location.href).origin === location.origin;
 
 /** Return an element for a file that a tool returned: an image, or a download link. Only this site's URLs are used. */
 export function mediaShown({ name, mediaType, size: bytes, url }) {
-  const caption = element("figcaption", `${name} (${size(bytes)})`);
+  const caption = element("figcaption", `${name} (${sizeOf(bytes)})`);
   const figure = element("figure");
   figure.className = "media";
   if (!isOwn(url)) {
@@ -36,7 +34,7 @@ export function mediaShown({ name, mediaType, size: bytes, url }) {
     figure.append(link, caption);
   } else {
     link.download = name;
-    link.append(`${name} (${size(bytes)})`);
+    link.append(`${name} (${sizeOf(bytes)})`);
     figure.append(link);
   }
   return figure;

@@ -4,6 +4,7 @@ import { make } from "./elements.js";
 
 export class Queue {
   #text = "";
+  #files = [];
   #shown = make("p.queued-text", { dir: "auto" });
 
   /** `takeBack(text)` puts the text back where it can be edited. */
@@ -17,15 +18,21 @@ export class Queue {
   }
 
   get isEmpty() {
-    return !this.#text;
+    return !this.#text && !this.#files.length;
   }
 
-  /** Add a text to what waits. */
-  add(text) {
-    this.#set(this.#text ? `${this.#text}\n\n${text}` : text);
+  /** Add a text and content parts of files to what waits. */
+  add(text, files = []) {
+    this.#files.push(...files);
+    this.#set([this.#text, text].filter(Boolean).join("\n\n"));
   }
 
-  /** Return what waits, which no longer does. */
+  /** Return the files that wait, which no longer do. Call this before `take`. */
+  takeFiles() {
+    return this.#files.splice(0);
+  }
+
+  /** Return the text that waits, which no longer does. */
   take() {
     const text = this.#text;
     this.#set("");
@@ -34,7 +41,8 @@ export class Queue {
 
   #set(text) {
     this.#text = text;
-    this.#shown.textContent = text;
-    this.element.hidden = !text;
+    const count = this.#files.length;
+    this.#shown.textContent = [text, count && (count === 1 ? "1 file" : `${count} files`)].filter(Boolean).join(" · ");
+    this.element.hidden = this.isEmpty;
   }
 }

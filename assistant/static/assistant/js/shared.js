@@ -75,19 +75,44 @@ export async function copyText(text) {
   }
 }
 
-/** Keep files that are dropped on `target` from replacing the page, and call `refuse()` for them, until `signal` aborts. */
-export function refuseFiles(target, refuse, signal) {
+/** Keep files that are dropped on `target` from replacing the page, until `signal` aborts. Calls `take(files)` for them,
+ * or for none if nothing can be attached, and sets `data-dropping` on `shown` while they are dragged over it. */
+export function catchFiles(target, take, options, signal) {
   const withFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const dragged = (isOver) => options.canTake && options.shown.toggleAttribute("data-dropping", isOver);
   target.addEventListener("dragover", (event) => {
     if (!withFiles(event)) return;
     event.preventDefault();
-    event.dataTransfer.dropEffect = "none";
+    event.dataTransfer.dropEffect = options.canTake ? "copy" : "none";
+    dragged(true);
   }, { signal });
+  target.addEventListener("dragleave", (event) => event.relatedTarget || dragged(false), { signal });
   target.addEventListener("drop", (event) => {
     if (!withFiles(event)) return;
     event.preventDefault();
-    refuse();
+    dragged(false);
+    take(options.canTake ? [...event.dataTransfer.files] : []);
   }, { signal });
+}
+
+/** Return a number of bytes in words. */
+export function sizeOf(bytes) {
+  return bytes < 1024 ? `${bytes} bytes` : bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+}
+
+/** Return the text of a message's content: a string, or AG-UI's content parts. */
+export function textOf(content) {
+  return typeof content === "string" ? content : content.filter(({ type }) => type === "text").map(({ text }) => text).join("\n");
+}
+
+/** Return the parts of a message's content that are files. */
+export function filesOf(content) {
+  return typeof content === "string" ? [] : content.filter(({ source }) => source?.type === "file");
+}
+
+/** Return a part that is a file as tools' files are described; `uploads` is the address of uploads. */
+export function describedFile({ source, metadata }, uploads) {
+  return { name: metadata?.name ?? "file", mediaType: source.mimeType, size: metadata?.size ?? 0, url: `${uploads}${source.value}/content/` };
 }
 
 const dirty = new Set();

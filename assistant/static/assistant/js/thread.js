@@ -76,11 +76,12 @@ export class Thread {
     return this.#pending?.messages[0] ?? null;
   }
 
-  /** Start a run with the user's text, in place of the message `replaced` if that is given.
+  /** Start a run with the user's text and content parts of files, in place of the message `replaced` if that is given.
    * Returns false if it is too long for one frame. */
-  sendText(text, replaced = "") {
+  sendText(text, replaced = "", files = []) {
     const forwardedProps = replaced ? { forwardedProps: { ...this.#forwarded, replacesMessageId: replaced } } : {};
-    return this.#start({ messages: [{ id: newId(), role: "user", content: text }], ...forwardedProps });
+    const content = files.length ? [...(text ? [{ type: "text", text }] : []), ...files] : text;
+    return this.#start({ messages: [{ id: newId(), role: "user", content }], ...forwardedProps });
   }
 
   /** Ask for another answer to a message of the user; by another of the assistant's models if it is given. */

@@ -3,8 +3,9 @@
 import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "./branches.js";
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
+import { make } from "./elements.js";
 import { Footers } from "./footers.js";
-import { inLocalTime } from "./shared.js";
+import { describedFile, filesOf, inLocalTime, textOf } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { citeSources, passagesIn } from "./sources.js";
 import { ToolCard, cardOf, placeCard } from "./toolcard.js";
@@ -43,7 +44,7 @@ export class Transcript {
   #actions;
   #versions;
 
-  /** `models` are those to choose from for another answer. `actions`: retry(question), resume(entries), again(question, model), edit(messageId, text),
+  /** `models` are those to choose from for another answer. `actions`: retry(question), resume(entries), again(question, model), edit(messageId, text, files), uploads,
    * goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number), suggest(text). */
   constructor(root, assistantName, actions, models = []) {
     this.#root = root;
@@ -71,13 +72,19 @@ export class Transcript {
     this.#turn = null;
     const article = piece("user");
     article.dataset.id = message.id;
-    article.querySelector(".bubble").textContent = message.content;
+    article.message = message;
+    const text = textOf(message.content);
+    const bubble = article.querySelector(".bubble");
+    bubble.textContent = text;
+    bubble.hidden = !text;
+    const files = filesOf(message.content);
+    if (files.length) bubble.before(make("div.attached", {}, ...files.map((file) => mediaShown(describedFile(file, this.#actions.uploads)))));
     this.#addTools(article, message);
     this.#append(article);
   }
 
   #addTools(article, message) {
-    addQuestionTools(article, this.#versions.of(message), (text) => this.#actions.edit(message.id, text));
+    addQuestionTools(article, this.#versions.of(message), (text) => this.#actions.edit(message.id, text, filesOf(message.content)));
   }
 
   /** Change the last question. Returns whether there is one. */
@@ -193,7 +200,7 @@ export class Transcript {
 
   #lastQuestion() {
     const article = [...this.#root.querySelectorAll(".turn.user")].at(-1);
-    return article ? { id: article.dataset.id, content: article.querySelector(".bubble").textContent } : null;
+    return article ? article.message : null;
   }
 
   /** Show what the server knows of answers. */

@@ -1,6 +1,6 @@
 /* Connects one thread to the widget's panel. */
 
-import { newId } from "../js/shared.js";
+import { filesOf, newId, textOf } from "../js/shared.js";
 import { Queue } from "../js/queue.js";
 import { Thread, whyTooLong } from "../js/thread.js";
 import { Transcript } from "./transcript.js";
@@ -19,7 +19,7 @@ export class Conversation extends EventTarget {
     this.#connection = connection;
     this.#panel = panel;
     this.#remember = remember;
-    this.#queue = new Queue((text) => this.#write(text));
+    this.#queue = new Queue(() => this.#writeWaiting());
     panel.waiting = this.#queue.element;
     this.#transcript = new Transcript(panel.log, {
       retry: (question) => this.#thread.retry(question),
@@ -28,7 +28,8 @@ export class Conversation extends EventTarget {
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       models: () => connection.models,
       suggest: (text) => this.#write(text),
-      edit: (id, text) => !this.#thread.isBusy && this.#send(text, id),
+      edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),
+      uploads: () => connection.files?.url ?? "",
       goOn: () => !this.#thread.isBusy && this.#thread.goOn(),
       show: (id) => !this.#thread.isBusy && this.#thread.show(id),
       rate: (...rating) => this.#thread.rate(...rating),
@@ -55,19 +56,19 @@ export class Conversation extends EventTarget {
     this.dispatchEvent(new CustomEvent("frame", { detail: event }));
   }
 
-  /** Send a text, or let it wait for the end of the answer. Returns whether it was accepted. */
-  sendText(text) {
+  /** Send a text and files, or let them wait for the end of the answer. Returns whether they were accepted. */
+  sendText(text, files = []) {
     if (this.#thread.isBusy) {
-      this.#queue.add(text);
+      this.#queue.add(text, files);
       return true;
     }
-    return this.#send(text);
+    return this.#send(text, "", files);
   }
 
   /** Send a text, in place of the message `replaced` if that is given. Returns whether it was accepted. */
-  #send(text, replaced = "") {
+  #send(text, replaced = "", files = []) {
     const problem = whyTooLong(text);
-    if (!problem && this.#thread.sendText(text, replaced)) {
+    if (!problem && this.#thread.sendText(text, replaced, files)) {
       if (this.isOpen) this.#panel.hideProblem();
       return true;
     }
@@ -79,7 +80,18 @@ export class Conversation extends EventTarget {
     const unsent = this.#thread.stop();
     if (!unsent) return;
     this.#transcript.remove(unsent.id);
-    this.#write(unsent.content);
+    this.#giveBack(unsent.content);
+  }
+
+  /** Put content into the box and its tray, to be sent again. */
+  #giveBack(content) {
+    this.#write(textOf(content));
+    this.#panel.restore(filesOf(content));
+  }
+
+  #writeWaiting() {
+    const files = this.#queue.takeFiles();
+    this.#giveBack([{ type: "text", text: this.#queue.take() }, ...files]);
   }
 
   /** Put a text into the box, before what is in it. */
@@ -92,8 +104,13 @@ export class Conversation extends EventTarget {
   #sendWaiting(event) {
     const outcome = event.outcome?.type;
     if (this.#queue.isEmpty || outcome === "interrupt") return;
-    if (event.type === "RUN_FINISHED" && outcome !== "cancelled") this.sendText(this.#queue.take());
-    else this.#write(this.#queue.take());
+    if (event.type === "RUN_FINISHED" && outcome !== "cancelled") this.#sendQueued();
+    else this.#writeWaiting();
+  }
+
+  #sendQueued() {
+    const files = this.#queue.takeFiles();
+    this.sendText(this.#queue.take(), files);
   }
 
   changed() {
@@ -157,6 +174,10 @@ export class Conversation extends EventTarget {
           return;
         }
         if (refused) transcript.note(refused.id, "Not sent");
+        if (refused && code === "attachment_refused") {
+          transcript.remove(refused.id);
+          this.#giveBack(refused.content);
+        }
         panel.announce(transcript.ended({ type: "RUN_ERROR", message, code }, true));
         this.changed();
       },

@@ -1,6 +1,6 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
-import { isSendKey, refuseFiles, showStop } from "../js/shared.js";
+import { catchFiles, isSendKey, showStop } from "../js/shared.js";
 import { whyTooLong } from "../js/thread.js";
 import { icon, iconButton, make } from "./elements.js";
 
@@ -33,8 +33,11 @@ export class Panel {
   #timer = 0;
   #wasOpen = false;
   #problemText = "";
+  #form;
+  #openTray = null;
+  #tray = null;
 
-  /** `actions`: send(text), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close(). */
+  /** `actions`: send(text, files), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close(). */
   constructor(actions) {
     this.logo = make("img.logo", { alt: "", hidden: true });
     this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": "Conversation" });
@@ -42,7 +45,7 @@ export class Panel {
     this.#stop = iconButton("stop", "Stop", () => actions.stop());
     this.#stop.classList.add("stop");
     this.#stop.hidden = true;
-    const form = make("form", {}, this.#box, this.#send, this.#stop);
+    const form = (this.#form = make("form", {}, this.#box, this.#send, this.#stop));
     this.#box.addEventListener("input", () => this.#fit());
     const close = iconButton("close", "Close", () => actions.close());
     close.classList.add("close");
@@ -62,7 +65,8 @@ export class Panel {
     const submit = (event) => {
       event.preventDefault();
       const text = this.#box.value.trim();
-      if (!text || this.#tooLong.textContent || !actions.send(text)) return;
+      if ((!text && !this.#hasFiles) || this.#tooLong.textContent || this.#tray?.problem) return;
+      if (!actions.send(text, this.#tray?.take())) return;
       this.text = "";
       this.focus();
     };
@@ -70,9 +74,50 @@ export class Panel {
     this.#box.addEventListener("keydown", (event) => {
       if (isSendKey(event)) submit(event);
     });
-    refuseFiles(this.element, () => this.showProblem("Files cannot be sent to the assistant. Copy their text, please."));
+    const panel = this;
+    const files = { shown: form, get canTake() { return Boolean(panel.#openTray); } };
+    catchFiles(this.element, (list) => this.take(list), files);
+    this.#box.addEventListener("paste", (event) => {
+      const pasted = [...(event.clipboardData?.files ?? [])];
+      if (!pasted.length) return;
+      event.preventDefault();
+      this.take(pasted);
+    });
     this.name = "Assistant";
     this.working(false);
+  }
+
+  /** Show a button that opens `input`. `openTray()` returns what shows the files that are about to be sent. */
+  allowFiles(openTray, button, input) {
+    if (this.#openTray) return;
+    this.#openTray = openTray;
+    this.#form.prepend(button, input);
+  }
+
+  /** Upload files, to be sent with the next message. */
+  async take(files) {
+    if (this.#openTray) (await this.#shownTray()).add(files);
+    else this.showProblem("Files cannot be sent to the assistant. Copy their text, please.");
+  }
+
+  /** Show files again that were not sent. */
+  async restore(files) {
+    if (files.length) (await this.#shownTray()).restore(files);
+  }
+
+  async #shownTray() {
+    const tray = await this.#openTray();
+    if (!this.#tray) this.#form.before((this.#tray = tray).element);
+    return this.#tray;
+  }
+
+  get #hasFiles() {
+    return Boolean(this.#tray && !this.#tray.isEmpty);
+  }
+
+  /** The tray's files have changed. */
+  refit() {
+    this.#fit();
   }
 
   get #distance() {
@@ -114,7 +159,8 @@ export class Panel {
     this.#tooLong.textContent = whyTooLong(text);
     this.#tooLong.hidden = !this.#tooLong.textContent;
     // During an answer a message can be written, which waits for the answer's end.
-    this.#send.hidden = this.isBusy && !text;
+    this.#send.hidden = this.isBusy && !text && !this.#hasFiles;
+    this.#send.title = this.#tray?.problem || "Send";
   }
 
   /** Put the element of a message that waits above the box. */
@@ -164,7 +210,7 @@ export class Panel {
 
   /** Whether nothing is being written. */
   get isIdle() {
-    return !this.#box.value && [this.#box, this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
+    return !this.#box.value && !this.#hasFiles && [this.#box, this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
   }
 
   get text() {

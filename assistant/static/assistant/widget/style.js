@@ -142,6 +142,7 @@ legend{padding:0;margin-bottom:5px}
 :is(.closed,.open) .right{text-align:end}
 :is(.closed,.open) .center{text-align:center}
 .media{display:grid;gap:8px;justify-items:start}
+.user>.media{justify-items:end;max-width:88%;margin-bottom:6px}
 .media img{max-width:100%;border:1px solid var(--line);border-radius:8px}
 :is(.closed,.open) :is(li,li>p,blockquote>p,th,td){unicode-bidi:plaintext}
 code{unicode-bidi:isolate}
@@ -188,6 +189,19 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 @keyframes pulse{50%{opacity:.45 }}
 .panel>form{display:flex;gap:8px;align-items:end;padding:11px;border-top:1px solid var(--line)}
 ::placeholder{color:var(--soft)}
+.panel>form[data-dropping]{outline:2px dashed var(--accent);outline-offset:-4px}
+.panel>form>.icon[title="Attach files"]{background:none;color:var(--soft)}
+.tray{display:flex;flex-wrap:wrap;gap:6px;max-height:30%;overflow-y:auto;margin:0;padding:8px 11px;border-top:1px solid var(--line);list-style:none}
+.tray .file{display:grid;grid-template-columns:auto minmax(0,1fr) auto;align-items:center;gap:0 8px;max-width:100%;padding:4px;border:1px solid var(--edge);border-radius:10px;font-size:13px}
+.tray .thumb{display:grid;place-items:center;width:36px;height:36px;overflow:hidden;border-radius:6px;background:color-mix(in srgb,var(--ink) 7%,transparent)}
+.tray .thumb img{width:100%;height:100%;object-fit:cover}
+.file-text{display:grid;min-width:0}
+.file-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.file-about{color:var(--soft);overflow-wrap:anywhere}
+.tray [data-state="failed"] .file-about{color:var(--danger)}
+.tray progress{grid-column:1/-1;order:4;width:100%;height:4px;accent-color:var(--accent)}
+.tray :is([data-state="failed"],[data-state="done"]) progress{display:none}
+.tray .remove{display:grid;place-items:center;width:30px;height:30px;padding:0;border:0;border-radius:50%;background:none}
 .panel>form>textarea{flex:1;min-width:0;min-height:42px;max-height:144px;padding:8px 11px;border:1px solid var(--edge);border-radius:10px;background:var(--paper);resize:none;field-sizing:content;font-size:16px}
 .panel>form>.icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--accent);color:var(--on-accent)}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}

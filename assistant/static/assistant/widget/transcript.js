@@ -3,7 +3,7 @@
 import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "../js/branches.js";
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
-import { inLocalTime } from "../js/shared.js";
+import { describedFile, filesOf, inLocalTime, textOf } from "../js/shared.js";
 import { citeSources, passageShown, passagesIn } from "../js/sources.js";
 import { ToolCard, cardOf, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
@@ -25,7 +25,7 @@ export class Transcript {
   #footers;
   #versions;
 
-  /** `actions`: retry(question), resume(entries), decided(), media(list), again(question, model), edit(messageId, text), goOn(),
+  /** `actions`: retry(question), resume(entries), decided(), media(list), again(question, model), edit(messageId, text, files), uploads(), goOn(),
    * show(messageId), rate(...), announce(text), suggest(text); and models, those to choose from for another answer. */
   constructor(root, actions) {
     this.#root = root;
@@ -46,14 +46,21 @@ export class Transcript {
   addUser(message) {
     const { id, content } = message;
     if (this.#user(id)) return;
-    const article = make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", { dir: "auto" }, content), make("p.note"));
-    addQuestionTools(article, this.#versions.of(message), (text) => this.#actions.edit(id, text));
+    const text = textOf(content);
+    const files = filesOf(content);
+    const attached = make("div.media", { hidden: !files.length });
+    const bubble = make("p.bubble", { dir: "auto", hidden: !text }, text);
+    const article = make("article.user", { "aria-label": "You", "data-id": id }, attached, bubble, make("p.note"));
+    article.message = message;
+    const shown = files.map((file) => describedFile(file, this.#actions.uploads()));
+    if (files.length) this.#actions.media(shown).then((elements) => attached.append(...elements));
+    addQuestionTools(article, this.#versions.of(message), (changed) => this.#actions.edit(id, changed, files));
     this.#root.append(article);
   }
 
   get #lastQuestion() {
     const article = [...this.#root.querySelectorAll(".user")].at(-1);
-    return article ? { id: article.dataset.id, content: article.querySelector(".bubble").textContent } : null;
+    return article ? article.message : null;
   }
 
   #user(id) {

@@ -44,14 +44,15 @@ _PATIENCE_SECONDS = 6 * SECONDS
 
 def read_in_the_server() -> None:
     """The server's own process reads the files."""
-    from assistant.services.knowledge import files, pdf_worker
+    from assistant.services.files import pdf_worker
+    from assistant.services.files import reading as files
 
     files.run_in_child_and_wait = lambda worker, task, limits: pdf_worker.work(task)  # type: ignore[attr-defined]
 
 
 def read_without_limits() -> None:
     """Readers have all the time and memory that they want."""
-    from assistant.services.knowledge import files
+    from assistant.services.files import reading as files
     from assistant.toolkit.processes.child import ChildLimits
 
     run, limitless = files.run_in_child_and_wait, ChildLimits(60, 2**36, 2**30)  # type: ignore[attr-defined]

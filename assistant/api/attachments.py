@@ -1,0 +1,184 @@
+"""Uploads of files for messages, and their bytes for those who may read them."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
+
+from django.core.files.base import File
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_http_methods
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assistant.api.authentication import HttpRefusal, not_found
+from assistant.api.base import AsyncTenantView
+from assistant.api.files import FILES, preflight, readable_over_http
+from assistant.api.openapi import operation
+from assistant.api.parsers import OneFormat
+from assistant.api.serializers import ApiSerializer, Error
+from assistant.models import Attachment
+from assistant.services.db.threads import in_database
+from assistant.services.files.attachments import (
+    check_size,
+    delete_unsent,
+    find_attachment,
+    limits_of,
+    read_upload,
+    store_attachment,
+)
+from assistant.services.files.kinds import Code, FileRefused
+from assistant.services.files.serving import attachment_description, attachment_response
+from assistant.services.tenancy.scopes import REST
+
+TAG = "attachments"
+STATUS_OF_FILE: Mapping[Code, int] = {
+    "file_type": 415,
+    "file_too_large": 413,
+    "file_encrypted": 400,
+    "file_unreadable": 400,
+    "files_busy": 503,
+    "file_quota": 409,
+    "attachments_off": 403,
+}
+UPLOADED = {
+    "id": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
+    "name": "invoice.pdf",
+    "kind": "pdf",
+    "mediaType": "application/pdf",
+    "size": 48213,
+    "url": "/api/v1/tenants/acme/attachments/0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f/content/",
+}
+
+
+class AttachmentOut(ApiSerializer):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=Attachment.Kind.values)
+    mediaType = serializers.CharField(help_text="As the content says, not the name.")  # noqa: N815 - as in events
+    size = serializers.IntegerField(help_text="In bytes.")
+    url = serializers.CharField(help_text="The path of its bytes.")
+
+
+class AttachmentIn(ApiSerializer):
+    file = serializers.FileField()
+
+
+class _Multipart(OneFormat):
+    """Reads forms with files in place of JSON."""
+
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        return parsers[0] if kind == "multipart/form-data" else None
+
+
+class _AttachmentView(AsyncTenantView):
+    """A view that end users call from pages on an origin that the tenant allows, too."""
+
+    door = FILES
+    parser_classes = (MultiPartParser,)  # type: ignore[assignment]  # as Django REST framework has it
+    content_negotiation_class = _Multipart
+
+    async def dispatch(self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+        origin = request.headers.get("Origin", "")
+        if request.method == "OPTIONS":
+            return await in_database(preflight, tenant, origin, ", ".join(self.rules))
+        answer = await super().dispatch(request, *args, tenant=tenant, **kwargs)
+        if getattr(self, "caller", None) is not None and self.member.assistant_id is not None:
+            answer["Access-Control-Allow-Origin"] = origin
+        patch_vary_headers(cast(HttpResponse, answer), ["Authorization", "Origin"])
+        return answer
+
+
+def refusal_of_file(refused: FileRefused) -> HttpRefusal:
+    """Return the error response for a file that cannot be taken."""
+    retry_after = 60 if refused.code == "files_busy" else None
+    fields = {"file": [str(refused)]}
+    return HttpRefusal(STATUS_OF_FILE[refused.code], refused.code, str(refused), fields, retry_after=retry_after)
+
+
+class Attachments(_AttachmentView):
+    """Files that the caller uploads to send with a message."""
+
+    @operation(
+        "Upload a file for a message",
+        body=AttachmentIn,
+        body_type="multipart/form-data",
+        example={"file": "the bytes of the file"},
+        responses={201: (AttachmentOut, UPLOADED), 503: (Error, None)},
+        conflicts={"file_quota": "The files of your organisation take up all the space that they may."},
+        tag=TAG,
+        description="One file as `file` of `multipart/form-data`. It belongs to the caller until it is sent with a "
+        "message, and is deleted after 24 hours if it is not.",
+    )
+    async def post(self, request: Request) -> Response:
+        limits = await in_database(limits_of, self.member)
+        file = await asyncio.to_thread(_file_of, request)
+        try:
+            check_size(file.size or 0, limits)
+            read = await asyncio.to_thread(_read, file, limits)
+            row = await in_database(store_attachment, member=self.member, read=read, limits=limits)
+        except FileRefused as refused:
+            raise refusal_of_file(refused) from refused
+        return Response(attachment_description(row, self.tenant_slug), status=201)
+
+
+def _file_of(request: Request) -> File[bytes]:
+    files = request.FILES.getlist("file")
+    if len(files) != 1:
+        raise HttpRefusal(400, "invalid_input", "Send one file, as the field file.", {"file": ["Send one file."]})
+    return cast("File[bytes]", files[0])
+
+
+def _read(file: File[bytes], limits: Any) -> Any:
+    return read_upload(content=file.read(), name=file.name or "", limits=limits)
+
+
+class OneAttachment(_AttachmentView):
+    """A file that the caller may read."""
+
+    @operation(
+        "Describe an attached file",
+        path=["attachment"],
+        responses={200: (AttachmentOut, UPLOADED)},
+        tag=TAG,
+        description="The uploader until it is sent, then who may read the conversation.",
+    )
+    async def get(self, request: Request, attachment: uuid.UUID) -> Response:
+        row = await in_database(find_attachment, member=self.member, attachment_id=attachment)
+        if row is None:
+            raise not_found()
+        return Response(attachment_description(row, self.tenant_slug))
+
+    @operation(
+        "Delete a file that was not sent",
+        path=["attachment"],
+        responses={204: (None, None)},
+        tag=TAG,
+        description="A file that was sent belongs to its conversation, and is not found here.",
+    )
+    async def delete(self, request: Request, attachment: uuid.UUID) -> Response:
+        if not await in_database(delete_unsent, member=self.member, attachment_id=attachment):
+            raise not_found()
+        return Response(status=204)
+
+
+@require_http_methods(["GET", "HEAD", "OPTIONS"])
+def content(request: HttpRequest, tenant: str, attachment: uuid.UUID) -> HttpResponseBase:
+    """Serve a file's bytes: images inline, anything else as a download."""
+    rule = REST["attachments/<uuid:attachment>/content/"]["GET"]
+    return readable_over_http(request, tenant, rule, partial(_content, attachment))
+
+
+def _content(attachment: uuid.UUID, member: Any) -> HttpResponseBase | None:
+    row = find_attachment(member=member, attachment_id=attachment)
+    try:
+        return None if row is None else attachment_response(row)
+    except OSError:
+        return None

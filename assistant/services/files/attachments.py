@@ -1,0 +1,178 @@
+"""Takes, finds and deletes the files that people attach to messages."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import PurePath
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.db.models.signals import post_delete
+from django.utils import timezone
+
+from assistant.models import Attachment, Tenant
+from assistant.models.files import MAX_NAME
+from assistant.services.files.kinds import FileRefused, FileType, detect
+from assistant.services.files.limits import MAX_IMAGE_BYTES, MB, AttachmentLimits, attachment_limits
+from assistant.services.files.reading import read_text
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import all_tenants
+from assistant.toolkit.text import clean_text
+
+logger = logging.getLogger(__name__)
+
+UNSENT_LIFETIME = timedelta(hours=24)
+# Of one person: the files of several messages that are being written.
+MAX_UNSENT = 50
+BATCH = 200
+_UNSAFE_IN_NAMES = re.compile(r"[^\w.() \[\],&+@#-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """An uploaded file that can be stored: its safe name, content, type and text."""
+
+    name: str
+    content: bytes
+    kind: FileType
+    text: str
+
+
+def limits_of(member: Member) -> AttachmentLimits:
+    """Return what the member's tenant lets people attach."""
+    return attachment_limits(Tenant.objects.select_related("limits").get(pk=member.tenant_id))
+
+
+def safe_name(name: str) -> str:
+    """Return a file's name without its folders, and without what could mislead who reads it; its ending is kept."""
+    last = PurePath(clean_text(name).replace("\\", "/")).name
+    clean = " ".join(_UNSAFE_IN_NAMES.sub("_", last).split()).strip(". ")
+    suffix = PurePath(clean).suffix[:20]
+    return f"{clean[: MAX_NAME - len(suffix)].removesuffix(suffix)}{suffix}" or "file"
+
+
+def read_upload(*, content: bytes, name: str, limits: AttachmentLimits) -> ReadFile:
+    """Check a file, and read its text in a child process; nothing is stored. Call this outside of transactions.
+
+    Raises:
+        FileRefused: it cannot be taken.
+    """
+    if not limits.are_on:
+        raise FileRefused("attachments_off", "Files cannot be attached here.")
+    check_size(len(content), limits)
+    name = safe_name(name)
+    kind = detect(content, name)
+    if kind.kind not in limits.kinds:
+        raise FileRefused("file_type", f"Files of the kind {kind.kind.label} cannot be attached here.")
+    if kind.kind is Attachment.Kind.IMAGE and len(content) > MAX_IMAGE_BYTES:
+        raise FileRefused("file_too_large", f"An image may have at most {MAX_IMAGE_BYTES // MB} MB.")
+    return ReadFile(name, content, kind, clean_text(read_text(content, kind)))
+
+
+def check_size(size: int, limits: AttachmentLimits) -> None:
+    """Raise `FileRefused` if a file has more bytes than the tenant allows."""
+    if limits.file_bytes and size > limits.file_bytes:
+        raise FileRefused("file_too_large", f"A file may have at most {limits.file_bytes // MB} MB.")
+
+
+@transaction.atomic
+def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits) -> Attachment:
+    """Store a file that `read_upload` returned, which its uploader can send or delete.
+
+    Raises:
+        FileRefused: `file_quota`, the tenant's files are too many bytes together, or the uploader has sent too few.
+    """
+    # Uploads of a tenant wait for each other here, so that together they stay within its limit.
+    Tenant.objects.select_for_update(no_key=True).get(pk=member.tenant_id)
+    own = Attachment.objects.filter(tenant_id=member.tenant_id)
+    if own.filter(user_id=member.user_id, conversation=None).count() >= MAX_UNSENT:
+        raise FileRefused("file_quota", f"You have {MAX_UNSENT} files that were not sent. Send or remove some first.")
+    stored = own.aggregate(total=Sum("size"))["total"] or 0
+    if limits.bytes_together and stored + len(read.content) > limits.bytes_together:
+        raise FileRefused("file_quota", "The files of your organisation take up all the space that they may.")
+    row = Attachment(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        name=read.name,
+        kind=read.kind.kind,
+        media_type=read.kind.media_type,
+        text_format=read.kind.text_format,
+        size=len(read.content),
+        sha256=hashlib.sha256(read.content).hexdigest(),
+        text=read.text,
+    )
+    row.file.save(read.name, ContentFile(read.content), save=False)
+    try:
+        with transaction.atomic():
+            row.save()
+    except Exception:
+        row.file.delete(save=False)
+        raise
+    return row
+
+
+def readable_attachments(member: Member) -> QuerySet[Attachment]:
+    """Return the files that a member may read: their own until they are sent, then those of their conversations."""
+    of_tenant = Attachment.objects.filter(tenant_id=member.tenant_id)
+    unsent = Q(conversation=None, user_id=member.user_id)
+    sent = Q(conversation__tenant_id=member.tenant_id, conversation__user_id=member.user_id)
+    if member.assistant_id is not None:
+        sent &= Q(conversation__assistant_id=member.assistant_id)
+    return of_tenant.filter(unsent | sent)
+
+
+def find_attachment(*, member: Member, attachment_id: uuid.UUID) -> Attachment | None:
+    """Return a file that the member may read, without its text, or None."""
+    return readable_attachments(member).filter(pk=attachment_id).defer("text").first()
+
+
+def delete_unsent(*, member: Member, attachment_id: uuid.UUID) -> bool:
+    """Delete a file that the member has uploaded and not sent. Return whether there was one."""
+    rows = Attachment.objects.filter(
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation=None, pk=attachment_id
+    )
+    deleted, _ = rows.delete()
+    return bool(deleted)
+
+
+@all_tenants()
+def delete_forgotten() -> int:
+    """Delete the files of all tenants that were not sent within `UNSENT_LIFETIME`; return how many."""
+    until, total = timezone.now() - UNSENT_LIFETIME, 0
+    old = Attachment.objects.filter(conversation=None, created_at__lt=until)
+    while pks := list(old.order_by("created_at").values_list("pk", flat=True)[:BATCH]):
+        # Filtered again: one may have been sent since.
+        deleted, _ = old.filter(pk__in=pks).delete()
+        total += deleted
+        if not deleted:
+            break
+    return total
+
+
+def connect_signals() -> None:
+    """Remove the stored file with its row, however the row goes: its conversation, tenant or uploader may be deleted.
+
+    Deletions cascade to rows in Django, which then sends a signal for each; no other place sees all of them.
+    """
+    post_delete.connect(_remove_file, sender=Attachment, dispatch_uid="assistant-attachment-file")
+
+
+def _remove_file(instance: Attachment, **kwargs: Any) -> None:
+    storage, path = instance.file.storage, instance.file.name or ""
+
+    def remove() -> None:
+        try:
+            storage.delete(path)
+        except Exception:
+            # The row is gone, and with it all that leads to the file.
+            logger.exception("The file %s of a deleted attachment could not be removed", path)
+
+    if path:
+        transaction.on_commit(remove)

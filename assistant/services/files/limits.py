@@ -1,0 +1,60 @@
+"""What a tenant lets people attach to messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from assistant.models import Attachment, Tenant, TenantLimits
+
+MB = 1024 * 1024
+# What providers take of one image, whatever the tenant allows.
+MAX_IMAGE_BYTES = 5 * MB
+# The value of `attachment_kinds` with which nobody can attach files.
+NONE = "none"
+# What a browser's file dialog offers by kind.
+ACCEPTED = {
+    "image": (".png", ".jpg", ".jpeg", ".gif", ".webp"),
+    "pdf": (".pdf",),
+    "docx": (".docx",),
+    "xlsx": (".xlsx",),
+    "text": (".txt", ".md", ".csv", ".html", ".json", ".xml", ".yaml", ".log", ".py", ".js", ".ts", ".sql"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentLimits:
+    """The limits of attachments. No kinds: nothing can be attached. Of the numbers, 0 is no limit."""
+
+    kinds: frozenset[str]
+    per_message: int
+    file_bytes: int
+    bytes_together: int
+
+    @property
+    def are_on(self) -> bool:
+        return bool(self.kinds)
+
+    def accept(self, *, images: bool) -> str:
+        """Return the value of the attribute `accept` of a file input. `images`: whether the model sees them."""
+        kinds = self.kinds if images else self.kinds - {Attachment.Kind.IMAGE.value}
+        return ",".join(suffix for kind, suffixes in ACCEPTED.items() if kind in kinds for suffix in suffixes)
+
+
+def attachment_limits(tenant: Tenant) -> AttachmentLimits:
+    """Return the limits of a tenant that was loaded with its `limits`: its own, else the deployment's."""
+    own: TenantLimits | None = getattr(tenant, "limits", None)
+    written = own.attachment_kinds.replace(",", " ").split() if own is not None else []
+    kinds = frozenset(written or settings.ATTACHMENT_KINDS)
+    return AttachmentLimits(
+        kinds=frozenset() if NONE in kinds else kinds & set(Attachment.Kind.values),
+        per_message=_own(own, "attachments_per_message", settings.ATTACHMENTS_PER_MESSAGE),
+        file_bytes=_own(own, "attachment_mb", settings.ATTACHMENT_MB) * MB,
+        bytes_together=_own(own, "attachments_mb", settings.ATTACHMENTS_MB) * MB,
+    )
+
+
+def _own(limits: TenantLimits | None, name: str, default: int) -> int:
+    value: int | None = getattr(limits, name, None)
+    return default if value is None else value

@@ -1,0 +1,133 @@
+"""Reads the text of files. What has to be parsed is parsed in child processes with limits of time and memory."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from assistant.models import Attachment
+from assistant.services import metrics
+from assistant.services.files import office_worker, pdf_worker
+from assistant.services.files.kinds import Code, FileRefused, FileType, as_text
+from assistant.toolkit.processes.child import (
+    ChildFailed,
+    ChildLimits,
+    TooMuchMemory,
+    TooMuchOutput,
+    TooSlow,
+    run_in_child_and_wait,
+)
+
+logger = logging.getLogger(__name__)
+
+MAX_CHARACTERS = 2_000_000
+MAX_PAGES = 1000
+# A result in UTF-8, with its first line.
+_MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
+# The server's event loop comes before its readers.
+_NICENESS = 10
+_PDF, _OFFICE = Path(pdf_worker.__file__), Path(office_worker.__file__)
+SLOW, MEMORY, BUSY = "slow", "memory", "busy"
+# By outcome; {what} is "PDF" or "file".
+_REASONS: Mapping[str, tuple[Code, str]] = {
+    SLOW: ("file_unreadable", "This {what} takes too long to read. Split it into smaller files."),
+    MEMORY: ("file_unreadable", "This {what} needs too much memory to read. Split it into smaller files."),
+    BUSY: ("files_busy", "Other files are being read. Try again in a minute."),
+    pdf_worker.ENCRYPTED: ("file_encrypted", "The {what} is encrypted. Save it without a password, and add it again."),
+    pdf_worker.TOO_MANY_PAGES: ("file_too_large", f"The {{what}} has more than {MAX_PAGES} pages."),
+    pdf_worker.TOO_LONG: ("file_too_large", f"The document is longer than {MAX_CHARACTERS:,} characters."),
+    pdf_worker.BROKEN: ("file_unreadable", "The {what} is broken and cannot be read."),
+    pdf_worker.EMPTY: (
+        "file_unreadable",
+        "The {what} holds no text, only pictures of it. Run text recognition on it first.",
+    ),
+    office_worker.BOMB: ("file_too_large", "The {what} unpacks to more than can be read."),
+}
+
+
+def read_text(content: bytes, kind: FileType) -> str:
+    """Return the text of a file: of PDFs with form feeds between pages, of Word, Excel and HTML files as Markdown.
+
+    A parsed file can take `FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
+    transactions, since SQLite lets nobody else write within one, and in a thread without an event loop.
+
+    Raises:
+        FileRefused: it cannot be read.
+    """
+    if kind.kind is Attachment.Kind.IMAGE:
+        return ""
+    if kind.kind is Attachment.Kind.PDF:
+        return _parsed(content, _PDF, {"pages": MAX_PAGES}, "PDF")
+    if kind.kind is not Attachment.Kind.TEXT:
+        return _parsed(content, _OFFICE, {"format": kind.kind.value}, "file")
+    text = as_text(content)
+    if kind.text_format == "html":
+        return _parsed(text.encode(errors="replace"), _OFFICE, {"format": "html"}, "file")
+    if len(text) > MAX_CHARACTERS:
+        raise FileRefused(*_REASONS[pdf_worker.TOO_LONG])
+    if not text.strip():
+        raise FileRefused("file_unreadable", "The document has no text.")
+    return text
+
+
+def _parsed(content: bytes, worker: Path, task: Mapping[str, Any], what: str) -> str:
+    size = len(content)
+    head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
+    outcome, text = _outcome(worker, head + b"\n" + content)
+    metrics.count_file(outcome)
+    if outcome != pdf_worker.TEXT:
+        logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
+        code, reason = _REASONS[outcome]
+        if outcome == pdf_worker.EMPTY and worker is _OFFICE:
+            reason = "The document has no text."
+        raise FileRefused(code, reason.format(what=what))
+    return text
+
+
+def _outcome(worker: Path, task: bytes) -> tuple[str, str]:
+    """Return how reading a file ended, and its text."""
+    limits = ChildLimits(
+        seconds=settings.FILE_READ_SECONDS,
+        memory_bytes=settings.FILE_READ_MEMORY_MB * 1024**2,
+        output_bytes=_MAX_OUTPUT,
+        niceness=_NICENESS,
+    )
+    with _slot(settings.FILE_READ_SECONDS) as is_free:
+        if not is_free:
+            return BUSY, ""
+        try:
+            output = run_in_child_and_wait(worker, task, limits)
+        except TooSlow:
+            return SLOW, ""
+        except TooMuchMemory:
+            return MEMORY, ""
+        except TooMuchOutput:
+            return pdf_worker.TOO_LONG, ""
+        except ChildFailed:
+            return pdf_worker.BROKEN, ""
+    outcome, _, text = output.decode().partition("\n")
+    return outcome, text
+
+
+@cache
+def _slots() -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(settings.FILE_READ_PROCESSES)
+
+
+@contextmanager
+def _slot(seconds: float) -> Iterator[bool]:
+    """Take one of the places for readers; false if none became free in time."""
+    is_free = _slots().acquire(timeout=seconds)
+    try:
+        yield is_free
+    finally:
+        if is_free:
+            _slots().release()

@@ -1,0 +1,48 @@
+"""Describes attached files to clients, and serves their bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from django.http import FileResponse
+from django.urls import reverse
+
+from assistant.models import Attachment
+
+
+def attachment_description(row: Attachment, tenant_slug: str) -> dict[str, Any]:
+    """Return a file's description for clients; `url` opens it for those who may read it."""
+    return {
+        "id": str(row.pk),
+        "name": row.name,
+        "kind": row.kind,
+        "mediaType": row.media_type,
+        "size": row.size,
+        "url": content_url(tenant_slug, str(row.pk)),
+    }
+
+
+def content_url(tenant_slug: str, attachment_id: str) -> str:
+    """Return the path of a file's bytes."""
+    return reverse("assistant:attachment-content", kwargs={"tenant": tenant_slug, "attachment": attachment_id})
+
+
+def attachment_response(row: Attachment) -> FileResponse:
+    """Return the file's bytes: an image to be shown, anything else only as a download, and none as a document.
+
+    Raises:
+        OSError: the stored file is gone.
+    """
+    is_image = row.kind == Attachment.Kind.IMAGE
+    kind = f"{row.media_type}; charset=utf-8" if row.media_type.startswith("text/") else row.media_type
+    response = FileResponse(row.file.open("rb"), content_type=kind)
+    plain = row.name.encode("ascii", "replace").decode().replace("?", "_")
+    disposition = "inline" if is_image else "attachment"
+    response["Content-Disposition"] = f"{disposition}; filename=\"{plain}\"; filename*=utf-8''{quote(row.name)}"
+    response["Content-Length"] = str(row.size)
+    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cross-Origin-Resource-Policy"] = "same-site" if is_image else "same-origin"
+    response["Cache-Control"] = "private, max-age=3600"
+    return response

@@ -1,0 +1,173 @@
+"""The files of a conversation: claimed for the message they are sent with, and given to the model with it."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import Q
+
+from assistant.core.values.messages import AttachedFile, Message
+from assistant.core.values.untrusted import bounded_sources, fenced
+from assistant.models import Attachment, Conversation, Tenant
+from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.errors import Refused
+from assistant.services.files.limits import attachment_limits
+from assistant.services.knowledge.excerpts import best_pieces
+from assistant.services.knowledge.passages import Piece
+from assistant.services.runs.content_parts import REFUSED
+from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
+from assistant.services.runs.run_input import TextMessage
+from assistant.toolkit import Media, ToolError
+
+logger = logging.getLogger(__name__)
+
+FILE = "an attached file"
+# Of all documents of a conversation together, whole or in passages; at most half of what the assistant sends.
+MAX_CHARACTERS = 60_000
+CHARACTERS_PER_TOKEN = 4
+# Of one document that is too long to be sent whole.
+EXCERPT_CHARACTERS = 8_000
+EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
+# The newest are read; the model is told the names of older ones.
+MAX_DOCUMENTS, MAX_IMAGES = 20, 8
+CANNOT_SEE = "The model of this assistant cannot see images. Remove the image, or describe it."
+
+
+def user_message(given: TextMessage, conversation: Conversation) -> Message:
+    """Return the message to store, with its files, which belong to the conversation from now on.
+
+    Raises:
+        Refused: `attachment_refused`, one is not there, was sent elsewhere, or is another person's.
+    """
+    files = _claimed(given, conversation)
+    return Message(
+        "user",
+        given.text,
+        id=given.id,
+        sources=bounded_sources(file.name for file in files),
+        attachments=files,
+    )
+
+
+def _claimed(given: TextMessage, conversation: Conversation) -> tuple[AttachedFile, ...]:
+    ids = list(dict.fromkeys(file for file in given.files if isinstance(file, uuid.UUID)))
+    if not ids:
+        return ()
+    own = Attachment.objects.filter(tenant_id=conversation.tenant_id, pk__in=ids)
+    # A question that is asked again, or changed, has the files of the first.
+    free = own.filter(Q(conversation=None, user_id=conversation.user_id) | Q(conversation=conversation))
+    rows = free.only("name", "media_type", "size").in_bulk()
+    if missing := [one for one in ids if one not in rows]:
+        sentence = f"The file {missing[0]} is not there any more, or was sent already. Upload it again."
+        raise Refused(REFUSED, sentence)
+    unsent = Attachment.objects.filter(
+        tenant_id=conversation.tenant_id, user_id=conversation.user_id, conversation=None, pk__in=ids
+    )
+    unsent.update(conversation=conversation, message_id=given.id)
+    return tuple(AttachedFile(str(pk), rows[pk].name, rows[pk].media_type, rows[pk].size) for pk in ids)
+
+
+def check_files(new: Iterable[Message], *, tenant: Tenant, provider: ProviderChoice) -> None:
+    """Raise `Refused` for more files than a message may have, and for images that the model cannot see.
+
+    Args:
+        tenant: loaded with its limits.
+    """
+    for files in (message.attachments for message in new if message.attachments):
+        limits = attachment_limits(tenant)
+        if not limits.are_on:
+            raise Refused(REFUSED, "Files cannot be attached here.")
+        if limits.per_message and len(files) > limits.per_message:
+            raise Refused(REFUSED, f"A message may have at most {limits.per_message} files.")
+        if not provider.sees_images and any(file.is_image for file in files):
+            raise Refused(REFUSED, CANNOT_SEE)
+
+
+def with_file_contents(opened: OpenedRun) -> OpenedRun:
+    """Return a run with the contents of its conversation's files in the messages that they were sent with.
+
+    Documents are given whole where they fit, else in the passages that fit the last question; images to models that
+    see. Reads files, so call this after the transaction.
+    """
+    setup, key = opened.setup, opened.key
+    if setup is None or not any(message.attachments for message in setup.history):
+        return opened
+    files = [file for message in reversed(setup.history) for file in message.attachments]
+    documents = [uuid.UUID(file.id) for file in files if not file.is_image][:MAX_DOCUMENTS]
+    images = [uuid.UUID(file.id) for file in files if file.is_image][: MAX_IMAGES if setup.provider.sees_images else 0]
+    of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation_id=key.conversation_id)
+    rows = of_thread.in_bulk([*documents, *images])
+    reader = _Reader(rows, _question(setup.history), _room(setup))
+    # The newest first, so that it is the older ones that no longer fit.
+    history = [reader.read(message) if message.attachments else message for message in reversed(setup.history)]
+    return replace(opened, setup=replace(setup, history=tuple(reversed(history))))
+
+
+def _question(history: Sequence[Message]) -> str:
+    return next((message.content for message in reversed(history) if message.role == "user"), "")
+
+
+def _room(setup: RunSetup) -> int:
+    tokens = setup.settings.history_tokens
+    return min(MAX_CHARACTERS, tokens * CHARACTERS_PER_TOKEN // 2) if tokens else MAX_CHARACTERS
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Puts contents of files into messages. `room`: the characters of text that are left."""
+
+    rows: Mapping[uuid.UUID, Attachment]
+    question: str
+    room: int
+
+    def read(self, message: Message) -> Message:
+        """Return a message with its files, before its text."""
+        texts: list[str] = []
+        images: list[Media] = []
+        for file in message.attachments:
+            row = self.rows.get(uuid.UUID(file.id))
+            image = _image(row) if row is not None and file.is_image else None
+            if image is not None:
+                images.append(image)
+            elif row is not None and not file.is_image:
+                texts.append(self._text(row))
+            else:
+                what = "image" if file.is_image else "file"
+                texts.append(fenced(f"Name: {file.name}", f"an attached {what} that is not shown here", file.id))
+        return replace(message, content="\n\n".join([*texts, message.content]), media=tuple(images))
+
+    def _text(self, row: Attachment) -> str:
+        if len(row.text) <= self.room:
+            self.room -= len(row.text)
+            return fenced(f"Name: {row.name}\n\n{_with_pages(row)}", FILE, str(row.pk))
+        most = min(EXCERPT_CHARACTERS, self.room)
+        kind = row.text_format if row.text_format in ("pdf", "text") else "markdown"
+        pieces = best_pieces(row.text, kind=kind, question=self.question, characters=most)
+        self.room -= sum(len(piece.text) for piece in pieces)
+        passages = [f"{_place(piece)}{piece.text}" for piece in pieces]
+        return fenced("\n\n".join([f"Name: {row.name}", EXCERPTS, *passages]), f"passages of {FILE}", str(row.pk))
+
+
+def _place(piece: Piece) -> str:
+    """Return the line that says where a passage stands, for quotations; "" if nothing is known."""
+    names = [f"page {piece.page}"] if piece.page else []
+    names += [piece.heading] if piece.heading else []
+    return f"[{', '.join(names)}]\n" if names else ""
+
+
+def _with_pages(row: Attachment) -> str:
+    if row.text_format != "pdf":
+        return row.text
+    return "\n\n".join(f"[page {number}]\n{page}" for number, page in enumerate(row.text.split("\f"), start=1))
+
+
+def _image(row: Attachment) -> Media | None:
+    try:
+        with row.file.open("rb") as stored:
+            return Media(stored.read(), row.media_type, name=row.name)
+    except (OSError, ToolError):
+        logger.warning("The stored image of attachment %s cannot be read", row.pk, exc_info=True)
+        return None

@@ -1,0 +1,162 @@
+/* The files that are about to be sent: uploaded one by one, with a thumbnail, their progress, and a button that removes them.
+ * Loaded when the first file is chosen, dropped or pasted. */
+
+import { icon, make } from "./elements.js";
+import { sizeOf } from "./shared.js";
+
+const CANNOT_SEE = "The model of this assistant cannot see images.";
+const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
+const FAILED = "This file could not be uploaded. Remove it, and try again.";
+
+/** Show a file's picture in `place`. Pages' policies allow either data: or, with `asBlob`, blob: URLs. */
+function thumbnail(file, place, asBlob) {
+  if (!IMAGE.test(file.type)) return;
+  const show = (src) => place.replaceChildren(make("img", { src, alt: "" }));
+  if (asBlob) return show(URL.createObjectURL(file));
+  const reader = new FileReader();
+  reader.onload = () => show(reader.result);
+  reader.readAsDataURL(file);
+}
+
+/** Send a file, and call `progress(share)` meanwhile. Resolves with the server's description; rejects with a sentence. */
+function upload(file, { url, headers }, progress, signal) {
+  const { promise, resolve, reject } = Promise.withResolvers?.() ?? deferred();
+  const request = new XMLHttpRequest(); // fetch does not say how much was sent
+  request.open("POST", url);
+  for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+  request.upload.onprogress = ({ loaded, total }) => progress(total ? loaded / total : 0);
+  request.onload = () => {
+    const answer = parsed(request.responseText);
+    if (request.status === 201) resolve(answer);
+    else reject(new Error(answer?.message ?? FAILED));
+  };
+  request.onerror = () => reject(new Error("The connection broke. Remove the file, and try again."));
+  signal.addEventListener("abort", () => request.abort());
+  const form = new FormData();
+  form.append("file", file, file.name || "pasted.png");
+  request.send(form);
+  return promise;
+}
+
+function deferred() {
+  const made = {};
+  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
+  return made;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+export class Tray {
+  #files = [];
+  #options;
+
+  /** `options`: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
+  constructor(options) {
+    this.#options = options;
+    this.element = make("ul.tray", { hidden: true, "aria-label": "Files of this message" });
+  }
+
+  /** Why the message cannot be sent yet, as a sentence; empty if it can. */
+  get problem() {
+    const { most } = this.#options;
+    if (most && this.#files.length > most) return `A message may have at most ${most} files. Remove some, please.`;
+    if (this.#files.some(({ failed }) => failed)) return "Remove the files that could not be added.";
+    return this.#files.some(({ part }) => !part) ? "The files are still being uploaded." : "";
+  }
+
+  get isEmpty() {
+    return !this.#files.length;
+  }
+
+  /** Return the content parts of the files, which are then sent. */
+  take() {
+    const parts = this.#files.map(({ part }) => part);
+    for (const { element } of this.#files) element.remove();
+    this.#files = [];
+    this.#changed();
+    return parts;
+  }
+
+  /** Show content parts again that were not sent. */
+  restore(parts) {
+    for (const part of parts) {
+      const { name, size } = part.metadata;
+      this.#show({ name, size, part, stop: new AbortController() }).dataset.state = "done";
+    }
+    this.#changed();
+  }
+
+  /** Upload files. */
+  add(files) {
+    for (const file of files) this.#add(file);
+    this.#changed();
+  }
+
+  async #add(file) {
+    const entry = { name: file.name || "pasted.png", size: file.size, part: null, failed: false, stop: new AbortController() };
+    const element = this.#show(entry);
+    const { maxBytes, seesImages, asBlob } = this.#options;
+    thumbnail(file, element.querySelector(".thumb"), asBlob);
+    if (IMAGE.test(file.type) && !seesImages) return this.#fail(entry, CANNOT_SEE);
+    if (maxBytes && file.size > maxBytes) return this.#fail(entry, `A file may have at most ${sizeOf(maxBytes)}.`);
+    const bar = element.querySelector("progress");
+    try {
+      const { id, mediaType, name, size } = await upload(file, await this.#options.target(), (share) => {
+        if (share < 1) bar.value = share;
+        else bar.removeAttribute("value"); // the server reads it
+      }, entry.stop.signal);
+      const kind = mediaType.startsWith("image/") ? "image" : "document";
+      entry.part = { type: kind, source: { type: "file", value: id, provider: "tenant-assistant", mimeType: mediaType }, metadata: { name, size } };
+      element.dataset.state = "done";
+      this.#options.announce(`${name} is ready to be sent`);
+    } catch (error) {
+      this.#fail(entry, error.message);
+    }
+    this.#changed();
+  }
+
+  #fail(entry, reason) {
+    entry.failed = true;
+    entry.element.dataset.state = "failed";
+    entry.element.querySelector(".file-about").textContent = reason;
+    this.#options.announce(`${entry.name}: ${reason}`);
+  }
+
+  #show(entry) {
+    const label = `Remove ${entry.name}`;
+    const remove = make("button.remove", { type: "button", title: label, "aria-label": label }, icon("close"));
+    remove.onclick = () => this.#remove(entry);
+    const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.file-about", {}, sizeOf(entry.size)));
+    const bar = make("progress", { max: 1, value: 0, "aria-label": `Uploading ${entry.name}` });
+    entry.element = make("li.file", { "data-state": "uploading" }, make("span.thumb", {}, icon("page")), text, bar, remove);
+    this.#files.push(entry);
+    this.element.append(entry.element);
+    return entry.element;
+  }
+
+  async #remove(entry) {
+    entry.stop.abort();
+    const index = this.#files.indexOf(entry);
+    this.#files.splice(index, 1);
+    entry.element.remove();
+    this.#options.announce(`${entry.name} is removed`);
+    this.#changed();
+    const next = this.#files[Math.min(index, this.#files.length - 1)];
+    if (next) next.element.querySelector(".remove").focus();
+    else this.#options.emptied();
+    if (!entry.part) return;
+    const { url, headers } = await this.#options.target();
+    fetch(`${url}${entry.part.source.value}/`, { method: "DELETE", headers }).catch(() => {}); // else it is deleted after a day
+  }
+
+  #changed() {
+    this.element.hidden = this.isEmpty;
+    this.#options.changed();
+  }
+}

@@ -1,0 +1,181 @@
+"""Files for messages: uploaded, described, served and deleted, and never another tenant's or another person's."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from assistant.models import Attachment, TenantLimits
+from assistant.services.files.attachments import delete_forgotten
+from assistant.services.tenancy.end_users import allow_origin, mint_token, save_end_user
+from tests.api.calling import Caller, key_of
+from tests.base import Cast
+from tests.factories import make_conversation
+from tests.services.files import samples
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ACME = "/api/v1/tenants/acme/attachments/"
+SHOP = "https://shop.example"
+
+
+def upload(key: str, name: str = "a.pdf", content: bytes = samples.PDF, path: str = ACME, **headers: str) -> Any:
+    file = SimpleUploadedFile(name, content)
+    sent = {"Authorization": f"Bearer {key}", **headers} if key else headers
+    return Client(raise_request_exception=False).post(path, {"file": file}, headers=sent)
+
+
+def read(key: str, url: str, method: str = "get") -> HttpResponse:
+    answer: HttpResponse = getattr(Client(), method)(url, headers={"Authorization": f"Bearer {key}"})
+    return answer
+
+
+def body(answer: Any) -> bytes:
+    return b"".join(answer.streaming_content)
+
+
+def stored_files(settings: Settings) -> int:
+    return sum(one.is_file() for one in Path(settings.ATTACHMENTS_DIR).rglob("*"))
+
+
+@pytest.fixture(autouse=True)
+def _folder(settings: Settings) -> None:
+    shutil.rmtree(settings.ATTACHMENTS_DIR, ignore_errors=True)
+
+
+def test_a_file_is_uploaded_described_and_deleted(alice_calls: Caller, settings: Settings) -> None:
+    made = upload(alice_calls.key, "../../Valve manual.pdf")
+    assert made.status_code == 201
+    told = made.json()
+    assert (told["name"], told["kind"], told["mediaType"]) == ("Valve manual.pdf", "pdf", "application/pdf")
+    assert Attachment.objects.get().text == "Contents\fTurn the valve twice."
+    assert read(alice_calls.key, f"{ACME}{told['id']}/").json() == told
+    served = read(alice_calls.key, told["url"])
+    assert body(served) == samples.PDF
+    assert served["Content-Disposition"].startswith('attachment; filename="Valve manual.pdf"')
+    assert (served["X-Content-Type-Options"], served["Content-Security-Policy"]) == (
+        "nosniff",
+        "default-src 'none'; sandbox",
+    )
+    assert stored_files(settings) == 1
+    assert read(alice_calls.key, f"{ACME}{told['id']}/", "delete").status_code == 204
+    assert read(alice_calls.key, told["url"]).status_code == 404
+    assert stored_files(settings) == 0
+
+
+def test_an_image_is_shown_and_a_page_is_not(alice_calls: Caller) -> None:
+    image = upload(alice_calls.key, "a.png", samples.PNG).json()
+    page = upload(alice_calls.key, "a.html", b"<script>alert(1)</script><p>Hi").json()
+    assert read(alice_calls.key, image["url"])["Content-Disposition"].startswith("inline")
+    served = read(alice_calls.key, page["url"])
+    assert served["Content-Disposition"].startswith("attachment")
+    assert served["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_nobody_else_reads_or_deletes_a_file(cast: Cast, alice_calls: Caller) -> None:
+    told = upload(alice_calls.key).json()
+    for stranger in (key_of(cast.acme, cast.amy), key_of(cast.globex, cast.mallory)):
+        for url in (told["url"], f"{ACME}{told['id']}/", told["url"].replace("/acme/", "/globex/")):
+            assert read(stranger, url).status_code == 404
+        assert read(stranger, f"{ACME}{told['id']}/", "delete").status_code == 404
+    assert read("", told["url"]).status_code == 401
+    assert Attachment.objects.count() == 1
+
+
+def test_a_sent_file_belongs_to_its_conversation(cast: Cast, alice_calls: Caller, settings: Settings) -> None:
+    told = upload(alice_calls.key).json()
+    talk = make_conversation(cast.alice, cast.support)
+    Attachment.objects.update(conversation=talk, user=cast.amy)
+    assert read(alice_calls.key, told["url"]).status_code == 200
+    assert read(key_of(cast.acme, cast.amy), told["url"]).status_code == 404
+    assert read(alice_calls.key, f"{ACME}{told['id']}/", "delete").status_code == 404
+    talk.delete()
+    assert not Attachment.objects.exists()
+    assert stored_files(settings) == 0
+
+
+def test_scopes_and_sessions(cast: Cast) -> None:
+    assert upload(key_of(cast.acme, cast.alice, scopes=["read"])).status_code == 403
+    told = upload(key_of(cast.acme, cast.alice, scopes=["chat"])).json()
+    assert read(key_of(cast.acme, cast.alice, scopes=["chat"]), told["url"]).status_code == 403
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(cast.alice)
+    browser.get("/t/acme/")
+    token = browser.cookies["csrftoken"].value
+    file = {"file": SimpleUploadedFile("a.png", samples.PNG)}
+    assert browser.post(ACME, file).status_code == 403
+    file = {"file": SimpleUploadedFile("a.png", samples.PNG), "csrfmiddlewaretoken": token}
+    assert browser.post(ACME, file).status_code == 403
+    file = {"file": SimpleUploadedFile("a.png", samples.PNG)}
+    assert browser.post(ACME, file, headers={"X-CSRFToken": token}).status_code == 201
+
+
+def test_an_end_user_uploads_from_an_allowed_page(cast: Cast) -> None:
+    from assistant.models import ApiKey
+
+    allow_origin(assistant=cast.support, origin=SHOP)
+    key_of(cast.acme, cast.alice, scopes=["end_users"])
+    dora = save_end_user(tenant_id=cast.acme.pk, external_id="dora", name="Dora", context={})
+    token, _ = mint_token(end_user=dora, assistant=cast.support, key_id=ApiKey.objects.get().pk, seconds=600)
+    asked = Client().options(ACME, headers={"Origin": SHOP, "Access-Control-Request-Method": "POST"})
+    assert (asked.status_code, asked["Access-Control-Allow-Methods"]) == (204, "POST")
+    made = upload(token, Origin=SHOP)
+    assert (made.status_code, made["Access-Control-Allow-Origin"]) == (201, SHOP)
+    assert upload(token, Origin="https://evil.example").status_code == 401
+    assert upload(token, path=ACME.replace("acme", "globex"), Origin=SHOP).status_code in (401, 404)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status", "code"),
+    [
+        ("a.bin", b"\x7fELF\0", 415, "file_type"),
+        ("a.pdf", samples.PNG, 415, "file_type"),
+        ("a.docx", samples.ENCRYPTED_DOCX, 400, "file_encrypted"),
+        ("a.pdf", samples.PDF[:300], 400, "file_unreadable"),
+        ("a.txt", b"x" * (1024 * 1024 + 1), 413, "file_too_large"),
+    ],
+)
+def test_a_file_that_cannot_be_taken_is_refused_and_not_stored(
+    cast: Cast, alice_calls: Caller, settings: Settings, name: str, content: bytes, status: int, code: str
+) -> None:
+    TenantLimits.objects.create(tenant=cast.acme, attachment_mb=1)
+    refused = upload(alice_calls.key, name, content)
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+    assert refused.json()["message"]
+    assert not Attachment.objects.exists()
+    assert stored_files(settings) == 0
+
+
+def test_the_limits_of_a_tenant(cast: Cast, alice_calls: Caller) -> None:
+    limits = TenantLimits.objects.create(tenant=cast.acme, attachments_mb=1, attachment_kinds="text")
+    assert upload(alice_calls.key).json()["code"] == "file_type"
+    big = b"x" * (700 * 1024)
+    assert upload(alice_calls.key, "a.txt", big).status_code == 201
+    full = upload(alice_calls.key, "a.txt", big)
+    assert (full.status_code, full.json()["code"]) == (409, "file_quota")
+    limits.attachment_kinds = "none"
+    limits.save()
+    off = upload(alice_calls.key, "a.txt", b"x")
+    assert (off.status_code, off.json()["code"]) == (403, "attachments_off")
+    mallory = key_of(cast.globex, cast.mallory)
+    assert upload(mallory, path=ACME.replace("acme", "globex")).status_code == 201
+
+
+def test_a_file_that_is_never_sent_is_deleted_after_a_day(alice_calls: Caller, cast: Cast, settings: Settings) -> None:
+    for _ in range(3):
+        upload(alice_calls.key)
+    old, sent, _ = Attachment.objects.all()
+    aged = timezone.now() - timedelta(hours=24, seconds=1)
+    Attachment.objects.filter(pk__in=[old.pk, sent.pk]).update(created_at=aged)
+    Attachment.objects.filter(pk=sent.pk).update(conversation=make_conversation(cast.alice, cast.support))
+    assert delete_forgotten() == 1
+    assert not Attachment.objects.filter(pk=old.pk).exists()
+    assert stored_files(settings) == 2
