@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0016_branches'),
+        ('assistant', '0018_red_team'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0016_branches'),
+        ('assistant', '0019_attachments'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0016_branches'),
+        ('assistant', '0020_brand_and_settings'),
     ]
 
     operations = [

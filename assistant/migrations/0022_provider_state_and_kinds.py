@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0016_branches'),
+        ('assistant', '0021_recovery'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0016_branches'),
+        ('assistant', '0022_provider_state_and_kinds'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
