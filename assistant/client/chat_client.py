@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
+from assistant.client.call_settings import AnyTool, CallSettings, Prompt
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
-from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_id_of
+from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
@@ -33,34 +35,7 @@ _spans = LazyModule("assistant.spans")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
-AnyTool = Tool | Callable[..., Any] | str
-Prompt = str | Sequence[Message | Mapping[str, Any]] | None
 Resolver = Registry | Callable[[str], Tool | None]
-
-
-class CallSettings(TypedDict, total=False):
-    """Settings of one call. `tools`, `system` and `limits` replace the client's; `context` and `options` are merged.
-
-    Attributes:
-        history: the conversation so far, such as `reply.messages` of an earlier call.
-        conversation: the conversation's key in the client's store.
-        execute_tools: whether tools are run; if not, the calls are left to the caller.
-        decisions: a person's decisions on calls that wait for approval, by call id.
-        client_tools: tools that the model may call and that the caller runs.
-        on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
-    """
-
-    tools: Iterable[AnyTool] | None
-    context: Mapping[str, Any] | None
-    history: Sequence[Message | Mapping[str, Any]]
-    conversation: str
-    execute_tools: bool
-    decisions: Mapping[str, Decision]
-    client_tools: Sequence[Tool]
-    system: str
-    options: Mapping[str, Any]
-    limits: Limits
-    on_error: Literal["model", "raise"]
 
 
 class ChatClient:
@@ -71,7 +46,7 @@ class ChatClient:
         system: the system prompt.
         tools: the default tools: `Tool` values, plain functions, or names that `resolvers` know.
         context: for the tools: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their fields), and
-            anything else, which tools find in `context.extra`. Each call gets copies of dicts, lists and sets.
+            anything else, which tools find in `context.extra`. Tools cannot change dicts, lists and sets in it.
         limits: how much one turn may use.
         options: more parameters for the provider, such as `temperature`.
         history_tokens: how many tokens of the conversation are sent to the model, as estimated; 0 for all.
@@ -153,6 +128,14 @@ class ChatClient:
         output = None if output_type is None else output_of(output_type)
         return await (await self._turn(message, settings, output, output_mode)).finish()
 
+    def call_sync(self, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
+        """Like `call`, for code without an event loop. Raises `RuntimeError` where one runs."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.call(message, **settings))
+        raise RuntimeError("An event loop runs here: await `call` instead.")
+
     def stream(
         self,
         message: Prompt = None,
@@ -168,6 +151,12 @@ class ChatClient:
         """
         output = None if output_type is None else output_of(output_type)
         return ReplyStream(lambda: self._turn(message, settings, output, output_mode))
+
+    async def stream_text(self, message: Prompt = None, **settings: Unpack[CallSettings]) -> AsyncGenerator[str, None]:
+        """Yield the text of the answer as it arrives. Raises `RunFailed`, as `call` does."""
+        async with aclosing(stream_text(await self._turn(message, settings, None, None))) as texts:
+            async for text in texts:
+                yield text
 
     async def stream_typed(
         self,
@@ -246,6 +235,7 @@ class ChatClient:
                 on_error=settings.get("on_error", "model"),
             ),
             client_tools=settings.get("client_tools", ()),
+            tool_choice=settings.get("tool_choice"),
             execute_tools=settings.get("execute_tools", True),
             decisions=settings.get("decisions", {}),
             journal=journal,
