@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import uuid
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
-from assistant.client.given_messages import Prompt, messages_of, with_files
+from assistant.client.call_settings import CallSettings, Prompt
+from assistant.client.given_messages import messages_of, with_files
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
 from assistant.core.client.tool_names import AnyTool, Resolver, find_tool
-from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_id_of
+from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
@@ -26,7 +28,7 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
-from assistant.toolkit import Media, Registry, Tool
+from assistant.toolkit import Registry, Tool
 from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
@@ -35,33 +37,6 @@ _spans = LazyModule("assistant.spans")
 
 # Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
-
-
-class CallSettings(TypedDict, total=False):
-    """Settings of one call. `tools`, `system` and `limits` replace the client's; `context` and `options` are merged.
-
-    Attributes:
-        history: the conversation so far, such as `reply.messages` of an earlier call.
-        conversation: the conversation's key in the client's store.
-        execute_tools: whether tools are run; if not, the calls are left to the caller.
-        decisions: a person's decisions on calls that wait for approval, by call id.
-        client_tools: tools that the model may call and that the caller runs.
-        files: images and texts that are sent with the message. Models see images if they were made with `sees_images`.
-        on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
-    """
-
-    tools: Iterable[AnyTool] | None
-    context: Mapping[str, Any] | None
-    history: Sequence[Message | Mapping[str, Any]]
-    conversation: str
-    execute_tools: bool
-    decisions: Mapping[str, Decision]
-    client_tools: Sequence[Tool]
-    system: str
-    options: Mapping[str, Any]
-    limits: Limits
-    files: Sequence[Media]
-    on_error: Literal["model", "raise"]
 
 
 class ChatClient:
@@ -74,7 +49,7 @@ class ChatClient:
         system: the system prompt.
         tools: the default tools: `Tool` values, plain functions, or names that `resolvers` know.
         context: for the tools: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their fields), and
-            anything else, which tools find in `context.extra`. Each call gets copies of dicts, lists and sets.
+            anything else, which tools find in `context.extra`. Tools cannot change dicts, lists and sets in it.
         limits: how much one turn may use.
         options: more parameters for the provider, such as `temperature`.
         history_tokens: how many tokens of the conversation are sent to the model, as estimated; 0 for all.
@@ -162,6 +137,14 @@ class ChatClient:
         output = None if output_type is None else output_of(output_type)
         return await (await self._turn(message, settings, output, output_mode)).finish()
 
+    def call_sync(self, message: Prompt = None, **settings: Any) -> ChatReply[Any]:
+        """Like `call`, for code without an event loop. Raises `RuntimeError` where one runs."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.call(message, **settings))
+        raise RuntimeError("An event loop runs here: await `call` instead.")
+
     def stream(
         self,
         message: Prompt = None,
@@ -177,6 +160,12 @@ class ChatClient:
         """
         output = None if output_type is None else output_of(output_type)
         return ReplyStream(lambda: self._turn(message, settings, output, output_mode))
+
+    async def stream_text(self, message: Prompt = None, **settings: Unpack[CallSettings]) -> AsyncGenerator[str, None]:
+        """Yield the text of the answer as it arrives. Raises `RunFailed`, as `call` does."""
+        async with aclosing(stream_text(await self._turn(message, settings, None, None))) as texts:
+            async for text in texts:
+                yield text
 
     async def stream_typed(
         self,
@@ -258,6 +247,7 @@ class ChatClient:
                 on_error=settings.get("on_error", "model"),
             ),
             client_tools=settings.get("client_tools", ()),
+            tool_choice=settings.get("tool_choice"),
             execute_tools=settings.get("execute_tools", True),
             decisions=settings.get("decisions", {}),
             journal=journal,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from assistant.client.call_settings import Prompt
 from assistant.core.values.messages import Message
 from assistant.core.values.untrusted import bounded_sources, fenced
 from assistant.toolkit import Media
-
-Prompt = str | Sequence[Message | Mapping[str, Any]] | None
 
 
 def messages_of(given: Prompt) -> tuple[Message, ...]:

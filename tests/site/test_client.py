@@ -553,3 +553,45 @@ async def test_a_file_that_is_neither_image_nor_text_is_refused() -> None:
     client, _ = client_for("ok")
     with pytest.raises(ValueError, match=r"a\.pdf is neither an image nor text"):
         await client.call("Read", files=[Media(b"%PDF-1.7", "application/pdf", name="a.pdf")])
+
+
+def test_a_call_without_an_event_loop() -> None:
+    client, _ = client_for("Hello you", "And again")
+    assert (client.call_sync("Hi").text, client.call_sync("Hi").text) == ("Hello you", "And again")
+
+
+async def test_a_call_without_an_event_loop_is_refused_within_one() -> None:
+    client, _ = client_for("Hello you")
+    with pytest.raises(RuntimeError, match="await `call` instead"):
+        client.call_sync("Hi")
+
+
+async def test_only_the_text_of_the_answer_is_streamed() -> None:
+    client, _ = client_for(CUSTOMER, "Bob it is.", tools=[get_customer], context={"tenant_id": "acme"})
+    texts = [text async for text in client.stream_text("Who?")]
+    assert "".join(texts) == "Bob it is." and len(texts) > 1
+
+
+async def test_a_stream_of_text_raises_what_failed() -> None:
+    client, _ = client_for(ModelError("Down."))
+    with pytest.raises(RunFailed, match="Down"):
+        _ = [text async for text in client.stream_text("Who?")]
+
+
+async def test_a_required_call_is_required_once() -> None:
+    client, model = client_for(CUSTOMER, "Bob.", tools=[get_customer])
+    await client.call("Who?", tool_choice="required")
+    assert [request.tool_choice for request in model.requests] == ["required", None]
+
+
+async def test_the_clients_context_is_not_changed_by_a_tool() -> None:
+    @tool
+    def change(context: ToolContext) -> str:
+        """Change."""
+        context.extra["list"].append(1)
+        return "changed"
+
+    given = {"list": [0]}
+    client, _ = client_for(ToolCall("", "change", "{}"), "ok", tools=[change], context=given)
+    reply = await client.call("Change")
+    assert given == {"list": [0]} and reply.tool_calls[0].status == "error"

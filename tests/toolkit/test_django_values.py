@@ -19,8 +19,9 @@ from django.utils.translation import gettext_lazy, override
 
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message
+from assistant.models import Tenant
 from assistant.providers.openai_wire.request_body import request_body
-from assistant.toolkit import Media, Tool, ToolContext, ToolError, tool
+from assistant.toolkit import ForeignRow, Media, TenantInfo, Tool, ToolContext, ToolError, tool
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.results import convert, result_of
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
@@ -217,3 +218,16 @@ def test_extra_values_that_contain_themselves_are_taken() -> None:
     loop: dict[str, Any] = {}
     loop["loop"] = loop
     assert ToolContext(extra=loop).extra["loop"]["loop"]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_rows_of_a_raw_queryset_are_checked_before_they_are_formatted(cast: Cast) -> None:
+    def everything() -> Any:
+        """List tenants."""
+        return Tenant.objects.raw("SELECT * FROM assistant_tenant")
+
+    listing = tool(everything).replace(result_converter=lambda rows: [row.name for row in rows])
+    context = ToolContext(tenant=TenantInfo(cast.acme.pk, "acme"))
+    for one in (listing, tool(everything)):
+        with pytest.raises(ForeignRow):
+            await one.call({}, context)

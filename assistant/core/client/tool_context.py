@@ -18,7 +18,7 @@ def context_of(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolCo
         values: `tenant` and `user` may be `TenantInfo` and `UserInfo`, or mappings of their fields; all others become
             `context.extra`.
     """
-    extra = _copied(dict(values))
+    extra = dict(values)
     return ToolContext(
         tenant=_info(TenantInfo, "tenant", extra),
         user=_info(UserInfo, "user", extra),
@@ -39,12 +39,3 @@ def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
     if given.keys() <= known:
         del extra[name]
     return kind(**{key: value for key, value in given.items() if key in known})
-
-
-def _copied(value: Any) -> Any:
-    """Return a copy of the containers, so that no tool changes the client's defaults; other objects are shared."""
-    if type(value) is dict:
-        return {key: _copied(item) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_copied(item) for item in value)
-    return set(value) if type(value) is set else value

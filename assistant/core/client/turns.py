@@ -19,7 +19,7 @@ from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.typed_answer import PartialAnswer
 from assistant.core.values.deadline import Deadline
-from assistant.core.values.events import Event
+from assistant.core.values.events import Event, TextMessageContent
 from assistant.core.values.messages import Message, current_turn_messages, unanswered_calls
 from assistant.core.values.untrusted import ReadText
 
@@ -109,6 +109,15 @@ class ReplyStream:
 def thread_id_of(messages: Sequence[Message]) -> str:
     """Return an id made from a conversation's content, so that its pending calls keep their idempotency keys."""
     return hashlib.sha256(repr(messages).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+async def stream_text(turn: Turn) -> AsyncGenerator[str, None]:
+    """Yield the text of the answer as it arrives. Raises `RunFailed`."""
+    async with aclosing(turn.events()) as events:
+        async for event in events:
+            if isinstance(event, TextMessageContent) and event.subagent_run_id is None:
+                yield event.delta
+    turn.reply()
 
 
 async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, None]:

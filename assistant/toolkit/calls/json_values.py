@@ -20,7 +20,7 @@ import pydantic_core
 from pydantic import BaseModel
 
 from assistant.toolkit.context import ToolContext
-from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_row
+from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_raw, is_row
 from assistant.toolkit.media import Media
 from assistant.toolkit.text import clean_text
 
@@ -139,7 +139,7 @@ class _Conversion:
             return self._row(value, depth)
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
             value = value.get_queryset()
-        if hasattr(value, "raw_query") and hasattr(value, "iterator"):
+        if is_raw(value):
             self._check_blocking()
             value = value.iterator()
         if isinstance(value, Iterator | Collection) or hasattr(value, "_iterable_class"):

@@ -27,6 +27,11 @@ def is_row(value: Any) -> bool:
     return hasattr(value, "_meta") and hasattr(value, "pk") and not isinstance(value, type)
 
 
+def is_raw(value: Any) -> bool:
+    """Whether a value is a queryset of a statement in SQL."""
+    return hasattr(value, "raw_query") and hasattr(value, "model")
+
+
 class Tripwire:
     """Checks one result against the running tool's tenant; outside a tool it allows everything.
 
@@ -190,7 +195,7 @@ class Tripwire:
         """Yield the contents of a value that can be examined without consuming it."""
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
             value = value.get_queryset()
-        if hasattr(value, "_iterable_class"):
+        if hasattr(value, "_iterable_class") or is_raw(value):
             self._before_query()
             yield from value
         elif isinstance(value, list | tuple | AnySet | deque | ValuesView):

@@ -23,6 +23,7 @@ export class ToolCard {
   #media = [];
   #areArgumentsStale = true;
   #isResultStale = false;
+  #late = "";
   #hasAgent = false;
   #askedArguments = [];
   #wasToggled = false;
@@ -68,7 +69,8 @@ export class ToolCard {
 
   /** The state in words. */
   get stateText() {
-    return this.#state === "awaiting_approval" && this.asksQuestion ? "Needs your answer" : (TOOL_STATES[this.#state] ?? this.#state);
+    if (this.#state === "awaiting_approval" && this.asksQuestion) return "Needs your answer";
+    return (TOOL_STATES[this.#state] ?? this.#state) + this.#late;
   }
 
   get milliseconds() {
@@ -130,6 +132,13 @@ export class ToolCard {
     this.#progress = null;
     this.#set(status ?? "ok");
     this.#fold();
+  }
+
+  /** Show how a call ended that had timed out. */
+  late({ status, durationMs, content }) {
+    this.#late = status === "ok" ? ", completed later" : ", failed later";
+    this.#duration = durationMs;
+    this.result(content);
   }
 
   result(content) {

@@ -320,6 +320,8 @@ export class Transcript {
         } else if (name === "tool.finished") {
           card?.settle();
           card?.finish(value);
+        } else if (name === "tool.late") {
+          card?.late(value);
         } else if (name === "run.queued") {
           this.#addNotice(`Waiting: too many answers at once. ${value.ahead} come first.`, QUEUED);
         } else if (name === "message.cut") {

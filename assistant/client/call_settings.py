@@ -1,0 +1,43 @@
+"""What a call of `ChatClient` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from assistant.core.client.tool_names import AnyTool
+from assistant.core.toolcalls.protocols import Decision
+from assistant.core.values.limits import Limits
+from assistant.core.values.messages import Message
+from assistant.toolkit import Media, Tool
+
+Prompt = str | Sequence[Message | Mapping[str, Any]] | None
+
+
+class CallSettings(TypedDict, total=False):
+    """Settings of one call. `tools`, `system` and `limits` replace the client's; `context` and `options` are merged.
+
+    Attributes:
+        history: the conversation so far, such as `reply.messages` of an earlier call.
+        conversation: the conversation's key in the client's store.
+        execute_tools: whether tools are run; if not, the calls are left to the caller.
+        decisions: a person's decisions on calls that wait for approval, by call id.
+        client_tools: tools that the model may call and that the caller runs.
+        tool_choice: "auto", "none", "required", or the name of the tool to call; a call is required once in a turn.
+        files: images and texts that are sent with the message. Models see images if they were made with `sees_images`.
+        on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
+    """
+
+    tools: Iterable[AnyTool] | None
+    context: Mapping[str, Any] | None
+    history: Sequence[Message | Mapping[str, Any]]
+    conversation: str
+    execute_tools: bool
+    decisions: Mapping[str, Decision]
+    client_tools: Sequence[Tool]
+    tool_choice: str
+    system: str
+    options: Mapping[str, Any]
+    limits: Limits
+    files: Sequence[Media]
+    on_error: Literal["model", "raise"]
