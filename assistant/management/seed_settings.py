@@ -27,11 +27,12 @@ OUTSIDE_TOOLS = ("find_person", "add_note", "list_deals", "close_deal")
 
 
 def settings_of(chance: random.Random, tenant: Tenant, now: datetime) -> list[Any]:
-    """Return a tenant's unsaved rows: switches, limits, a webhook, an outside server with its tools, jobs, incidents."""
-    rows: list[Any] = []
-    for tool in catalogue.registry():
-        if chance.random() < 0.5:
-            rows.append(ToolSetting(tenant=tenant, tool=tool.name, policy=chance.choice(("on", "on", "ask", "off"))))
+    """Return a tenant's unsaved rows: switches, limits, a webhook, an outside server, a job, an incident."""
+    rows: list[Any] = [
+        ToolSetting(tenant=tenant, tool=tool.name, policy=chance.choice(("on", "on", "ask", "off")))
+        for tool in catalogue.registry()
+        if chance.random() < 0.5
+    ]
     if chance.random() < 0.4:
         rows.append(TenantLimits(tenant=tenant, tenant_messages_per_day=100, tenant_cost_per_month=10))
         at = Windows.at(now)

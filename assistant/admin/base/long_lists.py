@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import admin
 from django.core.paginator import Paginator
 from django.utils.functional import cached_property
 
@@ -20,9 +21,8 @@ class BoundedPaginator(Paginator[Any]):
         return int(rows.order_by().values("pk")[:MOST_COUNTED].count())
 
 
-class LongList:
-    """Lists without what reads every row: a second count of all rows, and Django's bar of the days that there are."""
+class LongList(admin.ModelAdmin[Any]):
+    """A list without what reads every row: a second count of all rows. Nor can it have Django's `date_hierarchy`."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
-    date_hierarchy = None
