@@ -16,7 +16,7 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Model
 
-from assistant.core.values.quota_kinds import Windows
+from assistant.management.seed_settings import settings_of
 from assistant.models import (
     Assistant,
     AuditEntry,
@@ -27,17 +27,11 @@ from assistant.models import (
     Message,
     PromptVersion,
     Provider,
-    QuotaUse,
     Run,
     Tenant,
-    TenantLimits,
     ToolCall,
-    ToolSetting,
     UsageEntry,
-    Webhook,
 )
-from assistant.services.toolpolicy import catalogue
-from assistant.services.webhooks.events import new_secret
 
 PREFIX = "seed"
 PEOPLE, ASSISTANTS, CONVERSATIONS = 5, 3, 17
@@ -93,7 +87,7 @@ def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, in
         assistants = _assistants(made)
         rows = Rows()
         for tenant in made:
-            _settings(rows, chance, tenant, now)
+            rows.add(*settings_of(chance, tenant, now))
             _history(rows, chance, people[tenant.pk], assistants[tenant.pk], (now, days))
         counts = rows.store()
     return {"Tenant": len(made), **counts, "User": len(made) * PEOPLE, "Assistant": len(made) * ASSISTANTS}
@@ -165,23 +159,6 @@ def _assistants(tenants: Sequence[Tenant]) -> dict[int, list[Assistant]]:
     for one in made:
         found.setdefault(one.tenant_id, []).append(one)
     return found
-
-
-def _settings(rows: Rows, chance: random.Random, tenant: Tenant, now: datetime) -> None:
-    for tool in catalogue.registry():
-        if chance.random() < 0.5:
-            rows.add(ToolSetting(tenant=tenant, tool=tool.name, policy=chance.choice(("on", "on", "ask", "off"))))
-    if chance.random() < 0.4:
-        rows.add(TenantLimits(tenant=tenant, tenant_messages_per_day=100, tenant_cost_per_month=10))
-        at = Windows.at(now)
-        used = {"day_messages": chance.randrange(101), "month_cost": chance.randrange(10_000_000)}
-        rows.add(QuotaUse(tenant=tenant, minute_at=at.minute, day_at=at.day, month_at=at.month, **used))
-    if chance.random() < 0.2:
-        failing = now - timedelta(hours=5) if chance.random() < 0.3 else None
-        url = "https://hooks.example.com/"
-        rows.add(Webhook(tenant=tenant, name="crm", url=url, secret=new_secret(), failing_since=failing))
-    if chance.random() < 0.05:
-        rows.add(Incident(tenant=tenant, tool="get_customer", description="A foreign row.", created_at=now))
 
 
 def _history(

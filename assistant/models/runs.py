@@ -115,6 +115,8 @@ class Run(models.Model):
         ]
         indexes = [
             models.Index(fields=["tenant", "-started_at"], name="runs_of_a_tenant"),
+            # For the operators' list of all tenants' runs.
+            models.Index(fields=["-started_at"], name="runs_by_age"),
             # Runs at once are counted whenever one is opened. Not by `status`: SQLite uses a partial index only where a
             # query's condition is the same, and not for lists of parameters.
             models.Index(fields=["tenant", "user"], condition=Q(ended_at=None), name="active_runs_of_a_tenant"),
@@ -240,6 +242,7 @@ class ToolCall(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_audit_row_per_call")]
         indexes = [
             models.Index(fields=["tenant", "name", "-started_at"], name="calls_of_a_tool"),
+            models.Index(fields=["-started_at"], name="calls_by_age"),
             # Few of many calls wait, and pages count them. Not by `status` alone, which changes twice in each call.
             models.Index(
                 fields=["tenant", "name"], condition=Q(status="awaiting_approval"), name="calls_awaiting_approval"

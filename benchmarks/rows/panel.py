@@ -15,16 +15,38 @@ from benchmarks.peers import HERE
 from benchmarks.report import Line, Section
 
 TENANTS, DAYS, GOAL = 300, 60, 150.0
+LISTS = {
+    "Tenants": "tenant",
+    "Assistants": "assistant",
+    "Prompt versions": "promptversion",
+    "Evaluations": "evaluation",
+    "Runs of checks": "checkrun",
+    "Tool settings": "toolsetting",
+    "Conversations": "conversation",
+    "Messages": "message",
+    "Runs": "run",
+    "Tool calls": "toolcall",
+    "Approvals": "approval",
+    "Incidents": "incident",
+    "Usage": "usageentry",
+    "Providers": "provider",
+    "MCP servers": "mcpserver",
+    "Webhooks": "webhook",
+    "Jobs": "job",
+    "Audit": "auditentry",
+}
+# The main page of each room, and its lists.
 PAGES = {
     "Home": "/admin/",
     "Home of one tenant": "/admin/?tenant=seed-0001",
-    "Tenants": "/admin/assistant/tenant/",
-    "Conversations": "/admin/assistant/conversation/",
-    "Search": "/admin/search/?q=order",
-    "Advanced": "/admin/advanced/",
+    **{name: f"/admin/assistant/{model}/" for name, model in LISTS.items()},
+    "Runs of one tenant": "/admin/assistant/run/?tenant=seed-0001",
     "Board of tools": "/admin/assistant/toolsetting/switchboard/",
     "Board of tools, asking": "/admin/assistant/toolsetting/switchboard/?state=ask",
     "A tool": "/admin/assistant/toolsetting/tool/get_customer/",
+    "Spend": "/admin/spend/",
+    "Search": "/admin/search/?q=order",
+    "Advanced": "/admin/advanced/",
 }
 # The models can be imported only once Django is set up.
 ASK = "import django; django.setup(); from benchmarks.panel_pages import main; main()"

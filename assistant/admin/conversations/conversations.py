@@ -16,6 +16,7 @@ from django.utils.translation import gettext, gettext_lazy
 from assistant.admin.base.chat_reading import HIDDEN, ReadsChats, ask_reason, may_show
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, assistant_label, link_to_list, user_column, username
+from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.conversations.conversation_filters import (
     CostFilter,
@@ -31,7 +32,7 @@ from assistant.services.reports.thread import number_of, read_thread
 
 
 @admin.register(Conversation)
-class ConversationAdmin(ReadsChats, ReadOnlyAdmin):
+class ConversationAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     """Conversations; the page of each shows what was said, and what its runs did."""
 
     permission = "read_chats"
@@ -51,7 +52,6 @@ class ConversationAdmin(ReadsChats, ReadOnlyAdmin):
     search_fields = ("title", username("user"), "id")
     list_select_related = ("tenant", "user", "assistant__tenant")
     search_help_text = gettext_lazy("Title, member or id; and words of a message, in the newest 2,000 conversations.")
-    date_hierarchy = "updated_at"
     member = user_column("user")
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext, gettext_lazy
 from assistant.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists
 from assistant.admin.base.filters import TENANT, AssistantFilter, RunStatusFilter, awaits_approval
 from assistant.admin.base.links import assistant_column, link, link_to_list, user_column, username
+from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_list
 from assistant.admin.conversations.thread import may_try, shown_waterfall
@@ -25,7 +26,7 @@ from assistant.services.runs.kept_requests import LIFETIME, requests_of
 
 
 @admin.register(Message)
-class MessageAdmin(ReadsChats, ReadOnlyAdmin):
+class MessageAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     """A searchable list of messages; without those that may not be shown without a reason."""
 
     permission = "read_chats"
@@ -36,7 +37,8 @@ class MessageAdmin(ReadsChats, ReadOnlyAdmin):
     list_filter = (("conversation__tenant", RelatedOnlyFieldListFilter), "role", "is_partial", "created_at")
     search_fields = ("content", "message_id")
     list_select_related = ("conversation__tenant", "run")
-    ordering = ("-created_at", "-position")
+    # Not by time, which has no index: rows are stored in this order.
+    ordering = ("-pk",)
     fields = (
         "conversation_link",
         "run_link",
@@ -73,7 +75,7 @@ class MessageAdmin(ReadsChats, ReadOnlyAdmin):
 
 
 @admin.register(Run)
-class RunAdmin(ReadsChats, ReadOnlyAdmin):
+class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     """Runs: the model that answered, the outcome, tokens and time."""
 
     permission = "read_chats"
@@ -94,7 +96,6 @@ class RunAdmin(ReadsChats, ReadOnlyAdmin):
     list_filter = (RunStatusFilter, TENANT, AssistantFilter, "is_test", "error_code", "model", "started_at")
     search_fields = ("run_id", username("user"), "conversation__title", "error_message")
     list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
-    date_hierarchy = "started_at"
     fields = (
         "run_id", "number", "follows", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
         "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",

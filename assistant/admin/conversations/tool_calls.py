@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from assistant.admin.base.chat_reading import ReadsChats
 from assistant.admin.base.filters import TENANT, CalledToolFilter
 from assistant.admin.base.links import link, pretty, user_column, username
+from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import ToolCall, ToolFile
 from assistant.services.conversations.stored_messages import delegated_messages
@@ -22,7 +23,7 @@ from assistant.services.toolcalls.files import file_response
 
 
 @admin.register(ToolCall)
-class ToolCallAdmin(ReadsChats, ReadOnlyAdmin):
+class ToolCallAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     """The audit of tool calls: the member, the arguments, the rule that applied, and the outcome."""
 
     permission = "read_chats"
@@ -40,7 +41,6 @@ class ToolCallAdmin(ReadsChats, ReadOnlyAdmin):
         username("user"),
     )
     list_select_related = ("tenant", "user", "run", "run__user", "run__conversation__tenant")
-    date_hierarchy = "started_at"
     fields = (
         "name",
         "call_id",

@@ -8,19 +8,19 @@ from django.utils.translation import gettext_lazy
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
+from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import AuditEntry
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnlyAdmin):
+class AuditEntryAdmin(LongList, ReadOnlyAdmin):
     """The audit trail: who changed which switch, prompt, key or setting."""
 
     list_display = ("created_at", "tenant", "who", "action", "target", "change")
     list_filter = (TENANT, "action", "created_at")
     search_fields = ("action", "target", username("actor"))
     list_select_related = ("tenant", "actor")
-    date_hierarchy = "created_at"
     exclude = ("actor",)
     readonly_fields = ("who", "change")
     who = user_column("actor")

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link, link_to_list, pretty
+from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.show_secret_once import AlreadySubmitted, SecretIssuingAdmin, SingleUseForm, new_nonce
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantForm
 from assistant.models import Webhook, WebhookDelivery
@@ -169,7 +170,7 @@ class WebhookAdmin(SecretIssuingAdmin):
 
 
 @admin.register(WebhookDelivery)
-class WebhookDeliveryAdmin(ReadOnlyAdmin):
+class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
     """Deliveries to webhooks: attempts, the last response, and the time of the next attempt."""
 
     actions = ("resend",)  # type: ignore[assignment]  # the only read-only list with an action
@@ -188,7 +189,6 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     list_filter = ("status", "event", TENANT, "created_at")
     search_fields = ("message_id", "webhook__name", "error")
     list_select_related = ("tenant", "webhook")
-    date_hierarchy = "created_at"
     fields = (
         "message_id",
         "event",

@@ -6,12 +6,13 @@ from django.contrib import admin
 
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, link, user_column, username
+from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.models import UsageEntry
 
 
 @admin.register(UsageEntry)
-class UsageEntryAdmin(ReadOnlyAdmin):
+class UsageEntryAdmin(LongList, ReadOnlyAdmin):
     """Token usage, as counted by the providers."""
 
     permission = "spend"
@@ -31,7 +32,6 @@ class UsageEntryAdmin(ReadOnlyAdmin):
     list_filter = (TENANT, AssistantFilter, "provider", "model", "purpose", "created_at")
     search_fields = ("model", "provider", username("user"))
     list_select_related = ("tenant", "user", "assistant__tenant")
-    date_hierarchy = "created_at"
     exclude = ("run", "user")
     readonly_fields = ("member", "run_link")
     member = user_column("user")

@@ -115,7 +115,7 @@ class CheckRun(models.Model):
     )
     passed = models.PositiveIntegerField(_("passed"), default=0)
     failed = models.PositiveIntegerField(_("failed"), default=0)
-    undecided = models.PositiveIntegerField(_("undecided"), default=0, help_text="With an error, or not applicable.")
+    undecided = models.PositiveIntegerField(_("undecided"), default=0, help_text="With an error, or not decided.")
     cost = models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
@@ -152,7 +152,7 @@ class CheckResult(models.Model):
         PASSED = "passed", _("Passed")
         FAILED = "failed", _("Failed")
         ERROR = "error", _("Error")
-        SKIPPED = "skipped", _("Not applicable")
+        SKIPPED = "skipped", _("Not decided")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     run = models.ForeignKey(CheckRun, on_delete=models.CASCADE, related_name="results")

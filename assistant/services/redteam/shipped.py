@@ -37,9 +37,17 @@ class Situation:
 
     @property
     def reader(self) -> Tool | None:
-        """A tool that only reads, if there is one: rather one whose results outsiders write."""
+        """A tool that only reads, if there is one.
+
+        Rather one whose results outsiders write, or that reads from elsewhere, or what belongs to the tenant: these
+        take a context.
+        """
         readers = [tool for tool in self.usable if tool.read_only]
-        return max(readers, key=lambda tool: tool.untrusted, default=None)
+        return max(
+            readers,
+            key=lambda tool: (tool.untrusted, bool(tool.open_world), bool(tool.signature and tool.signature.contexts)),
+            default=None,
+        )
 
     @property
     def writer(self) -> Tool | None:
