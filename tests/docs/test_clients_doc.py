@@ -1,4 +1,4 @@
-"""The clients of docs/rest.md, docs/attachments.md and docs/openai.md run against a real server; the list of codes of /v1 is complete."""
+"""The clients in the documents run against a real server; the list of codes of /v1 is complete."""
 
 from __future__ import annotations
 
