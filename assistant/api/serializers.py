@@ -189,6 +189,11 @@ class DecisionsIn(StrictSerializer):
     decisions = serializers.ListField(
         child=DecisionIn(), min_length=1, help_text="One for every call of the run that needs approval."
     )
+    wait = Flag(required=False, default=True, help_text="Answer when the run that continues has ended.")
+
+
+class RunIn(ApiSerializer):
+    message = Text(max_length=MAX_TEXT, help_text="What the member says.")
     attachments = serializers.ListField(
         child=serializers.UUIDField(),
         required=False,
@@ -196,11 +201,6 @@ class DecisionsIn(StrictSerializer):
         max_length=MAX_FILES,
         help_text="The ids of uploaded files to send with it.",
     )
-    wait = Flag(required=False, default=True, help_text="Answer when the run that continues has ended.")
-
-
-class RunIn(ApiSerializer):
-    message = Text(max_length=MAX_TEXT, help_text="What the member says.")
     wait = Flag(required=False, default=True, help_text="Answer when the run has ended, instead of at once.")
 
 

@@ -38,10 +38,6 @@ def read(key: str, url: str, method: str = "get") -> HttpResponse:
     return answer
 
 
-def body(answer: Any) -> bytes:
-    return b"".join(answer.streaming_content)
-
-
 def stored_files(settings: Settings) -> int:
     return sum(one.is_file() for one in Path(settings.ATTACHMENTS_DIR).rglob("*"))
 
@@ -59,7 +55,7 @@ def test_a_file_is_uploaded_described_and_deleted(alice_calls: Caller, settings:
     assert Attachment.objects.get().text == "Contents\fTurn the valve twice."
     assert read(alice_calls.key, f"{ACME}{told['id']}/").json() == told
     served = read(alice_calls.key, told["url"])
-    assert body(served) == samples.PDF
+    assert served.content == samples.PDF
     assert served["Content-Disposition"].startswith('attachment; filename="Valve manual.pdf"')
     assert (served["X-Content-Type-Options"], served["Content-Security-Policy"]) == (
         "nosniff",

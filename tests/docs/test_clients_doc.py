@@ -1,4 +1,4 @@
-"""The clients of docs/rest.md and docs/openai.md run against a real server; the list of codes of /v1 is complete."""
+"""The clients in the documents run against a real server; the list of codes of /v1 is complete."""
 
 from __future__ import annotations
 
@@ -19,14 +19,19 @@ from tests.python_template import forked_python
 
 
 @pytest.mark.parametrize(
-    ("document", "said"), [("rest.md", "finished Half past nine."), ("openai.md", "['support']\nHalf past nine.")]
+    ("document", "said"),
+    [
+        ("rest.md", "finished Half past nine."),
+        ("attachments.md", "finished Half past nine."),
+        ("openai.md", "['support']\nHalf past nine."),
+    ],
 )
 def test_the_client_of_a_document_gets_an_answer(
     document: str, said: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     fake_provider.reply("Half past nine.")
     _, key = create_api_key(tenant=cast.acme, user=cast.alice, name="docs")
-    (block,) = blocks(ROOT / "docs" / document, "python")
+    block, *_settings = blocks(ROOT / "docs" / document, "python")
     script = block.text.replace("http://127.0.0.1:8000", uvicorn_server.url)
     done = subprocess.run(
         [str(forked_python()), "-c", script], env={**os.environ, "API_KEY": key}, capture_output=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from django.http import FileResponse
+from django.http import HttpResponse
 from django.urls import reverse
 
 from assistant.models import Attachment
@@ -28,7 +28,7 @@ def content_url(tenant_slug: str, attachment_id: str) -> str:
     return reverse("assistant:attachment-content", kwargs={"tenant": tenant_slug, "attachment": attachment_id})
 
 
-def attachment_response(row: Attachment) -> FileResponse:
+def attachment_response(row: Attachment) -> HttpResponse:
     """Return the file's bytes: an image to be shown, anything else only as a download, and none as a document.
 
     Raises:
@@ -36,11 +36,12 @@ def attachment_response(row: Attachment) -> FileResponse:
     """
     is_image = row.kind == Attachment.Kind.IMAGE
     kind = f"{row.media_type}; charset=utf-8" if row.media_type.startswith("text/") else row.media_type
-    response = FileResponse(row.file.open("rb"), content_type=kind)
+    # Not a FileResponse, which ASGI servers read as a whole too, with a warning.
+    with row.file.open("rb") as stored:
+        response = HttpResponse(stored.read(), content_type=kind)
     plain = row.name.encode("ascii", "replace").decode().replace("?", "_")
     disposition = "inline" if is_image else "attachment"
     response["Content-Disposition"] = f"{disposition}; filename=\"{plain}\"; filename*=utf-8''{quote(row.name)}"
-    response["Content-Length"] = str(row.size)
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
     response["X-Content-Type-Options"] = "nosniff"
     response["Cross-Origin-Resource-Policy"] = "same-site" if is_image else "same-origin"
