@@ -31,7 +31,7 @@ FIXED: Mapping[str, Any] = {
     # A tenant that does not want its brand on the sign-in page: nobody sees it there.
     "assistant.Brand.is_on_sign_in": False,
     # Whoever knows the address of a logo may see it: the sign-in page and other sites show it.
-    "assistant.BrandImage.data": b"\x89PNG\r\n\x1a\n",
+    "assistant.BrandImage.data": b"a picture",
     "assistant.BrandImage.media_type": "image/png",
     "assistant.Conversation.is_stateless": False,
     "assistant.Conversation.archived_at": None,

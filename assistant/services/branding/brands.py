@@ -20,7 +20,8 @@ from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 
 IMAGES = ("logo", "favicon")
-_TENANTS_PAGE = re.compile(r"/t/([-a-zA-Z0-9_]{1,63})(?:/|\Z)")
+_SLUG = re.compile(r"[-a-zA-Z0-9_]{1,63}")
+_TENANTS_PAGE = re.compile(rf"/t/({_SLUG.pattern})(?:/|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,9 @@ def brand_of_sign_in(request: HttpRequest) -> BrandValues:
     """
     found = _TENANTS_PAGE.match(request.GET.get("next", ""))
     slug = request.GET.get("tenant") or (found.group(1) if found else "")
-    if not slug or not settings.TENANT_BRANDS:
+    if not _SLUG.fullmatch(slug) or not settings.TENANT_BRANDS:
         return NO_BRAND
-    rows = Brand.objects.filter(tenant__slug=slug[:63], tenant__is_active=True, is_on_sign_in=True)
+    rows = Brand.objects.filter(tenant__slug=slug, tenant__is_active=True, is_on_sign_in=True)
     return _values(rows.select_related("tenant").first())
 
 

@@ -21,7 +21,7 @@ from assistant.checks import openid_connect
 from assistant.models import AuditEntry, Invitation, Membership, PersonSettings, Tenant
 from tests.base import PASSWORD, Cast
 from tests.factories import make_user
-from tests.pages.oidc.provider import CODE, OTHER_KEY, Provider
+from tests.pages.oidc.provider import CODE, KEY, OTHER_KEY, Provider
 
 pytestmark = pytest.mark.django_db
 LEAVE, BACK = "/accounts/oidc/login/", "/accounts/oidc/callback/"
@@ -169,7 +169,7 @@ def test_a_token_of_another_key_is_refused(client: Client, domain: Tenant, idp: 
     assert sign_in(client, idp).status_code == 401
     idp.kid = None
     assert sign_in(client, idp).status_code == 401
-    idp.key, idp.kid = idp.key, "another"
+    idp.key, idp.kid = KEY, "another"
     assert sign_in(client, idp).status_code == 401
 
 

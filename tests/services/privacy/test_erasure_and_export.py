@@ -25,6 +25,7 @@ from django.test import Client
 
 from assistant.management.privacy_commands import write_export
 from assistant.models import AuditEntry, Conversation, EndUser, Message, Tenant, ToolCall, ToolFile, UsageEntry
+from assistant.models.people import PersonSettings
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ErasedTenant
 from assistant.models.toolblocks import ToolBlock
@@ -218,8 +219,8 @@ def test_every_foreign_key_to_a_user_cascades_or_is_listed_here() -> None:
 def test_every_table_of_ours_belongs_to_a_tenant() -> None:
     ours = {model for app in ("assistant", "tools") for model in apps.get_app_config(app).get_models()}
     # The number of a host project's tenant is kept, so that the tenant is not made again. Sign-ins are counted by
-    # digests of names and addresses, for an hour, and devices belong to users. A tool is off for all tenants.
-    known = {Tenant, ErasedTenant, SignInCount, SignInDevice, ToolBlock}
+    # digests of names and addresses, for an hour; devices and own settings are people's. A tool is off for all tenants.
+    known = {Tenant, ErasedTenant, PersonSettings, SignInCount, SignInDevice, ToolBlock}
     assert {model for model in ours if not model._meta.proxy} - set(owned_models(Tenant)) == known
 
 
