@@ -71,6 +71,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
         "file": by_model["toolfile"],
+        "share": by_model["conversationshare"],
         "server": by_model["mcpserver"],
         "uidb64": "nowhere",
         "token": "nowhere",
