@@ -73,6 +73,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "file": by_model["toolfile"],
         "image": by_model["brandimage"],
         "colour": "8a3a8f",
+        "share": by_model["conversationshare"],
         "server": by_model["mcpserver"],
         "uidb64": "nowhere",
         "token": "nowhere",

@@ -48,7 +48,7 @@ class Finished:
     log: EventLog
 
 
-async def follow_up(run: Finished) -> None:
+async def after_run(run: Finished) -> None:
     """Ask the model for what the assistant's settings want after a run, and summarise a long conversation."""
     try:
         await _ask_aside(run)

@@ -217,7 +217,7 @@ class Runs:
         if not task.cancelled() and task.exception() is not None:
             logger.error("The task of run %s failed", run.key.run_id, exc_info=task.exception())
         elif run.is_finished:
-            self._in_background(run.follow_up(), f"after-{run.key.pk}")
+            self._in_background(run.after_run(), f"after-{run.key.pk}")
 
     def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)

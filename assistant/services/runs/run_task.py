@@ -34,7 +34,7 @@ from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.limits.run_queue import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
-from assistant.services.runs.after_run import Finished, follow_up
+from assistant.services.runs.after_run import Finished, after_run
 from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
 from assistant.services.runs.kept_requests import keep_sent
@@ -94,12 +94,12 @@ class RunTask:
         """Whether the run has ended without an error or cancellation, and is stored."""
         return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
 
-    async def follow_up(self) -> None:
+    async def after_run(self) -> None:
         """Do what follows a finished run, unless its caller keeps the history."""
         if not self._setup.is_stateless:
             with run_log_context(self._plan.context):
                 run = Finished(self.key, self._plan, self._transcript.messages, self._setup.quotas, self._log)
-                await follow_up(run)
+                await after_run(run)
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""

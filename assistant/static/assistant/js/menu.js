@@ -9,5 +9,6 @@ export function makeMenu(details) {
     details.querySelector("summary").focus();
   });
   details.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !details.contains(relatedTarget) && close());
-  addEventListener("pointerdown", ({ target }) => details.contains(target) || close());
+  // In the widget the target of an event is the whole widget, seen from here.
+  addEventListener("pointerdown", (event) => event.composedPath().includes(details) || close());
 }
