@@ -26,7 +26,6 @@ FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
 MAX_MENDINGS = 2
 # The share of the estimated tokens that is kept of a conversation that was too long for the model.
 KEPT_SHARE = 0.5
-FALLBACK = "model.fallback"
 MEND = (
     "[The call of a tool that you wrote could not be read, and nothing was run. Call the tool again, with arguments "
     "that are one valid JSON object, or answer without it.]"
@@ -145,4 +144,4 @@ class Recovery:
             extra=log_extra(self._plan.context),
         )
         value = {"provider": self.model.provider, "model": self.model.name, "replaces": replaced.name, "reason": reason}
-        return Custom(FALLBACK, value)
+        return Custom("model.fallback", value)

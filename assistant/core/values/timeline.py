@@ -63,9 +63,11 @@ class Timeline:
         self._began, self._began_at = time.perf_counter(), datetime.now(UTC)
 
     def ask(self, *, tools: int) -> None:
-        """Begin a round: a request with `tools` tools is sent to the model."""
+        """Begin a round: a request with `tools` tools is sent to the model, or to the one that took over."""
         self.break_off()
         self._round = {"at": self._now(), "tools": tools}
+        if self.fallback:
+            self._round["model"] = self.fallback["model"]
         if len(self.rounds) < MAX_ROUNDS:
             self.rounds.append(self._round)
 

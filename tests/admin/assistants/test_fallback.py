@@ -114,5 +114,5 @@ def test_the_page_of_a_run_says_that_the_fallback_answered(amys: Client, cast: C
     fallback = {"provider": "Second", "model": "second", "reason": "down", "at": 5}
     Run.objects.filter(pk=run.pk).update(timeline={"rounds": rounds, "fallback": fallback}, fallback_model="second")
     page = amys.get(reverse("admin:assistant_run_change", args=[run.pk])).content.decode()
-    assert "Answered by the fallback model second of Second" in page
+    assert "The fallback model second of Second took over" in page
     assert "status 503: overloaded" in page

@@ -28,7 +28,8 @@ Rows = dict[tuple[type[models.Model], str], models.Model]
 
 def plant_secrets(cast: Cast) -> Rows:
     """Create a row of each model with encrypted fields, and a different secret in each field."""
-    planter = Planter(cast.acme, cast.alice, cast.acme.memberships.get(user=cast.alice), cast.support)
+    existing = cast.acme.memberships.get(user=cast.alice), cast.support, cast.support.prompt_versions.get()
+    planter = Planter(cast.acme, cast.alice, *existing)
     planted: Rows = {}
     for model, name in encrypted_fields():
         row = planter.row(model)
