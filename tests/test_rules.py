@@ -99,7 +99,7 @@ ALLOWED = {
         QUERY,
         "assistant/services/privacy/key_rotation.py:_rotate_second_factors",
     ): "the deployment's keys, an operator's command",
-    (QUERY, "assistant/services/runs/stored_thread.py:stored_thread"): "within the member's own conversations",
+    (QUERY, "assistant/services/runs/reading/stored_thread.py:stored_thread"): "within the member's own conversations",
     (
         QUERY,
         "assistant/services/db/fast_paths/prepared_writes.py:PreparedInsert.insert_all",

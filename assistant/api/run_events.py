@@ -27,8 +27,8 @@ from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame
 from assistant.services.run_key import RunKey
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.reading.thread_snapshot import find_run, run_ending
 from assistant.services.runs.run_input import RunInput, parse_input, parse_run_id
-from assistant.services.runs.thread_snapshot import find_run, run_ending
 
 TAG = "streams"
 # A comment is sent after this long without an event, so that proxies do not close the stream.

@@ -23,10 +23,10 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.approvals import pending_of_member
 from assistant.services.runs.idempotency import fingerprint
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.reading.run_result import assistant_of_run, run_outcome
+from assistant.services.runs.reading.thread_snapshot import find_run
 from assistant.services.runs.run_input import Resume, RunInput, TextMessage, parse_run_id, parse_text
-from assistant.services.runs.run_result import assistant_of_run, run_outcome
 from assistant.services.runs.shown_path import BUSY
-from assistant.services.runs.thread_snapshot import find_run
 from assistant.services.tenancy.members import Member
 
 TAG = "runs"

@@ -32,9 +32,9 @@ from assistant.services.limits.rate_limits import (
 from assistant.services.run_key import key_of
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.reading.thread_snapshot import can_catch_up, thread_state
 from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
 from assistant.services.runs.shown_path import show_path
-from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
 from assistant.services.tenancy.authentication import AccessDenied, Caller
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, RUN, Rule

@@ -13,12 +13,12 @@ from assistant.services.errors import OUTAGE_ERRORS, Refused
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import render_bucket, snapshot_semaphore
 from assistant.services.run_key import key_of
-from assistant.services.runs.answer_details import answer_details
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.stored_thread import stored_thread
-from assistant.services.runs.thread_notices import thread_notice
-from assistant.services.runs.thread_snapshot import (
+from assistant.services.runs.reading.answer_details import answer_details
+from assistant.services.runs.reading.stored_thread import stored_thread
+from assistant.services.runs.reading.thread_notices import thread_notice
+from assistant.services.runs.reading.thread_snapshot import (
     Snapshot,
     build_snapshot,
     may_read_run,

@@ -14,7 +14,7 @@ from assistant.core.values.idle_timer import IdleTimer
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import FOLLOW_UPS, PATH, SUMMARY, TITLE, Entry, Position, ThreadLog
-from assistant.services.runs.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
+from assistant.services.runs.reading.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
 from assistant.services.token_bucket import Bucket
 
 Send = Callable[[str], Coroutine[Any, Any, None]]

@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Position, ThreadLog
-from assistant.services.runs.thread_snapshot import Snapshot
+from assistant.services.runs.reading.thread_snapshot import Snapshot
 from assistant.services.token_bucket import Bucket
 from assistant.websocket.follower import Follower, Refresh, Send
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
-from assistant.services.runs.thread_snapshot import Snapshot
+from assistant.services.runs.reading.thread_snapshot import Snapshot
 from assistant.websocket import follower as readers
 from assistant.websocket.follower import Refresh, Send
 from tests.websocket.followers import follower_of, snapshot_of

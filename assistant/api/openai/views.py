@@ -43,7 +43,7 @@ from assistant.services.runs.opening.completion import (
 )
 from assistant.services.runs.opening.open_stateless_run import discard_unstarted
 from assistant.services.runs.opening.run_setup import OpenedRun
-from assistant.services.runs.run_result import run_outcome
+from assistant.services.runs.reading.run_result import run_outcome
 from assistant.services.tenancy.authentication import AccessDenied, Caller, CredentialKind
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import OPENAI as OPENAI_RULES

@@ -10,8 +10,8 @@ from assistant.services.eventlog.log import Entry, Position
 from assistant.services.run_key import RunKey
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.stored_thread import stored_thread
-from assistant.services.runs.thread_snapshot import (
+from assistant.services.runs.reading.stored_thread import stored_thread
+from assistant.services.runs.reading.thread_snapshot import (
     SNAPSHOT_RETRY_SECONDS,
     Snapshot,
     build_snapshot,

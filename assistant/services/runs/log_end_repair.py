@@ -8,7 +8,7 @@ from contextlib import suppress
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, ThreadLog
 from assistant.services.run_key import RunKey
-from assistant.services.runs.thread_snapshot import run_before, run_ending
+from assistant.services.runs.reading.thread_snapshot import run_before, run_ending
 
 # The time to prepare the event log for a run, including its retries.
 PREPARE_SECONDS = 60.0

@@ -30,8 +30,8 @@ from assistant.services.runs import follow_run
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.stored_thread import stored_thread
-from assistant.services.runs.thread_snapshot import ThreadState, build_snapshot
+from assistant.services.runs.reading.stored_thread import stored_thread
+from assistant.services.runs.reading.thread_snapshot import ThreadState, build_snapshot
 from assistant.services.tenancy.members import Member
 from assistant.services.token_bucket import Bucket
 from assistant.websocket import follower as following

@@ -14,7 +14,7 @@ from assistant.models import Run
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, stored_event
 from assistant.services.eventlog.log import Position, ThreadLog
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.stored_thread import StoredThread, own_thread, readable_runs
+from assistant.services.runs.reading.stored_thread import StoredThread, own_thread, readable_runs
 from assistant.services.tenancy.members import Member
 
 # If Redis has lost the events since the last checkpoint, a new snapshot is tried this often until the next checkpoint.

@@ -10,7 +10,7 @@ from assistant.models import Conversation, Message, Run
 from assistant.services.conversations.paths import on_path, shown_path
 from assistant.services.conversations.summaries import summary_of
 from assistant.services.eventlog.log import FOLLOW_UPS, SUMMARY, TITLE
-from assistant.services.runs.stored_thread import own_thread
+from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
 
 

@@ -1,0 +1,1 @@
+"""Reads what clients are shown of runs and threads: snapshots, results, details of answers, notices."""
