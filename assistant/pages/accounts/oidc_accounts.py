@@ -10,6 +10,8 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -114,8 +116,13 @@ def verified_email(sociallogin: Any) -> str:
     """Return the address that the provider says it has verified, or ""."""
     claims = sociallogin.account.extra_data
     email = claims.get("email", "")
-    is_address = isinstance(email, str) and email.count("@") == 1 and len(email) <= 254
-    return email if is_address and claims.get("email_verified") in (True, "true") else ""
+    if not isinstance(email, str) or len(email) > 254 or claims.get("email_verified") not in (True, "true"):
+        return ""
+    try:
+        validate_email(email)
+    except ValidationError:
+        return ""
+    return email
 
 
 def _name_of(sociallogin: Any) -> str:

@@ -124,6 +124,7 @@ def test_an_invitation_decides_as_well(client: Client, cast: Cast, idp: Provider
         {"email_verified": 1},
         {"email": None},
         {"email": "dora@acme.com@evil.example"},
+        {"email": "dora\x00@acme.com"},
         {"email": "dora@evil.example"},
         {"email": "dora@notacme.com"},
         {"email": "dora@acme.com.evil.example"},
