@@ -28,7 +28,14 @@ UNSAYABLE = [positive_data_acceptance]
 BASE = "/api/v1/tenants/{tenant}/"
 STREAMED = "POST /api/v1/tenants/{tenant}/assistants/{assistant}/runs/"
 THREAD = "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f"
-KNOWN = {"tenant": "acme", "assistant": "support", "thread": THREAD, "run_id": "run-1", "message_id": "msg-2"}
+KNOWN = {
+    "tenant": "acme",
+    "assistant": "support",
+    "thread": THREAD,
+    "share": "0d9f4f0c-9a55-4c0c-a9e8-8f3a3b1f6a52",
+    "run_id": "run-1",
+    "message_id": "msg-2",
+}
 DOCUMENT: dict[str, Any] = api_document()
 
 
