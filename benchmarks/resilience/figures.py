@@ -25,3 +25,8 @@ def is_valid(messages: Sequence[dict[str, Any]]) -> bool:
             return False
         waiting = [call["id"] for call in message.get("tool_calls", [])]
     return not waiting
+
+
+def allowed_beside(alone: float) -> float:
+    """Return by how many milliseconds a neighbour may be slower beside a crowd: a fifth of alone, at least 100."""
+    return max(100.0, alone * 0.2)

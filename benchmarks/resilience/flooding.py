@@ -29,7 +29,7 @@ from benchmarks.resilience.proxy import nginx, proxied
 from benchmarks.resilience.sites import POSTGRES, Site
 from tests.fake_provider import FakeProvider
 
-NEIGHBOUR = "the neighbour's turns, p95, beside a flood over alone, median of the rounds"
+NEIGHBOUR = "how much slower the neighbour's turns are beside a flood than alone, p95, median of the rounds"
 ROUNDS, LEAST_ROUNDS, TURNS = 10, 3, 30
 # Clients of each kind; they send again as soon as they get an answer.
 FLOODERS = 3
@@ -66,8 +66,8 @@ def admit_floods() -> None:
         remove_limit()
 
 
-def neighbour_of_a_flood(testbed: Testbed) -> list[float]:
-    """Return the ratio of the neighbour's 95th percentiles beside the flood and alone, of each round."""
+def neighbour_of_a_flood(testbed: Testbed) -> list[tuple[float, float]]:
+    """Return the neighbour's 95th percentiles alone and beside the flood, in milliseconds, of each round."""
     with FakeProvider() as provider, testbed.site(POSTGRES, provider.url) as site:
         with started([sys.executable, "-c", MAKE], site.env) as maker:
             keys = json.loads(maker.read_line())
@@ -83,21 +83,20 @@ def _in_front(server_port: int, folder: Path) -> contextlib.AbstractContextManag
     return contextlib.nullcontext(server_port) if program is None else proxied(program, server_port, folder)
 
 
-async def _rounds(site: Site, port: int, flood: Process, keys: Sequence[str]) -> list[float]:
+async def _rounds(site: Site, port: int, flood: Process, keys: Sequence[str]) -> list[tuple[float, float]]:
     """Pair the turns alone with those beside the flood in short rounds, so that other work on the machine hits both."""
     await _turns(site, port, 10)
-    ratios = []
+    rounds = []
     for key in keys:
-        alone = await _turns(site, port, TURNS)
+        alone = p95(await _turns(site, port, TURNS)) * 1000
         flood.write_line(f"go {key}")
         await asyncio.sleep(2)
-        beside = await _turns(site, port, TURNS)
+        beside = p95(await _turns(site, port, TURNS)) * 1000
         flood.write_line("stop")
-        figures = f"alone {p95(alone) * 1000:.0f} ms, beside {p95(beside) * 1000:.0f} ms"
-        print(f"  flood of {flood.read_line()}: {figures}", flush=True)
-        ratios.append(p95(beside) / p95(alone))
+        print(f"  flood of {flood.read_line()}: alone {alone:.0f} ms, beside {beside:.0f} ms", flush=True)
+        rounds.append((alone, beside))
         await asyncio.sleep(2)
-    return ratios
+    return rounds
 
 
 async def _turns(site: Site, port: int, count: int) -> list[float]:

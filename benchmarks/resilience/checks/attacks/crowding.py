@@ -29,7 +29,7 @@ from benchmarks.resilience.client import (
     run_input,
     run_of,
 )
-from benchmarks.resilience.figures import p95
+from benchmarks.resilience.figures import allowed_beside, p95
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Site
 from benchmarks.targets import free_port
 
@@ -130,7 +130,7 @@ async def _rounds(testbed: Testbed, kind: str, site: Site, port: int, crowd: Pro
         crowd.write_line("stop")
         outcomes.update(json.loads(await asyncio.to_thread(crowd.read_line)))
         over.append(beside - alone)
-        allowed.append(max(100.0, alone * 0.2))
+        allowed.append(allowed_beside(alone))
         details.append(f"{alone:.0f} alone, {beside:.0f} beside")
         print(f"  {kind}: {details[-1]}; the crowd: {dict(outcomes)}", flush=True)
         await asyncio.sleep(testbed.scaled(PAUSE_SECONDS))
