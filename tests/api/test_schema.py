@@ -32,6 +32,7 @@ KNOWN = {
     "tenant": "acme",
     "assistant": "support",
     "thread": THREAD,
+    "share": "0d9f4f0c-9a55-4c0c-a9e8-8f3a3b1f6a52",
     "run_id": "run-1",
     "message_id": "msg-2",
     "attachment": THREAD,

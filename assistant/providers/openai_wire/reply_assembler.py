@@ -12,11 +12,11 @@ from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import FinishReason, Reply, Usage
-from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
 from assistant.providers.openai_wire.chunks import CallPiece, Chunk, FunctionPiece, Piece
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.provider_state import merge_fields, written_state
+from assistant.providers.openai_wire.reply_parts import UNREADABLE, Channel, plain_text
 from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
@@ -40,7 +40,6 @@ CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
 CALL_REFUSED = "The model refused to continue after a tool call, which was not run."
 CONTRADICTED = "The provider ended the answer with another text than it had sent."
 NO_CALL = "The model announced a tool call and sent none."
-UNREADABLE = "The provider sent a kind of content that cannot be read here."
 
 
 class Assembler:
@@ -67,12 +66,12 @@ class Assembler:
         self._extra: dict[str, Any] = {}
         self._tags = TextTags(self._text_so_far, names if text_calls else ())
         self._names, self._reads_calls, self._text_calls = names, text_calls, 0
-        self._text, self._reasoning = _Channel(), _Channel()
+        self._text, self._reasoning = Channel(), Channel()
         self._calls = CallAssembler(names, taken)
         self._legacy: list[CallPiece] = []
         self._has_deltas = False
         self._whole: Piece | None = None
-        self._runs: list[tuple[_Channel | OpenCall, list[str]]] = []
+        self._runs: list[tuple[Channel | OpenCall, list[str]]] = []
         self._deltas: list[Delta] = []
         self._started_calls = 0
         self._finish = ""
@@ -261,16 +260,18 @@ class Assembler:
             kind = part.get("type", "text") if isinstance(part, dict) else ""
             match kind:
                 case "text" | "output_text":
-                    self._add_text(self._text.joiner.add(_plain(part.get("text"))))
+                    self._add_text(self._text.joiner.add(plain_text(part.get("text"))))
                 case "refusal":
                     self._is_refused = True
-                    self._emit(self._text, self._text.joiner.add(_plain(part.get("refusal"))))
+                    self._emit(self._text, self._text.joiner.add(plain_text(part.get("refusal"))))
                 case "thinking" | "reasoning":
-                    self._emit(self._reasoning, self._reasoning.joiner.add(_plain(part.get(kind) or part.get("text"))))
+                    self._emit(
+                        self._reasoning, self._reasoning.joiner.add(plain_text(part.get(kind) or part.get("text")))
+                    )
                 case _:
                     raise ModelError(UNREADABLE)
 
-    def _emit(self, source: _Channel | OpenCall, text: str, *, allow_empty: bool = False) -> None:
+    def _emit(self, source: Channel | OpenCall, text: str, *, allow_empty: bool = False) -> None:
         if not text and not allow_empty:
             return
         if self._runs and self._runs[-1][0] is source:
@@ -283,37 +284,14 @@ class Assembler:
             self._deltas.append(self._delta(source, "".join(pieces)))
         self._runs = []
 
-    def _delta(self, source: _Channel | OpenCall, text: str) -> Delta:
-        if isinstance(source, _Channel):
+    def _delta(self, source: Channel | OpenCall, text: str) -> Delta:
+        if isinstance(source, Channel):
             source.parts.append(text)
         if source is self._text:
             return TextDelta(text)
-        if isinstance(source, _Channel):
+        if isinstance(source, Channel):
             return ReasoningDelta(text)
         if source.index < self._started_calls:
             return ToolCallDelta(source.index, arguments=text)
         self._started_calls = source.index + 1
         return ToolCallDelta(source.index, source.id, source.name, text)
-
-
-class _Channel:
-    """The text or the reasoning of a reply."""
-
-    __slots__ = ("joiner", "parts")
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.joiner = SplitCharacterJoiner()
-
-
-def _plain(value: Any) -> str:
-    """Return a value as text: text itself, or the parts of a list joined. Raises `ModelError` for any other."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "".join(_plain(part.get("text") if isinstance(part, dict) else part) for part in value)
-    if isinstance(value, dict) and isinstance(value.get("value"), str):
-        return str(value["value"])
-    if value is None:
-        return ""
-    raise ModelError(UNREADABLE)

@@ -280,22 +280,14 @@ class Runs:
 _runs = PerLoop(Runs)
 
 
-def _log_size(index: int) -> int:
-    return sum(runs.log.size()[index] for runs in _runs.values())
+def _watch(name: str, text: str, count: Callable[[Runs], int]) -> None:
+    metrics.watch(name, text, lambda: sum(map(count, _runs.values())))
 
 
-metrics.watch(
-    "assistant_running_runs",
-    "Runs in progress in this process.",
-    lambda: sum(len(runs._tasks) - len(runs._queue) for runs in _runs.values()),
-)
-metrics.watch(
-    "assistant_queued_runs",
-    "Runs that wait for their turn in this process.",
-    lambda: sum(len(runs._queue) for runs in _runs.values()),
-)
-metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _log_size(0))
-metrics.watch("assistant_event_log_bytes", "Bytes of the events held in memory.", lambda: _log_size(1))
+_watch("assistant_running_runs", "Runs in progress in this process.", lambda runs: len(runs._tasks) - len(runs._queue))
+_watch("assistant_queued_runs", "Runs that wait for their turn in this process.", lambda runs: len(runs._queue))
+_watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda runs: runs.log.size()[0])
+_watch("assistant_event_log_bytes", "Bytes of the events held in memory.", lambda runs: runs.log.size()[1])
 
 
 def get_runs() -> Runs:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,14 @@ from pydantic import ValidationError
 from assistant.core.conversation.turn_endings import APPROVAL_SCHEMA
 from assistant.core.llm.typed_output import check_schema
 from assistant.services.errors import Refused
+from assistant.services.runs.client_tools import client_tools_of
 from assistant.services.runs.content_parts import File, check_text, parse_parts
 from assistant.services.text import MAX_TEXT
-from assistant.toolkit import InvalidTool, Tool
-from assistant.toolkit.schema.bounds import InvalidSchema, check_size
+from assistant.toolkit import Tool
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.validation_errors import problems
 
 MAX_ID_LENGTH, MAX_MODEL_LENGTH = 128, 200
-MAX_TOOLS = 128
-# Of the JSON Schemas of a request's tools together: they are read on the event loop.
-MAX_SCHEMAS_BYTES = 128_000
 MAX_ALLOWED = 1_000
 _ID = re.compile(r"[!-~]{1,128}")
 
@@ -140,7 +137,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         resume=tuple(
             _resume(clean_text(entry.interrupt_id), entry.status, entry.payload) for entry in given.resume or ()
         ),
-        client_tools=_client_tools(given),
+        client_tools=client_tools_of(given.tools or []),
         output_schema=_output_schema(given.forwarded_props),
         allowed_tools=_allowed_tools(given.forwarded_props),
         protocol_version=given.protocol_version or "",
@@ -274,34 +271,3 @@ def _allowed_tools(forwarded: object) -> frozenset[str] | None:
     if not isinstance(names, list) or len(names) > MAX_ALLOWED or not all(isinstance(name, str) for name in names):
         raise Refused("invalid_input", f"forwardedProps.allowedTools must be a list of at most {MAX_ALLOWED} names.")
     return frozenset(names)
-
-
-def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:
-    tools = given.tools or []
-    if len(tools) > MAX_TOOLS:
-        raise Refused("invalid_input", f"At most {MAX_TOOLS} client-side tools.")
-    try:
-        check_sizes(tool.parameters for tool in tools if tool.parameters)
-        return tuple(
-            Tool.client_side(
-                name=tool.name,
-                description=clean_text(tool.description),
-                parameters=tool.parameters or {"type": "object", "properties": {}},
-            )
-            for tool in tools
-        )
-    except InvalidTool as exc:
-        raise Refused("invalid_input", f"tools: {exc}") from exc
-
-
-def check_sizes(schemas: Iterable[Any]) -> None:
-    """Raise `InvalidTool` if a tool's schema is out of bounds, or all of them are too large together."""
-    left = MAX_SCHEMAS_BYTES
-    for schema in schemas:
-        try:
-            check_size(schema)
-        except InvalidSchema as exc:
-            raise InvalidTool(f"One has an invalid JSON Schema: {exc}.") from None
-        left -= len(json.dumps(schema))
-        if left < 0:
-            raise InvalidTool(f"Their JSON Schemas have more than {MAX_SCHEMAS_BYTES} bytes together.")

@@ -13,9 +13,9 @@ from typing import Any
 
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
+from assistant.services.runs.client_tools import MAX_TOOLS, check_sizes
 from assistant.services.runs.content_parts import FILE_PARTS, File, files_of_parts
 from assistant.services.runs.opening.tool_answers import ToolAnswers
-from assistant.services.runs.run_input import MAX_TOOLS, check_sizes
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
 from assistant.toolkit.schema.bounds import InvalidSchema, check_size

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of
 from assistant.services.assistants.prompt_values import PromptValues
-from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_other_model, choose_provider
+from assistant.services.errors import Refused
 from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
@@ -51,3 +53,16 @@ def setup_of(
         quotas=quotas,
         allowed_tools=allowed_tools,
     )
+
+
+def chosen_provider(assistant: Assistant, model: str) -> ProviderChoice:
+    """Return what answers for an assistant: its own model, or `model`, one of its others.
+
+    Raises:
+        Refused: `invalid_input`, if the assistant does not list the model.
+    """
+    choice = choose_provider(assistant)
+    try:
+        return choose_other_model(choice, assistant, model) if model else choice
+    except ValueError as exc:
+        raise Refused("invalid_input", str(exc)) from exc

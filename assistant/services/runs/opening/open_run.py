@@ -11,25 +11,24 @@ from django.db import IntegrityError, transaction
 from django.db.models import CharField, Func
 
 from assistant.core.conversation.paths import WHOLE, Path
-from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
-from assistant.core.values.messages import Message, Usage
+from assistant.core.values.messages import Message
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import settings_of
 from assistant.services.assistants.fallback_choice import fallback_of
-from assistant.services.assistants.provider_choice import ProviderChoice, choose_other_model, choose_provider
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.conversations.summaries import summary_of
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
-from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
+from assistant.services.limits.quota_ledger import reserve_run
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
 from assistant.services.run_key import key_of
 from assistant.services.runs.kept_requests import keeps_requests
 from assistant.services.runs.leases import LEASE_END
-from assistant.services.runs.opening.configured_setup import setup_of
+from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
+from assistant.services.runs.opening.expected_use import UNCOUNTED, estimate_of_run
 from assistant.services.runs.opening.followed_path import Followed, begin_branch, followed_path, model_that_goes_on
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
@@ -48,7 +47,6 @@ TITLE_OF_FILES = "Files"
 FROM_START = Followed(WHOLE, [])
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
-_UNCOUNTED = Estimate(0, 0, 0)
 # Set afterwards where a model was replaced, so that the other runs, which are most, send no value.
 _NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
 _RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL)
@@ -222,15 +220,15 @@ def begin_run(
         TooManyRuns: a limit of runs at once is reached, and the queue is full.
     """
     assistant = state.assistant
-    choice, quotas = _choice(assistant, model), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
+    choice, quotas = chosen_provider(assistant, model), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
     is_queued = (
         exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
     )
     setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools)
-    expected = _UNCOUNTED
+    expected = UNCOUNTED
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
-        expected = _estimate(assistant, setup, history, messages)
+        expected = estimate_of_run(assistant, setup, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
     soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost) if quotas.counted else None
     own = choice
@@ -279,24 +277,6 @@ def begin_run(
         answers=answers,
         has_webhooks=setup.has_webhooks and answers is None,
     )
-
-
-def _choice(assistant: Assistant, model: str) -> ProviderChoice:
-    choice = choose_provider(assistant)
-    try:
-        return choose_other_model(choice, assistant, model) if model else choice
-    except ValueError as exc:
-        raise Refused("invalid_input", str(exc)) from exc
-
-
-def _estimate(assistant: Assistant, setup: RunSetup, history: Sequence[Message], messages: int) -> Estimate:
-    """Estimate what a run will use: the conversation that the model is sent, and one answer."""
-    input_tokens = sum(map(estimate, history))
-    if assistant.history_tokens:
-        input_tokens = min(input_tokens, assistant.history_tokens)
-    usage = Usage(input_tokens + estimate_tokens(setup.system_prompt), EXPECTED_OUTPUT_TOKENS)
-    choice = setup.provider
-    return Estimate(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
 
 
 def _new_conversation(member: Member, assistant: Assistant, given: RunInput, test_tools: str) -> Conversation:

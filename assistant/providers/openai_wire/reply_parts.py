@@ -1,0 +1,33 @@
+"""What a reply is put together from: its channels, and the values in which servers send text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.core.llm.protocol import ModelError
+from assistant.core.values.split_characters import SplitCharacterJoiner
+
+UNREADABLE = "The provider sent a kind of content that cannot be read here."
+
+
+class Channel:
+    """The text or the reasoning of a reply."""
+
+    __slots__ = ("joiner", "parts")
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.joiner = SplitCharacterJoiner()
+
+
+def plain_text(value: Any) -> str:
+    """Return a value as text: text itself, or the parts of a list joined. Raises `ModelError` for any other."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(plain_text(part.get("text") if isinstance(part, dict) else part) for part in value)
+    if isinstance(value, dict) and isinstance(value.get("value"), str):
+        return str(value["value"])
+    if value is None:
+        return ""
+    raise ModelError(UNREADABLE)
