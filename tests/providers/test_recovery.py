@@ -13,6 +13,7 @@ import pytest
 from assistant.client import ChatClient, ChatReply, RunFailed
 from assistant.core.llm.circuits import CIRCUITS, COOLDOWN_SECONDS, MAX_CIRCUITS, MAX_FAILURES, Circuits
 from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
+from assistant.core.llm.usage_estimate import usage_of_partial
 from assistant.core.turn.recovery import MAX_REPEATS, MEND
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers import OpenAIModel, ScriptedModel
@@ -324,3 +325,10 @@ def test_the_clients_own_key_is_masked_wherever_it_stands() -> None:
     details = FailureDetails(400, "K9", "The key K9 is bad", "req-K9")
     kept = masked(details, ModelRequest([]), keys=["K9"])
     assert "K9" not in str(kept)
+
+
+def test_an_empty_answer_without_token_counts_is_estimated_and_a_refused_request_is_not_counted() -> None:
+    request = ModelRequest([Message("user", "words " * 100)])
+    estimated = usage_of_partial(request, 0, ModelError("Empty.", kind="empty"))
+    assert estimated is not None and estimated.input_tokens > 100 and estimated.is_estimated
+    assert usage_of_partial(request, 0, ModelError("Busy.", kind="busy")) is None

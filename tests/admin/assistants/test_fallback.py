@@ -92,7 +92,7 @@ def test_a_model_alone_is_another_one_of_the_same_provider(cast: Cast) -> None:
 
 def test_a_foreign_fallback_in_a_row_is_not_used(cast: Cast) -> None:
     make_provider(cast.acme, base_url=URL)
-    foreign = make_provider(cast.globex, base_url=URL)
+    foreign = make_provider(cast.globex, base_url="https://rival.example.com/v1")
     Assistant.objects.filter(pk=cast.support.pk).update(fallback_provider=foreign)
     assert chosen(cast.support) is None
 

@@ -74,3 +74,13 @@ def test_a_timeline_is_bounded() -> None:
     assert (len(kept["rounds"]), len(kept["calls"])) == (MAX_ROUNDS, MAX_CALLS)
     assert len(kept["calls"][0]["name"]) == 128
     assert len(kept["error"]["reason"]) == 1_000 and "\x00" not in kept["error"]["reason"]
+
+
+def test_a_request_to_a_model_that_took_over_has_its_name() -> None:
+    timeline = Timeline()
+    timeline.ask(tools=1)
+    timeline.failed("status 503")
+    timeline.fell_back("provider", "second", "down")
+    timeline.ask(tools=1)
+    first, then = timeline.as_json()["rounds"]
+    assert (first["failed"], "model" in first, then["model"]) == ("status 503", False, "second")

@@ -106,7 +106,7 @@ async def test_the_fallback_answers_and_it_is_said_everywhere(
     assert run is not None and run.timeline is not None
     assert (run.model, run.fallback_provider, run.fallback_model) == ("test-model", "Second", "second")
     assert run.timeline["fallback"]["reason"] == "down"
-    assert [one.get("model") for one in run.timeline["rounds"]] == [None, "second"]
+    assert [one.get("model") for one in run.timeline["rounds"]] == [None, "fake"]
     configuration = await RunConfiguration.objects.aget(tenant=cast.acme, digest=run.configuration)
     assert configuration.content["fallback"] == {"name": "Second", "source": "fallback", "model": "second"}
     (entry,) = [one async for one in UsageEntry.objects.filter(tenant=cast.acme, run=run)]
