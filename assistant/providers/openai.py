@@ -85,7 +85,8 @@ class OpenAIModel:
         sees_images: send the model images that tools return; else it reads only their names and descriptions.
         kind: what kind of provider it is, as docs/provider-quirks.md lists them; default by its address and the model.
         extra_body: further options of each request, as the provider names them.
-        text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there.
+        text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there; default by
+            the kind.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
 
@@ -104,7 +105,7 @@ class OpenAIModel:
         sees_images: bool = False,
         kind: str = "",
         extra_body: Mapping[str, Any] | None = None,
-        text_calls: bool = False,
+        text_calls: bool | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name or os.environ.get("OPENAI_MODEL") or "gpt-4.1-mini"
@@ -116,8 +117,8 @@ class OpenAIModel:
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
+        self._text_calls = self._profile.text_calls if text_calls is None else text_calls
         self._extra_body = checked_extra_body(extra_body)
-        self._text_calls = text_calls
         self._timeout = timeout
         self._max_retries = max_retries
         self._guard = guard

@@ -89,14 +89,17 @@ async def test_a_stream_with_thinking_tags_has_reasoning(fake_provider: FakeProv
     assert content_of(deltas)[:2] == ("Hello", "Hm.")
 
 
-async def test_calls_in_text_are_calls_only_if_the_model_is_said_to_write_them(fake_provider: FakeProvider) -> None:
+@pytest.mark.parametrize("said", [{"text_calls": True}, {"kind": "qwen"}])
+async def test_calls_in_text_are_calls_only_if_the_model_is_said_to_write_them(
+    said: dict[str, Any], fake_provider: FakeProvider
+) -> None:
     written = '<tool_call>{"name": "get_time", "arguments": {"text": "a"}}</tool_call>'
     fake_provider.reply(written)
     _, reply = await ask(fake_provider)
     assert isinstance(reply, Reply)
     assert (reply.text, reply.tool_calls) == (written, ())
     fake_provider.reply(written)
-    deltas, reply = await ask(fake_provider, text_calls=True)
+    deltas, reply = await ask(fake_provider, **said)
     assert isinstance(reply, Reply)
     assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
     assert (reply.finish_reason, reply.text, len(content_of(deltas)[2])) == ("tool_calls", "", 1)

@@ -58,6 +58,7 @@ class Profile:
         call_extra: what the first call of a message is sent with if the provider gave nothing with its calls.
         renamed: other names of options.
         omitted: options that are refused.
+        text_calls: whether the models write calls into their text (`<tool_call>`) where a server does not read them.
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Profile:
     call_extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     omitted: frozenset[str] = frozenset()
+    text_calls: bool = False
 
 
 def family(model: str) -> str:

@@ -1,4 +1,8 @@
-"""Qwen, by Alibaba's address or on other servers: templates that allow one system message, and only as the first."""
+"""Qwen, by Alibaba's address or on other servers.
+
+Its templates allow one system message, and only as the first. Its models write calls as text, and some servers leave
+them there.
+"""
 
 from __future__ import annotations
 
@@ -11,4 +15,4 @@ MODELS = re.compile(r"(qwen|qwq|qvq)")
 
 
 def profile(model: str) -> Profile:
-    return Profile("qwen", empty_content="")
+    return Profile("qwen", empty_content="", text_calls=True)

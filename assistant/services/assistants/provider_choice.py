@@ -15,7 +15,7 @@ from assistant.models import Assistant, Provider
 from assistant.providers import OpenAIModel
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
 from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body
-from assistant.providers.profiles.choice import KINDS
+from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.services.assistants.price_list import prices_of
 from assistant.services.tenancy.url_guard import tenant_guard
 
@@ -105,17 +105,19 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
 
 def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:
     """Return the choice of a provider for an assistant that `with_prompt` has read; "" is its default model."""
+    model, kind = model or provider.default_model, provider.kind if provider.kind in KINDS else ""
+    takes_images = profile_of(kind, provider.base_url, model).content != "text"
     return ProviderChoice(
         source=source,
         name=provider.name,
-        model=model or provider.default_model,
+        model=model,
         base_url=provider.base_url,
         api_key=provider.api_key,
         is_small=provider.is_small,
         is_strict=provider.is_strict,
-        sees_images=provider.sees_images,
+        sees_images=provider.sees_images and takes_images,
         is_guarded=provider.tenant_id is not None,
-        kind=provider.kind if provider.kind in KINDS else "",
+        kind=kind,
         extra_body=_extra_body(provider),
         prices=_prices(provider, assistant),
     )
