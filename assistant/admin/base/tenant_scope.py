@@ -18,6 +18,7 @@ from django.http import Http404, HttpRequest
 
 from assistant.admin.base.changes import changed_values
 from assistant.admin.base.deletion_tree import readable_tree
+from assistant.admin.base.empty_lists import EMPTY_LISTS
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.overflow import OverflowSafeChangeList
 from assistant.admin.base.secret_fields import ask_again
@@ -165,8 +166,12 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         return rows.filter(**{f"{self.tenant_path}__in": self.allowed_tenants(request)})
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the list with filters that are closed until one is set; many values would push the list away."""
-        found = super().get_changelist_instance(request)
+        """Return the list with filters that are closed until one is set; many values would push the list away.
+
+        Its `empty_text` says what to do where there are no rows.
+        """
+        found: Any = super().get_changelist_instance(request)
+        found.empty_text = EMPTY_LISTS.get(self.opts.model_name or "", "")
         for spec in found.filter_specs:
             if spec.template == "admin/filter.html":
                 spec.template = "admin/assistant/filter.html"

@@ -1,0 +1,38 @@
+"""What a list without rows says: what will be there, and what to do first."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+# By the name of the model.
+EMPTY_LISTS: dict[str, str | Promise] = {
+    "alarm": _("Nobody has set an alarm."),
+    "apikey": _("There are no keys. Programs need one to use the APIs in a member's name: add one."),
+    "approval": _("No tool call waits for an approval."),
+    "assistant": _("There is no assistant yet. Add one, then write and publish its prompt."),
+    "auditentry": _("Nothing has been changed yet."),
+    "checkrun": _("No assistant has been checked yet. Open an assistant, and start its checks."),
+    "conversation": _("Nobody has asked an assistant yet. Conversations are here from their first question on."),
+    "customrole": _("There are no roles. Add one to let members do a part of what admins do."),
+    "document": _("There are no documents. Add one: assistants with the tool search_docs find it at once."),
+    "evaluation": _("No draft has been compared yet. Open a prompt's editor, save a draft and compare it."),
+    "feedback": _("Nobody has rated an answer yet."),
+    "incident": _("There are no incidents: no tool has returned another tenant's data."),
+    "job": _("No work waits, and none has failed."),
+    "mcpserver": _("There are no outside servers. Add one to give assistants its tools."),
+    "membership": _("Nobody is a member yet. Add members, or invite people on a tenant's page."),
+    "message": _("Nothing has been said yet."),
+    "modelprice": _("There are no prices, so answers cost nothing here. Add the prices of a model."),
+    "owncheck": _("There are no checks of your own. Add what your assistants must never do."),
+    "promptvariable": _("There are no variables. Add what many prompts share, such as opening hours."),
+    "promptversion": _("No prompt has been written yet. Open an assistant, and its prompt's editor."),
+    "provider": _("There is no provider. Add one to have a language model answer."),
+    "run": _("No assistant has answered yet."),
+    "tenant": _("There are no tenants yet. Add one with its owner, assistant and tools, on one page."),
+    "toolcall": _("No tool has been called yet."),
+    "usageentry": _("No language model has been used yet."),
+    "webhook": _("There are no webhooks. Add one to have events sent to a server of yours."),
+    "webhookdelivery": _("No event has been sent yet."),
+    "widgetorigin": _("No page may show the widget yet. Add its address."),
+}
