@@ -40,7 +40,7 @@ if REDIS_URL and _worker:  # noqa: F405
 
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.emptying"]  # noqa: F405
-_serving = {"config.staticfiles.StaticFilesMiddleware": "tests.scanned_once.StaticFilesScannedOnce"}
+_serving = {"config.staticfiles.StaticFilesMiddleware": "tests.staticfiles.StaticFilesScannedOnce"}
 MIDDLEWARE = [_serving.get(name, name) for name in MIDDLEWARE]  # noqa: F405
 if SECOND_FACTOR == "off":  # noqa: F405
     # Their tables are there for tests that switch it on (tests/pages/accounts), but no page leads to them.

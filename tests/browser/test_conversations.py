@@ -153,7 +153,7 @@ async def test_a_sheet_tells_the_shortcuts(page: Page) -> None:
     sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
     await expect(sheet).to_be_hidden()
     await expect(page.get_by_label("Message to")).to_have_value("?")
-    await page.get_by_role("button", name="Dark appearance").focus()
+    await page.get_by_label("Appearance").focus()
     await page.keyboard.press("?")
     await expect(sheet).to_be_visible()
     await page.keyboard.press("Escape")

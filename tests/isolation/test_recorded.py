@@ -22,7 +22,7 @@ import httpx2
 import pytest
 from django.contrib.auth.models import User
 
-from assistant.models import McpServer, PromptVersion, Provider
+from assistant.models import KeptRequest, McpServer, PromptVersion, Provider
 from assistant.models.fields import EncryptedTextField
 from assistant.services.tenancy.members import create_api_key
 from tests.factories import switch_tool
@@ -94,7 +94,8 @@ def hide(world: World) -> None:
     cast = world.cast
     PromptVersion.objects.filter(assistant=cast.support).update(text=PROMPT)
     switch_tool(cast.acme, "use_context")
-    for model in tenant_models():
+    # What a model was sent is encrypted too, and there to be read: it has no secret.
+    for model in set(tenant_models()) - {KeptRequest}:
         for field_ in model._meta.concrete_fields:
             if isinstance(field_, EncryptedTextField):
                 is_json = field_.name in {"headers", "secrets"}

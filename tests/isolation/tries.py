@@ -33,7 +33,7 @@ DOORS = {
     "REST": r"^/api(/|$)",
     "/v1": r"^/v1(/|$)",
     "admin": r"^/admin/",
-    "pages": r"^/(t/|$|accounts/|docs/|healthz$|readyz$|metrics$)",
+    "pages": r"^/(t/|$|accounts/|brand/|docs/|healthz$|readyz$|metrics$)",
 }
 # Doors without addresses in the site's URL configuration.
 WEBSOCKET, MCP, TOOLS = "websocket", "MCP", "tools"

@@ -19,9 +19,18 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.visible_tenants import is_operator
-from assistant.allauth_settings import MFA_ADAPTER
+from assistant.allauth_settings import MFA_ADAPTER, SOCIALACCOUNT_ADAPTER
 from assistant.services.signin.second_factor import FactorLine, list_factors, reset_second_factor
 from assistant.services.tenancy.second_factor import is_on
+
+ALLAUTH_MODELS = (
+    "mfa.Authenticator",
+    "account.EmailAddress",
+    "account.EmailConfirmation",
+    "socialaccount.SocialApp",
+    "socialaccount.SocialAccount",
+    "socialaccount.SocialToken",
+)
 
 
 class SecondFactors(ModelAdmin[User]):
@@ -75,12 +84,15 @@ def _described(line: FactorLine) -> str:
 
 def _hide_allauth() -> None:
     """Take django-allauth's own pages from the admin: they show secrets, and record nothing in the audit trail."""
-    for label in ("mfa.Authenticator", "account.EmailAddress", "account.EmailConfirmation"):
+    for label in ALLAUTH_MODELS:
         if apps.is_installed(f"allauth.{label.partition('.')[0]}"):
             model = apps.get_model(label)
             if admin.site.is_registered(model):
                 admin.site.unregister(model)
 
 
-if getattr(settings, "MFA_ADAPTER", "") == MFA_ADAPTER:
+if (
+    getattr(settings, "MFA_ADAPTER", "") == MFA_ADAPTER
+    or getattr(settings, "SOCIALACCOUNT_ADAPTER", "") == SOCIALACCOUNT_ADAPTER
+):
     _hide_allauth()

@@ -53,7 +53,11 @@ def parse_parts(parts: list[Any]) -> tuple[str, tuple[File, ...]]:
 
 
 def files_of_parts(parts: Sequence[Mapping[str, Any]]) -> tuple[File, ...]:
-    """Return the files of chat completions' content parts of the types in `FILE_PARTS`. Raises `Refused`."""
+    """Return the files of chat completions' content parts of the types in `FILE_PARTS`.
+
+    Raises:
+        Refused: `attachment_refused`, a file cannot be taken; `invalid_input`, a part has none.
+    """
     if len(parts) > MAX_FILES:
         raise Refused(REFUSED, f"A message may have at most {MAX_FILES} files.")
     return tuple(_file_of_part(part) for part in parts)
@@ -64,7 +68,7 @@ def _file_of_part(part: Mapping[str, Any]) -> InlineFile:
     given = part.get(part["type"])
     url = given.get(key) if isinstance(given, Mapping) else None
     if not isinstance(url, str):
-        raise Refused(REFUSED, f"A part of the type {part['type']} needs {key}, with a data: URL.")
+        raise Refused("invalid_input", f"A part of the type {part['type']} needs {key}, with a data: URL.")
     return from_url(url, _name(given, kind))
 
 

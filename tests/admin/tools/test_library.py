@@ -49,7 +49,7 @@ def test_a_changed_document_is_found_by_its_new_words(amys: Client, cast: Cast) 
 
 def test_an_unreadable_file_is_a_form_error(amys: Client, cast: Cast) -> None:
     broken = SimpleUploadedFile("broken.pdf", b"%PDF-1.7 and then nothing")
-    program = SimpleUploadedFile("tool.exe", b"MZ")
+    program = SimpleUploadedFile("tool.exe", b"MZ\x90\x00\x03\x00")
     for wrong in ({"file": broken}, {"file": program}, {"text": "   "}, {"text": "Words.", "title": "\t"}):
         assert add(amys, cast, **wrong) == 200
     assert not Document.objects.exists()

@@ -51,7 +51,7 @@ async def test_the_model_field_offers_what_the_chosen_provider_lists(
 ) -> None:
     await sync_to_async(make_provider)(None, base_url=fake_provider.url, name="Shared")
     page = await roots.open(f"/admin/assistant/assistant/{cast.support.pk}/change/")
-    await page.get_by_label("Provider:").select_option(label="Shared")
-    await page.get_by_label("Model:").focus()
-    await expect(page.get_by_role("status")).to_have_text("It lists 1 model.")
+    await page.get_by_label("Provider:", exact=True).select_option(label="Shared")
+    await page.get_by_label("Model:", exact=True).focus()
+    await expect(page.get_by_role("status").get_by_text("It lists 1 model.")).to_be_visible()
     await expect(page.locator("#provider-models option")).to_have_attribute("value", "fake")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 
+from assistant.models import TenantLimits
+from tests.base import Cast
 from tests.browser.acts import answered, last_answer
+from tests.browser.conftest import Visitor
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.fake_provider import FakeProvider
 
@@ -121,12 +124,15 @@ DROP = """(target) => {
 NO_FILES = "Files cannot be sent to the assistant."
 
 
-async def test_a_dropped_file_does_not_replace_the_page(page: Page) -> None:
+async def test_a_dropped_file_does_not_replace_the_page(alice_browser: Visitor, cast: Cast) -> None:
+    await TenantLimits.objects.acreate(tenant=cast.acme, attachment_kinds="none")
+    page = await alice_browser.open()
     assert await page.locator("#scroller").evaluate(DROP) == [True, True]
     await expect(page.locator("#connection")).to_contain_text(NO_FILES)
 
 
-async def test_a_file_dropped_on_the_widget_does_not_replace_the_hosts_page(shop: Shop) -> None:
+async def test_a_file_dropped_on_the_widget_does_not_replace_the_hosts_page(shop: Shop, cast: Cast) -> None:
+    await TenantLimits.objects.acreate(tenant=cast.acme, attachment_kinds="none")
     page = await shop.visit()
     await open_widget(page)
     assert await page.locator(".scroller").evaluate(DROP) == [True, True]

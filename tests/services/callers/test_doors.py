@@ -53,7 +53,7 @@ OF_KEYS = (
     Door("REST", "GET", f"{API}conversations/", ("read",), 200),
     Door("REST", "POST", f"{API}conversations/", ("chat",), 201, {"assistant": "support"}),
     Door("REST", "GET", f"{API}files/{SOME_ID}/", ("read",), 404),
-    Door("attachments", "GET", f"{API}attachments/{SOME_ID}/content/", ("read",), 404),
+    Door("REST", "GET", f"{API}attachments/{SOME_ID}/content/", ("read",), 404),
     Door("exports", "GET", f"{API}conversations/{SOME_ID}/export/", ("read",), 404),
     Door("SSE", "POST", f"{API}assistants/support/runs/", ("chat",), 200, run_input("Hi")),
     Door("SSE", "GET", f"{API}runs/{SOME_ID}/events/", ("read", "chat"), 404),

@@ -61,7 +61,7 @@ def test_text_parts_are_joined() -> None:
         (given(user("hi"), runId="a b"), "runId"),
         (given(user("  ")), "empty"),
         (given(user("x" * 300_000)), "characters"),
-        (given(user([{"type": "image", "source": {"type": "url", "value": "https://x"}}])), "text parts"),
+        (given(user([{"type": "audio", "source": {"type": "url", "value": "https://x"}}])), "text, image and document"),
         (given({"id": "x", "role": "wizard", "content": "y"}), "messages"),
         (given(user("hi"), tools=[{"name": "a b", "description": "x"}]), "tools"),
         (given(user("hi"), tools=[{"name": f"t{n}", "description": "x"} for n in range(200)]), "128"),
@@ -76,6 +76,12 @@ def test_a_refusal_names_what_is_wrong(frame: dict[str, Any], names: str) -> Non
     with pytest.raises(Refused, match=names) as refusal:
         parse_input(frame)
     assert refusal.value.code == "invalid_input"
+
+
+def test_a_file_is_not_fetched_from_an_address() -> None:
+    with pytest.raises(Refused, match="not fetched from addresses") as refusal:
+        parse_input(given(user([{"type": "image", "source": {"type": "url", "value": "https://x"}}])))
+    assert refusal.value.code == "attachment_refused"
 
 
 def test_a_refusal_does_not_repeat_the_input() -> None:

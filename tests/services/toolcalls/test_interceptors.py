@@ -72,7 +72,7 @@ async def _check_called_assistants(server: Server, cast: Cast, provider: FakePro
         frames = await socket.ask("Ask")
     told = [frame["content"] for frame in frames if frame["type"] == "TOOL_CALL_RESULT"]
     assert told[0] == "outer(inner(hens: 5))"
-    assert all("Second." in str(request.messages[-1]) for request in provider.requests[before:])
+    assert all("Second." in str(request.messages[0]) for request in provider.requests[before:])
 
 
 async def _check_calls_over_mcp(server: Server, cast: Cast) -> None:

@@ -158,7 +158,12 @@ def _user_message(parts: list[object], where: str, files: dict[str, tuple[File, 
     text = _content([part for part in parts if part not in given], where, may_be_empty=bool(given))
     message = Message("user", text, id=uuid.uuid4().hex)
     if given:
-        files[message.id] = files_of_parts(given)
+        try:
+            files[message.id] = files_of_parts(given)
+        except Refused as exc:
+            if exc.code != "invalid_input":
+                raise
+            raise InvalidRequest(f"{where}.content", str(exc)) from exc
     return message
 
 

@@ -7,9 +7,9 @@ export class Queue {
   #files = [];
   #shown = make("p.queued-text", { dir: "auto" });
 
-  /** `takeBack(text)` puts the text back where it can be edited. */
+  /** `takeBack()` takes what waits, and puts it back where it can be edited. */
   constructor(takeBack) {
-    const back = make("button.link-button", { type: "button", onclick: () => takeBack(this.take()) }, "Take back");
+    const back = make("button.link-button", { type: "button", onclick: takeBack }, "Take back");
     this.element = make("div.queued", { hidden: true, role: "group", "aria-label": "Waiting message" }, make("span.queued-label", {}, "Sent after this answer"), this.#shown, back);
   }
 
