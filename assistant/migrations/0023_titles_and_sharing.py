@@ -62,6 +62,7 @@ class Migration(migrations.Migration):
             name='ConversationShare',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, help_text="The last part of the link's address.", primary_key=True, serialize=False)),
+                ('title', models.CharField(blank=True, default='', help_text="The conversation's, at that time.", max_length=200)),
                 ('path', models.JSONField(help_text='Pairs: the positions of the first message that is shown, and after the last.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shares', to='assistant.conversation')),

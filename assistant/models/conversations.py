@@ -112,6 +112,7 @@ class ConversationShare(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversation_shares")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="shares")
+    title = models.CharField(max_length=200, blank=True, default="", help_text="The conversation's, at that time.")
     path = models.JSONField(help_text="Pairs: the positions of the first message that is shown, and after the last.")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -46,7 +46,7 @@ def share(calls: Caller, talk: Conversation) -> str:
 def test_members_read_what_was_shown_and_nothing_later(alice_calls: Caller, cast: Cast, talk: Conversation) -> None:
     url = share(alice_calls, talk)
     make_message(talk, "user", "Something private", position=3, message_id="m3")
-    Conversation.objects.filter(pk=talk.pk).update(message_count=4, choices=[[1, 1]])
+    Conversation.objects.filter(pk=talk.pk).update(message_count=4, choices=[[1, 1]], title="Something private")
     status, text = page_of(cast.amy, url)
     assert status == 200 and "<strong>Second</strong> answer" in text and "&lt;b&gt;How?&lt;/b&gt;" in text
     assert "First answer" not in text and "private" not in text and "composer" not in text

@@ -86,6 +86,14 @@ def test_images_are_not_sent_where_only_text_is_taken() -> None:
     assert len(body_of(messages, Profile("k", content="text"), sees_images=True)["messages"]) == 3
 
 
+def test_a_users_images_that_are_not_sent_are_mentioned() -> None:
+    shown = Message("user", "", media=(Media(PNG, "image/png"),))
+    (sent,) = body_of([shown], Profile("k", content="text"), sees_images=True)["messages"]
+    assert sent["content"] == "[Images that are not shown: 1]"
+    (sent,) = body_of([shown], Profile("k"), sees_images=True)["messages"]
+    assert [part["type"] for part in sent["content"]] == ["image_url"]
+
+
 def test_images_join_the_users_next_message_where_messages_alternate() -> None:
     call = Message("assistant", tool_calls=(ToolCall("1", "get", "{}"),))
     result = Message("tool", "[Attached image]", tool_call_id="1", media=(Media(PNG, "image/png", name="a.png"),))

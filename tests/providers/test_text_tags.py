@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from assistant.core.values.messages import Reply
+from assistant.providers.openai_wire.reply_assembler import Assembler
+from assistant.providers.openai_wire.sse import decode_chunk
 from assistant.providers.openai_wire.text_tags import MAX_HELD, MAX_TAGS, TextTags
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask, content_of
@@ -87,6 +90,18 @@ async def test_a_stream_with_thinking_tags_has_reasoning(fake_provider: FakeProv
     assert isinstance(reply, Reply)
     assert (reply.text, reply.reasoning) == ("Hello", "Hm.")
     assert content_of(deltas)[:2] == ("Hello", "Hm.")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_call_that_comes_in_the_text_and_as_a_call_is_one(is_first: bool) -> None:
+    written = '<tool_call>{"name": "get_time", "arguments": {"text": "a"}}</tool_call>'
+    native = {"index": 0, "id": "n1", "function": {"name": "get_time", "arguments": '{"text": "a"}'}}
+    deltas = [{"content": written}, {"tool_calls": [native]}]
+    assembler = Assembler(names={"get_time"}, text_calls=True)
+    for delta in deltas if is_first else deltas[::-1]:
+        assembler.feed(decode_chunk(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode()))
+    reply = assembler.finish(is_closed=True)
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
 
 
 @pytest.mark.parametrize("said", [{"text_calls": True}, {"kind": "qwen"}])

@@ -113,10 +113,16 @@ class OidcAccounts(DefaultSocialAccountAdapter):
 
 
 def verified_email(sociallogin: Any) -> str:
-    """Return the address that the provider says it has verified, or ""."""
+    """Return the address that the provider says it has verified, or "", as for one that is not ASCII."""
     claims = sociallogin.account.extra_data
     email = claims.get("email", "")
-    if not isinstance(email, str) or len(email) > 254 or claims.get("email_verified") not in (True, "true"):
+    # Databases compare letters beyond ASCII as others that look alike (CVE-2019-19844).
+    if (
+        not isinstance(email, str)
+        or not email.isascii()
+        or len(email) > 254
+        or claims.get("email_verified") not in (True, "true")
+    ):
         return ""
     try:
         validate_email(email)

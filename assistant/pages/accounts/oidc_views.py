@@ -7,8 +7,9 @@ from typing import Any
 
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
+from allauth.utils import get_request_param
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -30,7 +31,11 @@ def leave(request: HttpRequest) -> HttpResponse:
     _check_on()
     if request.method != "POST":
         return redirect("assistant:login")
-    if request.POST.get("process") == "connect" and (refusal := _check_connecting(request)) is not None:
+    # As django-allauth reads it, which takes it from the address too.
+    process = get_request_param(request, "process") or "login"
+    if process not in ("login", "connect"):
+        return HttpResponseBadRequest(gettext("This address is not right."))
+    if process == "connect" and (refusal := _check_connecting(request)) is not None:
         return refusal
     answer = _answer(OAuth2LoginView, request)
     if answer.status_code != 302:

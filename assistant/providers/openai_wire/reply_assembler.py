@@ -65,7 +65,8 @@ class Assembler:
         self._reasoning_field = ""
         self._extra: dict[str, Any] = {}
         self._tags = TextTags(self._text_so_far, names if text_calls else ())
-        self._names, self._reads_calls, self._text_calls = names, text_calls, 0
+        self._names, self._reads_calls = names, text_calls
+        self._in_text: list[CallPiece] = []
         self._text, self._reasoning = Channel(), Channel()
         self._calls = CallAssembler(names, taken)
         self._legacy: list[CallPiece] = []
@@ -127,6 +128,8 @@ class Assembler:
             ModelError: the answer is cut off or empty, or its calls are incomplete.
         """
         self._close()
+        if not self._calls.calls:  # a server that sends a call may leave it in the text too
+            self._add_calls(self._in_text)
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
         if self._whole is not None:
             repeats += self._add_whole_message(self._whole)
@@ -219,9 +222,7 @@ class Assembler:
     def _add_parts_of_text(self, parts: Iterable[Part]) -> None:
         for kind, found in parts:
             if kind == "call":
-                self._text_calls += 1
-                piece = FunctionPiece(*found)
-                self._add_calls([CallPiece(index=-self._text_calls, function=piece)])
+                self._in_text.append(CallPiece(index=len(self._in_text), function=FunctionPiece(*found)))
             else:
                 self._emit(self._text if kind == "text" else self._reasoning, found)
 

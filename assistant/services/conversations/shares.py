@@ -83,7 +83,11 @@ def share_conversation(*, member: Member, conversation_id: uuid.UUID) -> Convers
     if shares_of(member=member, conversation_id=conversation_id).count() >= MAX_SHARES:
         raise SharingRefused(f"A conversation has at most {MAX_SHARES} links. Revoke one first.")
     share = ConversationShare.objects.create(
-        tenant_id=member.tenant_id, user_id=member.user_id, conversation=conversation, path=list(path.ranges)
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        conversation=conversation,
+        title=conversation.title,
+        path=list(path.ranges),
     )
     _record(member, "conversation.share", share)
     return share
@@ -130,7 +134,7 @@ def shared_conversation(*, member: Member, share_id: uuid.UUID) -> SharedConvers
         return None
     messages, is_cut = _messages(share)
     return SharedConversation(
-        title=share.conversation.title,
+        title=share.title,
         assistant=share.conversation.assistant.name,
         owner=share.user.get_username(),
         shared_at=share.created_at,

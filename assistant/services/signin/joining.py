@@ -54,7 +54,10 @@ def account_with(email: str) -> Account | None:
         SeveralAccounts
     """
     model = get_user_model()
-    found = list(model._default_manager.filter(**{f"{model.get_email_field_name()}__iexact": email})[:2])
+    field = model.get_email_field_name()
+    # Databases find addresses with other letters too, such as one with a dotless i.
+    rows = model._default_manager.filter(**{f"{field}__iexact": email})
+    found = [row for row in rows if str(getattr(row, field)).lower() == email.lower()][:2]
     if not found:
         return None
     user: Any = found[0]
@@ -85,6 +88,7 @@ def domains_of(tenant: Tenant) -> list[str]:
 def _invitations_to(email: str) -> list[Invitation]:
     rows = Invitation.objects.filter(email__iexact=email, accepted_at=None, revoked_at=None)
     found = rows.filter(expires_at__gt=timezone.now()).order_by("pk")
+    found = [row for row in found if row.email.lower() == email.lower()]
     return [one for row in found if (one := invitations.invitation_of(invitations.token_of(row))) is not None]
 
 

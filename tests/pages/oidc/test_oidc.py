@@ -125,6 +125,7 @@ def test_an_invitation_decides_as_well(client: Client, cast: Cast, idp: Provider
         {"email": None},
         {"email": "dora@acme.com@evil.example"},
         {"email": "dora\x00@acme.com"},
+        {"email": "d\N{LATIN SMALL LETTER DOTLESS I}na@acme.com"},
         {"email": "dora@evil.example"},
         {"email": "dora@notacme.com"},
         {"email": "dora@acme.com.evil.example"},
@@ -281,6 +282,16 @@ def test_a_member_connects_their_account_with_the_password(client: Client, cast:
     assert "connected with Acme ID" in client.get("/accounts/settings/").content.decode()
     sign_in(other := Client(), idp, email_verified=False)
     assert who(other) == "alice"
+
+
+@pytest.mark.parametrize("process", ["connect", "redirect"])
+def test_the_password_is_asked_for_however_connecting_is_asked_for(
+    process: str, client: Client, cast: Cast, idp: Provider
+) -> None:
+    client.force_login(cast.alice)
+    answer = client.post(f"{LEAVE}?process={process}", {"password": "wrong"})
+    assert answer.status_code == (302 if process == "connect" else 400)
+    assert answer.headers.get("Location", "/accounts/settings/") == "/accounts/settings/"
 
 
 def test_an_identity_is_connected_with_one_account(client: Client, domain: Tenant, cast: Cast, idp: Provider) -> None:

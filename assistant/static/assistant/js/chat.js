@@ -113,11 +113,19 @@ export class Chat {
   }
 
   #submit(text) {
-    if (!this.#composer.isBusy) return this.#send(text, "", this.#tray?.take());
-    const problem = whyTooLong(text);
-    if (problem) this.#showProblem(problem);
-    else this.#queue.add(text, this.#tray?.take());
-    return !problem;
+    const problem = whyTooLong([this.#queue.text, text].filter(Boolean).join("\n\n"));
+    if (problem) {
+      this.#showProblem(problem);
+      return false;
+    }
+    const files = this.#tray?.take();
+    if (this.#composer.isBusy) {
+      this.#queue.add(text, files);
+      return true;
+    }
+    const isSent = this.#send(text, "", files);
+    if (!isSent && files?.length) this.#tray.restore(files);
+    return isSent;
   }
 
   /** Upload files, to be sent with the next message. */
@@ -223,7 +231,8 @@ export class Chat {
       if (outcome === "interrupt" && this.#composer.isIdle) this.#transcript.focusQuestion();
     } else if (event.type === "RUN_FINISHED" && outcome !== "interrupt" && outcome !== "cancelled") {
       const files = this.#queue.takeFiles();
-      this.#send(this.#queue.take(), "", files);
+      const text = this.#queue.take();
+      if (!this.#send(text, "", files)) this.#giveBack([{ type: "text", text }, ...files]);
     } else if (outcome !== "interrupt") {
       this.#writeWaiting(); // stopped or failed: whoever wrote it decides again
     }

@@ -58,11 +58,11 @@ export class Conversation extends EventTarget {
 
   /** Send a text and files, or let them wait for the end of the answer. Returns whether they were accepted. */
   sendText(text, files = []) {
-    if (this.#thread.isBusy) {
-      this.#queue.add(text, files);
-      return true;
-    }
-    return this.#send(text, "", files);
+    if (!this.#thread.isBusy) return this.#send(text, "", files);
+    const problem = whyTooLong([this.#queue.text, text].filter(Boolean).join("\n\n"));
+    if (problem) this.#panel.showProblem(problem);
+    else this.#queue.add(text, files);
+    return !problem;
   }
 
   /** Send a text, in place of the message `replaced` if that is given. Returns whether it was accepted. */
@@ -110,7 +110,8 @@ export class Conversation extends EventTarget {
 
   #sendQueued() {
     const files = this.#queue.takeFiles();
-    this.sendText(this.#queue.take(), files);
+    const text = this.#queue.take();
+    if (!this.#send(text, "", files)) this.#giveBack([{ type: "text", text }, ...files]);
   }
 
   changed() {

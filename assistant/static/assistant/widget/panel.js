@@ -66,7 +66,11 @@ export class Panel {
       event.preventDefault();
       const text = this.#box.value.trim();
       if ((!text && !this.#hasFiles) || this.#tooLong.textContent || this.#tray?.problem) return;
-      if (!actions.send(text, this.#tray?.take())) return;
+      const sent = this.#tray?.take();
+      if (!actions.send(text, sent)) {
+        if (sent?.length) this.#tray.restore(sent);
+        return;
+      }
       this.text = "";
       this.focus();
     };
