@@ -87,8 +87,8 @@ def domains_of(tenant: Tenant) -> list[str]:
 
 def _invitations_to(email: str) -> list[Invitation]:
     rows = Invitation.objects.filter(email__iexact=email, accepted_at=None, revoked_at=None)
-    found = rows.filter(expires_at__gt=timezone.now()).order_by("pk")
-    found = [row for row in found if row.email.lower() == email.lower()]
+    valid = rows.filter(expires_at__gt=timezone.now()).order_by("pk")
+    found = [row for row in valid if row.email.lower() == email.lower()]
     return [one for row in found if (one := invitations.invitation_of(invitations.token_of(row))) is not None]
 
 
