@@ -40,6 +40,7 @@ from assistant.services.evaluations.evaluations import (
 )
 from assistant.services.evaluations.figures import figures_of
 from assistant.services.evaluations.questions import Question, question_of_run, stored_questions, typed_questions
+from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.runs.manager import get_runs
@@ -220,6 +221,15 @@ async def test_another_process_goes_on_where_one_died(
     await run_evaluation(tenant_id=cast.acme.pk, pk=evaluation.pk)
     found = await in_db(results)(evaluation)
     assert found == [(1, "published", "Before it died."), (2, "published", "At nine.")]
+
+
+async def test_the_job_of_one_that_is_gone_is_done(cast: Cast) -> None:
+    evaluation = await in_db(made)(cast)
+    await in_db(begin)(evaluation=evaluation)
+    await evaluation.adelete()
+    started: list[LongWork] = []
+    assert await in_db(do_due_jobs)(start=started.append) == 1
+    assert (await Job.objects.aget()).state == "done" and not started
 
 
 async def test_a_server_runs_it_in_the_background(
