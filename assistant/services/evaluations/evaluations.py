@@ -119,7 +119,8 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
     if Evaluation.objects.filter(tenant=evaluation.tenant_id, state__in=UNDER_WAY).count() >= MAX_UNDER_WAY:
         raise EvaluationRefused(_("Too many evaluations are being run. Wait for one, or cancel it."))
     if actor is not None:
-        evaluation.run_as = default_person(assistant=evaluation.assistant, actor=actor)
+        person = default_person(assistant=evaluation.assistant, actor=actor)  # type: ignore[arg-type]  # signed in
+        evaluation.run_as_id = None if person is None else person.pk
     if member_of(evaluation) is None:
         raise EvaluationRefused(_("The person in whose name it would be run is not a member of this tenant."))
     EvaluationResult.objects.filter(case__evaluation=evaluation, tenant=evaluation.tenant_id).delete()
