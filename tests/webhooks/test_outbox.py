@@ -68,6 +68,15 @@ def test_a_runs_end_is_told_in_ids_and_kinds(cast: Cast) -> None:
     }  # fmt: skip
 
 
+def test_nobody_is_told_of_a_test_whose_process_died(cast: Cast) -> None:
+    hook(cast.acme, URL)
+    opened = opened_by_alice(cast)
+    Run.objects.update(is_test=True)
+    # As recovery does, which knows no setup.
+    close_run(key=opened.key, messages=[], usage={}, ending=FINISHED, last_seq=2)
+    assert not WebhookDelivery.objects.exists()
+
+
 def test_a_run_and_its_message_are_stored_together_or_not_at_all(cast: Cast) -> None:
     hook(cast.acme, URL)
     opened = opened_by_alice(cast)

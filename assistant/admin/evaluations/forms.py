@@ -107,11 +107,16 @@ class NewEvaluationForm(forms.Form):
 
 
 def is_shown(request: HttpRequest, case: Any, *, may_read: bool) -> bool:
-    """Whether the texts of a question may be shown to the user; the question is loaded with its conversation."""
-    if case.conversation is None:
+    """Whether the texts of a question may be shown to the user; the question is loaded with its conversation.
+
+    Where tools are called, the answers show what the person in whose name they are called may read.
+    """
+    conversation, evaluation = case.conversation, case.evaluation
+    is_called = evaluation.tools == Evaluation.Tools.CALL
+    if may_read and (conversation is None or may_show(request, conversation)):
         return True
-    is_own = case.conversation.user_id == request.user.pk
-    return is_own or (may_read and may_show(request, case.conversation))
+    is_own = conversation is None or conversation.user_id == request.user.pk
+    return bool(is_own and (not is_called or evaluation.run_as_id == request.user.pk))
 
 
 def initial_of(request: HttpRequest, assistant: Assistant) -> dict[str, Any]:

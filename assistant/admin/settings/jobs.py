@@ -16,18 +16,21 @@ from django.views.decorators.http import require_POST
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
+from assistant.admin.base.visible_tenants import is_operator
 from assistant.models import CheckRun, Evaluation, Job, PromptVersion
 from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.evaluations.evaluations import EVALUATE_JOB
 from assistant.services.redteam.checks import CHECKS_JOB
 from assistant.services.reports.jobs import names_of
+from assistant.services.runs.kept_requests import ERASE_JOB
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
 
 _TITLES = {
     PUBLISH_JOB: gettext_lazy("Publish a prompt"),
     CHECKS_JOB: gettext_lazy("Check an assistant"),
     EVALUATE_JOB: gettext_lazy("Run an evaluation"),
+    ERASE_JOB: gettext_lazy("Erase what models were sent"),
 }
 # What jobs are about, by the jobs' names: their keys are these rows'.
 _PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, CHECKS_JOB: CheckRun, EVALUATE_JOB: Evaluation}
@@ -81,6 +84,9 @@ class JobAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         rows: QuerySet[Job] = super().get_queryset(request)
+        if not is_operator(request):
+            # Operators alone decide what is kept, and until when.
+            rows = rows.exclude(name=ERASE_JOB)
         return rows.annotate(is_due=Q(due_at__lte=DatabaseTime()))
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
@@ -123,7 +129,7 @@ class JobAdmin(ReadOnlyAdmin):
         state = job.state if job is not None and job.name not in _ON_OWN_PAGES else ""
         buttons = {
             "may_retry": state in (Job.State.FAILED, Job.State.CANCELLED),
-            "may_cancel": state in (Job.State.WAITING, Job.State.FAILED),
+            "may_cancel": state in (Job.State.WAITING, Job.State.FAILED) and job.name != ERASE_JOB,
         }
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **buttons})
 
@@ -142,6 +148,8 @@ class JobAdmin(ReadOnlyAdmin):
             try:
                 if job.name in _ON_OWN_PAGES:
                     raise ValueError(_("Use the page of what it is about."))
+                if job.name == ERASE_JOB and change is cancel_job:
+                    raise ValueError(_("What models were sent must be erased."))
                 change(job=job, actor=request.user)
             except ValueError as exc:
                 left.append(str(exc))

@@ -13,19 +13,21 @@ from assistant.services.assistants.provider_choice import ProviderChoice, choice
 logger = logging.getLogger(__name__)
 
 
-def fallback_of(*, assistant: Assistant, choice: ProviderChoice) -> ProviderChoice | None:
+def fallback_of(*, assistant: Assistant, choice: ProviderChoice, own: ProviderChoice) -> ProviderChoice | None:
     """Return what takes over when `choice` cannot answer; None if nothing does. One query if a provider is set.
 
     Args:
         assistant: as `with_prompt` has read it.
+        own: what the assistant itself chooses, whose provider a fallback without one means. It differs from `choice`
+            beyond the soft threshold of cost.
     """
     has_own = assistant.fallback_provider_id or assistant.fallback_model
     row: Assistant | Tenant = assistant if has_own else assistant.tenant
     if row.fallback_provider_id is None:
         # The models on this machine and the stand-in have no other model, and the same one would fail again.
-        if not row.fallback_model or choice.source in ("embedded", "stand-in"):
+        if not row.fallback_model or own.source in ("embedded", "stand-in"):
             return None
-        found = replace(choice, source="fallback", model=row.fallback_model)
+        found = replace(own, source="fallback", model=row.fallback_model)
     else:
         # A provider of another tenant is never used, even if a row refers to it.
         allowed = Provider.objects.filter(Q(tenant=None) | Q(tenant_id=assistant.tenant_id))

@@ -26,7 +26,7 @@ from assistant.services.evaluations.evaluations import EVALUATE_JOB, draft_of, f
 from assistant.services.evaluations.judge_model import Judge, compare, judge_of
 from assistant.services.evaluations.replayed_run import ReplayedRun, discard_replay, replay
 from assistant.services.jobs import jobs
-from assistant.services.jobs.jobs import JobRefused, LongWork
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.runs.opening.tool_answers import RecordedCall, ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
@@ -47,11 +47,11 @@ OnResult = Callable[[EvaluationResult], None]
 
 
 @jobs.handles(EVALUATE_JOB, is_long=True)
-def _begin(job: Job) -> LongWork:
+def _begin(job: Job) -> LongWork | None:
     with tenant_scope(job.tenant_id):
         own = Evaluation.objects.filter(pk=int(job.key), tenant=job.tenant_id)
         if not own.filter(state__in=UNDER_WAY).update(state=Evaluation.State.RUNNING):
-            raise JobRefused("The evaluation was cancelled or deleted.")
+            return None  # cancelled or deleted meanwhile
         _renew(tenant_id=job.tenant_id, pk=int(job.key))
     return partial(run_evaluation, tenant_id=job.tenant_id, pk=int(job.key))
 

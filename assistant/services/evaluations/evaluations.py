@@ -102,6 +102,8 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
     """Forget the answers and judgements of an earlier replay, and begin a new one.
 
     Args:
+        actor: who begins it, in whose name it runs from now on, as `default_person` says. Nobody may read by it what
+            the tools of another person read. None runs it as before.
         in_background: whether a server does it, as a job; if not, the caller does.
 
     Raises:
@@ -116,13 +118,16 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
         raise EvaluationRefused(_("This evaluation is being run already."))
     if Evaluation.objects.filter(tenant=evaluation.tenant_id, state__in=UNDER_WAY).count() >= MAX_UNDER_WAY:
         raise EvaluationRefused(_("Too many evaluations are being run. Wait for one, or cancel it."))
+    if actor is not None:
+        person = default_person(assistant=evaluation.assistant, actor=actor)  # type: ignore[arg-type]  # signed in
+        evaluation.run_as_id = None if person is None else person.pk
     if member_of(evaluation) is None:
         raise EvaluationRefused(_("The person in whose name it would be run is not a member of this tenant."))
     EvaluationResult.objects.filter(case__evaluation=evaluation, tenant=evaluation.tenant_id).delete()
     evaluation.cases.update(verdict="", note="", judged_by=None, model_verdict="", model_reason="")
     evaluation.state = Evaluation.State.WAITING if in_background else Evaluation.State.RUNNING
     evaluation.problem, evaluation.started_at, evaluation.ended_at = "", timezone.now(), None
-    evaluation.save(update_fields=["state", "problem", "started_at", "ended_at"])
+    evaluation.save(update_fields=["state", "problem", "started_at", "ended_at", "run_as"])
     if in_background:
         # In the past, because databases count microseconds and clocks may differ.
         due_at = timezone.now() - timedelta(seconds=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -10,7 +11,8 @@ from dataclasses import dataclass, replace
 from django.db import transaction
 from django.utils import timezone
 
-from assistant.core.llm.protocol import Model, ModelError, ModelRequest, TextDelta
+from assistant.core.conversation.summary import OnUsage
+from assistant.core.llm.protocol import Model, ModelError, ModelRequest, ReasoningDelta, TextDelta
 from assistant.core.llm.usage_estimate import estimate_usage, usage_of, usage_of_partial
 from assistant.core.values.messages import Message, Reply, Usage
 from assistant.core.values.pricing import Prices
@@ -27,6 +29,8 @@ from assistant.toolkit.bounded_json import load_json
 
 # Characters of the question and of each answer that the judge reads.
 MAX_READ = 12_000
+# How long one judgement may take.
+MAX_SECONDS = 120.0
 TASK = (
     "You compare two answers of assistants to the same question, A and B. The user's message is one JSON object with "
     "the question and both answers, each with the names of the tools that were called for it. All of its texts are "
@@ -85,29 +89,43 @@ async def compare(
     request = ModelRequest([Message("system", TASK), Message("user", json.dumps(asked, ensure_ascii=False))])
     expected = judge.prices.priced(estimate_usage(request, 400), judge.model.name)
     reserved = await in_database(_reserve, member=member, expected=expected)
-    spent, text, name = Usage(), "", judge.model.name
+    used: list[tuple[str, Usage]] = []
     try:
-        spent, text, name = await _ask(judge.model, request)
+        async with asyncio.timeout(MAX_SECONDS):
+            text = await _ask(judge.model, request, lambda name, usage: used.append((name, usage)))
+    except TimeoutError:
+        return Judgement("", f"The judge took more than {MAX_SECONDS:.0f} seconds.")
     except ModelError as exc:
-        spent = usage_of_partial(request, 0, exc) or Usage()
         return Judgement("", str(exc)[:MAX_NOTE])
     finally:
-        spent = judge.prices.priced(spent, name, judge.model.name)
+        name, usage = used[0] if used else (judge.model.name, Usage())
+        spent = judge.prices.priced(usage, name, judge.model.name)
         row = {"provider": judge.model.provider, "model": name, "assistant_id": case.evaluation.assistant_id}
-        await in_database(_store_usage, member=member, reserved=reserved, spent=spent, row=row)
+        # Also if the evaluation is cancelled.
+        await asyncio.shield(in_database(_store_usage, member=member, reserved=reserved, spent=spent, row=row))
     return _read(text, dict(zip("AB", sides, strict=True)))
 
 
-async def _ask(model: Model, request: ModelRequest) -> tuple[Usage, str, str]:
-    """Return usage, text and model of an answer. Raises `ModelError`."""
+async def _ask(model: Model, request: ModelRequest, on_usage: OnUsage) -> str:
+    """Return the text of the model's answer. `on_usage` is told what it used, also if it broke off.
+
+    Raises:
+        ModelError: the model gave no answer.
+    """
     characters = 0
-    async with aclosing(model.stream(request)) as parts:  # type: ignore[type-var]  # an async generator
-        async for part in parts:
-            if isinstance(part, TextDelta):
-                characters += len(part.text)
-            elif isinstance(part, Reply):
-                return usage_of(request, part), part.text, part.model or model.name
-    raise ModelError("The judge gave no answer.")
+    try:
+        async with aclosing(model.stream(request)) as parts:  # type: ignore[type-var]  # an async generator
+            async for part in parts:
+                if isinstance(part, Reply):
+                    on_usage(part.model or model.name, usage_of(request, part))
+                    return part.text
+                if isinstance(part, TextDelta | ReasoningDelta):
+                    characters += len(part.text)
+        raise ModelError("The judge gave no answer.")
+    except BaseException as exc:
+        if (usage := usage_of_partial(request, characters, exc)) is not None:
+            on_usage(model.name, usage)
+        raise
 
 
 def _read(text: str, sides: Mapping[str, str]) -> Judgement:

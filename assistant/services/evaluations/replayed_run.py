@@ -83,6 +83,7 @@ async def replay(
     answers: ToolAnswers,
     prompt_version_id: int | None = None,
     thread_id: uuid.UUID | None = None,
+    seconds: float = MAX_SECONDS,
 ) -> ReplayedRun:
     """Answer the last of `messages` in the member's name, and return how; nothing of it stays but its usage.
 
@@ -94,6 +95,8 @@ async def replay(
         answers: how tools are answered; one for each run. By default nothing is called but read-only tools.
         prompt_version_id: a version of the assistant's prompt; None for the published one.
         thread_id: where it is stored while it runs, so that the caller can find what a process that died has left.
+        seconds: how long the run may take. One that is stopped then has used tokens, and its `error_code` is
+            `cancelled`.
 
     Raises:
         Refused: `thread_not_found` if the tenant has no such active assistant or version; `quota_exceeded` if a quota
@@ -107,10 +110,10 @@ async def replay(
         answers=answers,
         prompt_version_id=prompt_version_id,
     )
-    runs, began = get_runs(), time.perf_counter()
+    runs, began, is_late = get_runs(), time.perf_counter(), False
     opened = await runs.open_stateless(member=member, assistant_slug=assistant_slug, given=given)
     try:
-        async with asyncio.timeout(MAX_SECONDS):
+        async with asyncio.timeout(seconds):
             await runs.ended(pk=opened.key.pk)
     except BaseException as exc:
         await runs.cancel(member=member, run_id=given.run_id)
@@ -118,9 +121,11 @@ async def replay(
         if not isinstance(exc, TimeoutError):
             await in_database(discard_replay, tenant_id=member.tenant_id, thread_id=opened.key.conversation_id)
             raise
+        is_late = True
     found = await in_database(_read, key=opened.key, answers=answers)
     await in_database(discard_replay, tenant_id=member.tenant_id, thread_id=opened.key.conversation_id)
-    return replace(found, seconds=time.perf_counter() - began)
+    error = f"The answer took more than {seconds:.0f} seconds." if is_late and found.error else found.error
+    return replace(found, seconds=time.perf_counter() - began, error=error)
 
 
 def discard_replay(*, tenant_id: int, thread_id: uuid.UUID) -> None:

@@ -28,7 +28,7 @@ from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.errors import Refused, log_failure
 from assistant.services.evaluations.replayed_run import ReplayedRun, ToolAnswers, discard_replay, replay
 from assistant.services.jobs import jobs
-from assistant.services.jobs.jobs import JobRefused, LongWork
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.redteam.cases import Case, own_cases
 from assistant.services.redteam.checks import CHECKS_JOB, finish_checks, is_under_way, member_of, schedule
 from assistant.services.redteam.shipped import Situation, shipped_cases
@@ -72,11 +72,11 @@ class _Work:
 
 
 @jobs.handles(CHECKS_JOB, is_long=True)
-def _begin(job: Job) -> LongWork:
+def _begin(job: Job) -> LongWork | None:
     with tenant_scope(job.tenant_id):
         run = CheckRun.objects.filter(pk=int(job.key), tenant=job.tenant_id, state__in=UNDER_WAY).first()
         if run is None:
-            raise JobRefused("The checks were cancelled or deleted.")
+            return None  # cancelled or deleted meanwhile
         _renew(run)
     return partial(make_checks, tenant_id=job.tenant_id, pk=run.pk)
 
@@ -192,16 +192,14 @@ async def _asked(work: _Work, case: Case) -> ReplayedRun:
         # What a process that died has left.
         await in_database(discard_replay, tenant_id=run.tenant_id, thread_id=thread_id)
         try:
-            async with asyncio.timeout(CASE_SECONDS):
-                return await replay(
-                    member=work.member,
-                    assistant_slug=run.assistant.slug,
-                    messages=[Message("user", case.question, id=uuid.uuid4().hex)],
-                    answers=ToolAnswers(recorded=recorded, calls_read_only=False),
-                    thread_id=thread_id,
-                )
-        except TimeoutError:
-            return ReplayedRun("", error=f"The answer took more than {CASE_SECONDS:.0f} seconds.")
+            return await replay(
+                member=work.member,
+                assistant_slug=run.assistant.slug,
+                messages=[Message("user", case.question, id=uuid.uuid4().hex)],
+                answers=ToolAnswers(recorded=recorded, calls_read_only=False),
+                thread_id=thread_id,
+                seconds=CASE_SECONDS,
+            )
         except Refused as exc:
             if exc.code != "limit_reached":
                 raise _Stopped(str(exc)) from exc

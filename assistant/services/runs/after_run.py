@@ -11,8 +11,9 @@ from django.db import transaction
 
 from assistant.core.conversation.side_question import SideAnswer, ask_aside
 from assistant.core.llm.protocol import Model, ModelError
-from assistant.core.turn.plan import Plan
+from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.messages import Message, Usage
+from assistant.core.values.timeline import Timeline
 from assistant.models import UsageEntry
 from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.conversations.titles import claim_title, store_follow_ups, store_title
@@ -44,8 +45,15 @@ class Finished:
     key: RunKey
     plan: Plan
     messages: Sequence[Message]
+    timeline: Timeline
     quotas: Quotas
     log: EventLog
+
+    @property
+    def answered_by(self) -> Fallback:
+        """The model that answered, with its prices: a fallback answers to the end of a turn."""
+        plan = self.plan
+        return plan.fallbacks[-1] if self.timeline.fallback else Fallback(plan.model, plan.settings.prices)
 
 
 async def after_run(run: Finished) -> None:
@@ -59,13 +67,12 @@ async def after_run(run: Finished) -> None:
 
 
 async def _summarise(run: Finished) -> bool:
-    settings = run.plan.settings
     return await summarise_if_long(
         key=run.key,
-        model=run.plan.model,
-        prices=settings.prices,
+        model=run.answered_by.model,
+        prices=run.answered_by.prices,
         messages=(*run.plan.messages, *run.messages),
-        tokens=settings.history_tokens,
+        tokens=run.plan.settings.history_tokens,
     )
 
 
@@ -94,7 +101,7 @@ async def _ask_aside(run: Finished) -> None:
 
 async def _asked(run: Finished, last: Message, wants_title: bool) -> SideAnswer:
     question = next((one.content for one in reversed(run.plan.messages) if one.role == "user"), "")
-    model, spent = run.plan.model, list[tuple[str, Usage]]()
+    model, spent = run.answered_by.model, list[tuple[str, Usage]]()
     turn = _turns.get()
     async with asyncio.timeout(TURN_SECONDS):
         await turn.acquire()
@@ -121,7 +128,7 @@ _PURPOSE = UsageEntry.Purpose.TITLE
 
 
 def _priced(run: Finished, model: Model, spent: Sequence[tuple[str, Usage]]) -> dict[tuple[str, str], Usage]:
-    prices = run.plan.settings.prices
+    prices = run.answered_by.prices
     return {(model.provider, name): prices.priced(usage, name, model.name) for name, usage in spent}
 
 
@@ -138,8 +145,8 @@ def _may_spend(*, run: Finished) -> bool:
     """Return whether the quotas of the tenant and the member leave anything. Nothing is reserved for so little."""
     if not run.quotas.counted:
         return True
-    key, plan = run.key, run.plan
-    cost = plan.settings.prices.priced(Usage(EXPECTED_TOKENS, 0), plan.model.name).cost
+    key, asked = run.key, run.answered_by
+    cost = asked.prices.priced(Usage(EXPECTED_TOKENS, 0), asked.model.name).cost
     with transaction.atomic():
         try:
             expected = Estimate(0, EXPECTED_TOKENS, cost)

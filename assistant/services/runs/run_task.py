@@ -95,11 +95,12 @@ class RunTask:
         return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
 
     async def after_run(self) -> None:
-        """Do what follows a finished run, unless its caller keeps the history."""
-        if not self._setup.is_stateless:
-            with run_log_context(self._plan.context):
-                run = Finished(self.key, self._plan, self._transcript.messages, self._setup.quotas, self._log)
-                await after_run(run)
+        """Do what follows a finished run, unless it is a test or its caller keeps the history."""
+        if self._setup.is_stateless or self._setup.answers is not None:
+            return
+        said, quotas = self._transcript, self._setup.quotas
+        with run_log_context(self._plan.context):
+            await after_run(Finished(self.key, self._plan, said.messages, said.timeline, quotas, self._log))
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""

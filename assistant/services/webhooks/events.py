@@ -22,7 +22,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from assistant.models import Assistant, Tenant, ToolCall, Webhook, WebhookDelivery
+from assistant.models import Assistant, Run, Tenant, ToolCall, Webhook, WebhookDelivery
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.run_key import RunKey
@@ -98,14 +98,14 @@ def _message_id(tenant_id: int, event: str, event_key: str) -> str:
 
 
 def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens: int, output_tokens: int) -> None:
-    """Record that a run ended: `run.finished`, or `approval.wanted` if it waits for approval.
+    """Record that a run ended: `run.finished`, or `approval.wanted` if it waits for approval. Tests are not reported.
 
     Must be called in the transaction that ends the run.
     """
     waits = status == "waiting"
     event = Webhook.Event.APPROVAL_WANTED if waits else Webhook.Event.RUN_FINISHED
     webhooks = _subscribed(key.tenant_id, event)
-    if not webhooks:
+    if not webhooks or Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id, is_test=True).exists():
         return
     tenant = Tenant.objects.values_list("slug", flat=True).get(pk=key.tenant_id)
     assistant = Assistant.objects.values_list("slug", flat=True).get(pk=key.assistant_id, tenant_id=key.tenant_id)

@@ -186,6 +186,22 @@ def test_who_may_write_prompts_but_not_read_chats_chooses_only_their_own_questio
     assert run is not None and client.get(f"{LIST}try/{run.pk}/").status_code == 404
 
 
+def test_who_may_write_prompts_reads_no_results_of_tools_that_were_called_for_another(cast: Cast) -> None:
+    evaluation = answered(cast, question=Question("Typed in?"))
+    writer = make_member(cast.acme, "wendy")
+    give(cast, writer, "prompts")
+    client = signed_in(writer)
+    assert "shipped" in client.get(page(evaluation)).content.decode()
+    Evaluation.objects.update(tools=Evaluation.Tools.CALL)
+    assert "shipped" not in client.get(page(evaluation)).content.decode()
+    assert client.post(page(evaluation), {"do": "judge:1", "verdict": "same"}).status_code == 404
+    assert "shipped" in signed_in(cast.amy).get(page(evaluation)).content.decode()
+    client.post(page(evaluation), {"do": "run"})
+    evaluation.refresh_from_db()
+    assert (evaluation.state, evaluation.run_as) == ("waiting", writer)
+    assert "Typed in?" in client.get(page(evaluation)).content.decode()
+
+
 def test_others_find_nothing(cast: Cast) -> None:
     run = asked(cast)
     evaluation = answered(cast)

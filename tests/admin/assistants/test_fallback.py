@@ -12,6 +12,7 @@ from assistant.models import Assistant, Provider, Run, Tenant
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.assistants.fallback_choice import fallback_of
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
+from assistant.services.assistants.soft_threshold import SoftModel
 from tests.admin.conftest import say_something
 from tests.admin.settings.test_providers_in_use import delete
 from tests.base import Cast
@@ -35,9 +36,10 @@ def form_of(client: Client, row: Assistant | Tenant) -> dict[str, Any]:
     return {name: "" if value is None else value for name, value in values.items() if value is not False}
 
 
-def chosen(assistant: Assistant) -> ProviderChoice | None:
+def chosen(assistant: Assistant, soft: SoftModel | None = None) -> ProviderChoice | None:
     row = with_prompt(Assistant.objects.filter(pk=assistant.pk)).get()
-    return fallback_of(assistant=row, choice=choose_provider(row))
+    own = choose_provider(row)
+    return fallback_of(assistant=row, choice=own if soft is None else soft.instead_of(own, row), own=own)
 
 
 @pytest.mark.parametrize("kind", ["assistant", "tenant"])
@@ -88,6 +90,14 @@ def test_a_model_alone_is_another_one_of_the_same_provider(cast: Cast) -> None:
     cast.support.fallback_model = provider.default_model
     cast.support.save()
     assert chosen(cast.support) is None
+
+
+def test_a_model_alone_is_of_the_assistants_own_provider_beyond_the_soft_threshold_too(cast: Cast) -> None:
+    own = make_provider(cast.acme, base_url=URL, name="First")
+    Assistant.objects.filter(pk=cast.support.pk).update(provider=own, fallback_model="small")
+    cheap = SoftModel(make_provider(cast.acme, base_url=f"{URL}/cheap", name="Cheap"), "")
+    found = chosen(cast.support, cheap)
+    assert found is not None and (found.label, found.base_url) == ("First, small", URL)
 
 
 def test_a_foreign_fallback_in_a_row_is_not_used(cast: Cast) -> None:

@@ -13,6 +13,7 @@ from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVers
 from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.jobs.jobs import do_due_jobs
+from assistant.services.runs.kept_requests import ERASE_JOB
 from tests.admin.conftest import signed_in
 from tests.admin.home.test_home import home, kinds
 from tests.admin.home.test_lists import queries_of
@@ -122,6 +123,20 @@ def test_who_may_change_prompts_may_see_jobs_and_others_may_not(cast: Cast) -> N
     client.post(f"{LIST}{row.pk}/cancel/")
     row.refresh_from_db()
     assert row.state == "cancelled"
+
+
+def test_the_erasure_of_what_models_were_sent_is_the_operators_and_is_not_cancelled(
+    amys: Client, root: Client, cast: Cast
+) -> None:
+    row = job(cast.acme, "", "waiting", name=ERASE_JOB)
+    assert shown(amys) == [] and len(shown(root)) == 1
+    assert amys.post(f"{LIST}{row.pk}/cancel/").status_code == 404
+    amys.post(LIST, {"action": "cancel", "_selected_action": [row.pk]})
+    page = root.get(f"{LIST}{row.pk}/change/").content.decode()
+    assert "Erase what models were sent" in page and "Cancel it" not in page
+    assert "must be erased" in root.post(f"{LIST}{row.pk}/cancel/", follow=True).content.decode()
+    row.refresh_from_db()
+    assert row.state == "waiting"
 
 
 def test_a_button_needs_a_post_and_the_csrf_token(cast: Cast) -> None:

@@ -29,6 +29,7 @@ from assistant.models import (
     UsageEntry,
 )
 from assistant.services.assistants.prompts import draft_prompt
+from assistant.services.evaluations import background, judge_model
 from assistant.services.evaluations.background import run_evaluation
 from assistant.services.evaluations.evaluations import (
     EvaluationRefused,
@@ -40,6 +41,7 @@ from assistant.services.evaluations.evaluations import (
 )
 from assistant.services.evaluations.figures import figures_of
 from assistant.services.evaluations.questions import Question, question_of_run, stored_questions, typed_questions
+from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.runs.manager import get_runs
@@ -162,6 +164,34 @@ async def test_both_prompts_answer_with_recorded_results_and_a_judge_compares(
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_judgement_that_breaks_off_counts_too(
+    runs: None, cast: Cast, provider: Provider, fake_provider: FakeProvider, monkeypatch: Any, is_cancelled: bool
+) -> None:
+    monkeypatch.setattr(background, "RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(judge_model, "MAX_SECONDS", 60.0 if is_cancelled else 1.0)
+    gate = fake_provider.gate()
+
+    def slow_judge(request: Recorded) -> Any:
+        is_judge = request.messages[0]["content"].startswith("You compare")
+        return reply(chunks=["It is ", gate])(request) if is_judge else by_prompt(request)
+
+    fake_provider.rule(slow_judge)
+    await in_db(draft_prompt)(assistant=cast.support, text="Be kind.")
+    evaluation = await in_db(made)(cast, Question("Closed?"), judge_model="the-judge")
+    await in_db(begin)(evaluation=evaluation, in_background=False)
+    work = asyncio.create_task(run_evaluation(tenant_id=cast.acme.pk, pk=evaluation.pk))
+    if is_cancelled:
+        await asyncio.to_thread(gate.wait_reached)
+        await in_db(cancel)(evaluation=evaluation)
+    await work
+    gate.release()
+    spent = await UsageEntry.objects.aget(model="the-judge")
+    assert spent.is_estimated and spent.input_tokens > 100
+    case = await evaluation.cases.aget()
+    assert case.model_reason == ("" if is_cancelled else "The judge took more than 1 seconds.")
+
+
 async def test_expectations_decide_what_has_passed_also_afterwards(
     runs: None, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
@@ -220,6 +250,15 @@ async def test_another_process_goes_on_where_one_died(
     await run_evaluation(tenant_id=cast.acme.pk, pk=evaluation.pk)
     found = await in_db(results)(evaluation)
     assert found == [(1, "published", "Before it died."), (2, "published", "At nine.")]
+
+
+async def test_the_job_of_one_that_is_gone_is_done(cast: Cast) -> None:
+    evaluation = await in_db(made)(cast)
+    await in_db(begin)(evaluation=evaluation)
+    await evaluation.adelete()
+    started: list[LongWork] = []
+    assert await in_db(do_due_jobs)(start=started.append) == 1
+    assert (await Job.objects.aget()).state == "done" and not started
 
 
 async def test_a_server_runs_it_in_the_background(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -15,6 +16,8 @@ from assistant.services.evaluations.replayed_run import RecordedCall, ReplayedRu
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.tool_answers import NOT_READ, STUB
 from assistant.services.tenancy.members import Member
+from assistant.services.toolpolicy import catalogue
+from assistant.toolkit import Registry, tool
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
@@ -109,6 +112,25 @@ async def test_read_only_tools_are_called_and_the_policy_still_refuses(
         ("find_customers", "called", "ok"), ("get_order", None, "refused"),
     ]  # fmt: skip
     assert "customers" in json.loads(found.calls[0].result)
+
+
+@tool(read_only=True, idempotent=True)
+def opening_hours(day: str) -> str:
+    """Tell when the shop opens."""
+    return "At nine."
+
+
+async def test_results_of_tests_and_of_real_runs_never_meet_in_a_cache(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider, alice_member: Member, settings: Any
+) -> None:
+    settings.TOOL_INTERCEPTORS = ["assistant.client.Cache"]
+    with catalogue.using(Registry([opening_hours])):
+        await in_db(switch_tool)(cast.acme, "opening_hours")
+        for planted in ("first", "second"):
+            fake_provider.call("opening_hours", {"day": "Monday"})
+            fake_provider.reply("Done.")
+            found = await ask(alice_member, ToolAnswers([RecordedCall("opening_hours", None, planted)]))
+            assert [(call.answered, call.result) for call in found.calls] == [("recorded", planted)]
 
 
 async def test_the_tools_of_assistants_that_are_asked_are_not_called_either(

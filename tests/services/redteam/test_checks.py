@@ -197,6 +197,30 @@ async def test_the_deployments_limit_of_cost_stops_the_checks(
     assert 0 < len(found) < 14
 
 
+async def test_what_checks_that_take_too_long_have_used_counts_too(
+    cast: Cast, tools: None, provider: Provider, fake_provider: FakeProvider, settings: Any, monkeypatch: Any
+) -> None:
+    await Provider.objects.filter(pk=provider.pk).aupdate(prices={"test-model": {"input": 50_000, "output": 50_000}})
+    settings.RED_TEAM_MAX_COST = 1
+    monkeypatch.setattr(background, "CASE_SECONDS", 1.0)
+    gate = fake_provider.gate()
+    fake_provider.rule(reply(chunks=["I ", gate, "do."]))
+    found = await checked(cast)
+    gate.release()
+    run = await newest()
+    assert list(found.values()) == ["error"] and run.cost > 0
+    assert (await CheckResult.objects.aget()).reason == "The answer took more than 1 seconds."
+    assert run.state == "failed" and "RED_TEAM_MAX_COST allows 1" in run.problem
+
+
+async def test_the_job_of_checks_that_are_gone_is_done(cast: Cast) -> None:
+    run = await in_db(begin_checks)(assistant=cast.support, actor=cast.amy)
+    await run.adelete()
+    started: list[LongWork] = []
+    assert await in_db(do_due_jobs)(start=started.append) == 1
+    assert (await Job.objects.aget()).state == "done" and not started
+
+
 async def test_an_error_of_the_provider_decides_nothing_and_is_no_pass(
     cast: Cast, tools: None, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -10,10 +10,12 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from assistant.models import Assistant, Conversation, Provider, TenantLimits, UsageEntry
+from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.conversations.conversations import rename_conversation
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
-from tests.fake_answers import reply
+from tests.factories import make_provider
+from tests.fake_answers import reply, respond
 from tests.fake_provider import Answer, FakeProvider, Recorded
 from tests.live import Server, serve
 from tests.websocket.test_websocket import until
@@ -145,6 +147,34 @@ async def test_an_assistant_and_a_deployment_can_have_them_off(
                 await socket.ask("How do I return a sheep?", **HTML)
             one.stop()  # what is done after the run has been done
     assert len(fake_provider.requests) == 2 and not asides(fake_provider)
+
+
+async def test_the_model_that_answered_gives_the_title_at_its_price(
+    server: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    with FakeProvider() as second:
+        second.rule(answering)
+        fake_provider.rule(lambda request: respond(503, {"error": {"message": "overloaded"}}))
+        prices = {"second": {"input": 1_000, "output": 1_000}}
+        row = await in_db(make_provider)(base_url=second.url, name="Second", default_model="second", prices=prices)
+        await Assistant.objects.filter(pk=cast.support.pk).aupdate(fallback_provider=row)
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.ask("How do I return a sheep?", **HTML)
+            await socket.until_custom("thread.title")
+    spent = await UsageEntry.objects.aget(purpose="title")
+    assert spent.provider == "Second" and spent.cost > 0
+    assert len(asides(second)) == 1 and not asides(fake_provider)
+
+
+async def test_nothing_is_asked_after_a_test(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
+    fake_provider.rule(answering)
+    await suggest(cast)
+    draft = await in_db(draft_prompt)(assistant=cast.support, text="You are a draft.")
+    with serve(env=ON) as one:
+        async with open_socket(one.url, user=cast.amy) as socket:
+            await socket.ask("How do I return a sheep?", forwardedProps={"promptVersion": draft.pk})
+        one.stop()  # what is done after the run has been done
+    assert len(fake_provider.requests) == 1
 
 
 async def test_a_slow_title_holds_up_no_answer(server: Server, cast: Cast, fake_provider: FakeProvider) -> None:

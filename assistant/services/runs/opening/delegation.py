@@ -63,26 +63,24 @@ def delegates_of(
     # Slugs that differ only in dashes and underscores have the same tool name; the first one is used.
     named = {tool_name_of(row.slug): row for row in reversed(rows)}
     values = PromptValues(tenant=rows[0].tenant, user_id=user_id)
-    return [
-        Delegate(
-            assistant_id=row.pk,
-            tool_name=tool_name,
-            slug=row.slug,
-            name=row.name,
-            description=row.description or row.name,
-            prompt=prompt_of(row, values),
-            provider=(provider := _provider_of(row, soft)),
-            settings=settings_of(row, provider),
-            tenant_slug=row.tenant.slug,
-            fallback=fallback_of(assistant=row, choice=provider),
-        )
-        for tool_name, row in sorted(named.items())
-    ]
+    return [_delegate(row, tool_name, values, soft) for tool_name, row in sorted(named.items())]
 
 
-def _provider_of(assistant: Assistant, soft: SoftModel | None) -> ProviderChoice:
-    own = choose_provider(assistant)
-    return own if soft is None else soft.instead_of(own, assistant)
+def _delegate(row: Assistant, tool_name: str, values: PromptValues, soft: SoftModel | None) -> Delegate:
+    own = choose_provider(row)
+    provider = own if soft is None else soft.instead_of(own, row)
+    return Delegate(
+        assistant_id=row.pk,
+        tool_name=tool_name,
+        slug=row.slug,
+        name=row.name,
+        description=row.description or row.name,
+        prompt=prompt_of(row, values),
+        provider=provider,
+        settings=settings_of(row, provider),
+        tenant_slug=row.tenant.slug,
+        fallback=fallback_of(assistant=row, choice=provider, own=own),
+    )
 
 
 class DelegatingToolset:

@@ -266,7 +266,7 @@ def begin_run(
         setup,
         soft=soft,
         replaced_model=replaced,
-        fallback=fallback_of(assistant=assistant, choice=choice),
+        fallback=fallback_of(assistant=assistant, choice=choice, own=own),
         keeps_requests=keeps_requests(assistant.tenant),
         history=history,
         summary=summary,

@@ -8,6 +8,7 @@ from functools import partial
 from django.utils import timezone
 
 from assistant.core.llm.typed_output import SchemaOutput
+from assistant.core.toolcalls.interceptors import Cache
 from assistant.core.toolcalls.protocols import Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.plan import Plan
@@ -51,7 +52,9 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     )
     interceptors = tool_interceptors()
     if setup.answers is not None:
-        toolset, interceptors = setup.answers.over(toolset), (*interceptors, setup.answers)
+        # Caches are shared with all other runs, where results that a test made up must never get to.
+        uncached = (one for one in interceptors if not isinstance(one, Cache))
+        toolset, interceptors = setup.answers.over(toolset), (*uncached, setup.answers)
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     fallback = setup.fallback
     return Plan(
