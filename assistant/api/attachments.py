@@ -164,7 +164,7 @@ class OneAttachment(_AttachmentView):
         description="A file that was sent belongs to its conversation, and is not found here.",
     )
     async def delete(self, request: Request, attachment: uuid.UUID) -> Response:
-        if not await in_database(delete_unsent, member=self.member, attachment_id=attachment):
+        if not await in_database(delete_unsent, member=self.member, attachment_ids=[attachment]):
             raise not_found()
         return Response(status=204)
 

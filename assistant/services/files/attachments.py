@@ -6,6 +6,7 @@ import hashlib
 import logging
 import re
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePath
@@ -133,13 +134,19 @@ def find_attachment(*, member: Member, attachment_id: uuid.UUID) -> Attachment |
     return readable_attachments(member).filter(pk=attachment_id).defer("text").first()
 
 
-def delete_unsent(*, member: Member, attachment_id: uuid.UUID) -> bool:
-    """Delete a file that the member has uploaded and not sent. Return whether there was one."""
-    rows = Attachment.objects.filter(
-        tenant_id=member.tenant_id, user_id=member.user_id, conversation=None, pk=attachment_id
-    )
-    deleted, _ = rows.delete()
-    return bool(deleted)
+def delete_unsent(*, member: Member, attachment_ids: Collection[uuid.UUID]) -> int:
+    """Delete files that the member has uploaded and not sent, and return how many."""
+    own = Attachment.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=None)
+    return _delete_locked(own.filter(pk__in=attachment_ids))
+
+
+@transaction.atomic
+def _delete_locked(unsent: QuerySet[Attachment], *, skips_locked: bool = False) -> int:
+    """Delete up to `BATCH` unsent files, and return how many."""
+    # Django reads rows before it deletes them; without the lock, one could be sent in between.
+    locked = unsent.order_by("pk").select_for_update(skip_locked=skips_locked).values_list("pk", flat=True)
+    deleted, _ = unsent.filter(pk__in=list(locked[:BATCH])).delete()
+    return deleted
 
 
 @all_tenants()
@@ -147,12 +154,9 @@ def delete_forgotten() -> int:
     """Delete the files of all tenants that were not sent within `UNSENT_LIFETIME`; return how many."""
     until, total = timezone.now() - UNSENT_LIFETIME, 0
     old = Attachment.objects.filter(conversation=None, created_at__lt=until)
-    while pks := list(old.order_by("created_at").values_list("pk", flat=True)[:BATCH]):
-        # Filtered again: one may have been sent since.
-        deleted, _ = old.filter(pk__in=pks).delete()
+    # One that is locked is being sent.
+    while deleted := _delete_locked(old, skips_locked=True):
         total += deleted
-        if not deleted:
-            break
     return total
 
 
