@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Mapping
 from functools import partial
@@ -36,6 +37,8 @@ from assistant.services.files.attachments import (
 from assistant.services.files.kinds import Code, FileRefused
 from assistant.services.files.serving import attachment_description, attachment_response
 from assistant.services.tenancy.scopes import REST
+
+logger = logging.getLogger(__name__)
 
 TAG = "attachments"
 STATUS_OF_FILE: Mapping[Code, int] = {
@@ -92,7 +95,7 @@ class _AttachmentView(AsyncTenantView):
         answer = await super().dispatch(request, *args, tenant=tenant, **kwargs)
         if getattr(self, "caller", None) is not None and self.member.assistant_id is not None:
             answer["Access-Control-Allow-Origin"] = origin
-        patch_vary_headers(cast(HttpResponse, answer), ["Authorization", "Origin"])
+        patch_vary_headers(cast(HttpResponse, answer), ["Authorization", "Cookie", "Origin"])
         return answer
 
 
@@ -178,7 +181,10 @@ def content(request: HttpRequest, tenant: str, attachment: uuid.UUID) -> HttpRes
 
 def _content(attachment: uuid.UUID, member: Any) -> HttpResponseBase | None:
     row = find_attachment(member=member, attachment_id=attachment)
+    if row is None:
+        return None
     try:
-        return None if row is None else attachment_response(row)
-    except OSError:
+        return attachment_response(row)
+    except Exception:  # storages raise their own
+        logger.exception("The stored file of attachment %s cannot be read", row.pk)
         return None

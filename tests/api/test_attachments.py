@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
@@ -57,6 +58,7 @@ def test_a_file_is_uploaded_described_and_deleted(alice_calls: Caller, settings:
     served = read(alice_calls.key, told["url"])
     assert served.content == samples.PDF
     assert served["Content-Disposition"].startswith('attachment; filename="Valve manual.pdf"')
+    assert {"Authorization", "Cookie", "Origin"} <= set(served["Vary"].split(", "))
     assert (served["X-Content-Type-Options"], served["Content-Security-Policy"]) == (
         "nosniff",
         "default-src 'none'; sandbox",
@@ -65,6 +67,18 @@ def test_a_file_is_uploaded_described_and_deleted(alice_calls: Caller, settings:
     assert read(alice_calls.key, f"{ACME}{told['id']}/", "delete").status_code == 204
     assert read(alice_calls.key, told["url"]).status_code == 404
     assert stored_files(settings) == 0
+
+
+def test_a_file_that_its_storage_does_not_give_is_not_found(
+    alice_calls: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = upload(alice_calls.key).json()
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise LookupError("as a storage's own")
+
+    monkeypatch.setattr(FileSystemStorage, "open", fail)
+    assert read(alice_calls.key, told["url"]).status_code == 404
 
 
 def test_an_image_is_shown_and_a_page_is_not(alice_calls: Caller) -> None:

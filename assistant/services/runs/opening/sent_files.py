@@ -18,10 +18,12 @@ from assistant.services.errors import Refused
 from assistant.services.files.limits import attachment_limits
 from assistant.services.knowledge.excerpts import best_pieces
 from assistant.services.knowledge.passages import Piece
+from assistant.services.run_key import RunKey
 from assistant.services.runs.content_parts import REFUSED
+from assistant.services.runs.leases import release_run
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import TextMessage
-from assistant.toolkit import Media, ToolError
+from assistant.toolkit import Media
 
 logger = logging.getLogger(__name__)
 
@@ -93,20 +95,29 @@ def with_file_contents(opened: OpenedRun) -> OpenedRun:
     """Return a run with the contents of its conversation's files in the messages that they were sent with.
 
     Documents are given whole where they fit, else in the passages that fit the last question; images to models that
-    see. Reads files, so call this after the transaction.
+    see. Reads files, so call this after the transaction. If it fails, the run is given up.
     """
-    setup, key = opened.setup, opened.key
+    setup = opened.setup
     if setup is None or not any(message.attachments for message in setup.history):
         return opened
+    try:
+        return replace(opened, setup=_with_contents(opened.key, setup))
+    except Exception:
+        # The stored run would keep its thread busy until its lease expires.
+        release_run(key=opened.key)
+        raise
+
+
+def _with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     files = [file for message in reversed(setup.history) for file in message.attachments]
     documents = [uuid.UUID(file.id) for file in files if not file.is_image][:MAX_DOCUMENTS]
     images = [uuid.UUID(file.id) for file in files if file.is_image][: MAX_IMAGES if setup.provider.sees_images else 0]
     of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation_id=key.conversation_id)
     rows = of_thread.defer("text").annotate(characters=Length("text")).in_bulk([*documents, *images])
-    reader = _Reader(of_thread, rows, _question(setup.history), _room(setup))
+    reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED)
     # The newest first, so that it is the older ones that no longer fit.
     history = [reader.read(message) if message.attachments else message for message in reversed(setup.history)]
-    return replace(opened, setup=replace(setup, history=tuple(reversed(history))))
+    return replace(setup, history=tuple(reversed(history)))
 
 
 def _question(history: Sequence[Message]) -> str:
@@ -133,7 +144,7 @@ class _Reader:
     rows: Mapping[uuid.UUID, Attachment]
     question: str
     room: int
-    searched: int = MAX_SEARCHED
+    searched: int
 
     def read(self, message: Message) -> Message:
         """Return a message with its files, before its text."""
@@ -188,6 +199,6 @@ def _image(row: Attachment) -> Media | None:
     try:
         with row.file.open("rb") as stored:
             return Media(stored.read(), row.media_type, name=row.name)
-    except (OSError, ToolError):
+    except Exception:  # storages raise their own
         logger.warning("The stored image of attachment %s cannot be read", row.pk, exc_info=True)
         return None
