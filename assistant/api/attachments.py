@@ -35,6 +35,7 @@ from assistant.services.files.attachments import (
     store_attachment,
 )
 from assistant.services.files.kinds import Code, FileRefused
+from assistant.services.files.reader_threads import in_reader
 from assistant.services.files.serving import attachment_description, attachment_response
 from assistant.services.tenancy.scopes import REST
 
@@ -125,7 +126,7 @@ class Attachments(_AttachmentView):
         file = await asyncio.to_thread(_file_of, request)
         try:
             check_size(file.size or 0, limits)
-            read = await asyncio.to_thread(_read, file, limits)
+            read = await in_reader(self.member, partial(_read, file, limits))
             row = await in_database(store_attachment, member=self.member, read=read, limits=limits)
         except FileRefused as refused:
             raise refusal_of_file(refused) from refused

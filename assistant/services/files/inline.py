@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -11,6 +10,7 @@ from functools import partial
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.files.attachments import delete_unsent, limits_of, read_upload, store_attachment
+from assistant.services.files.reader_threads import in_reader
 from assistant.services.tenancy.members import Member
 
 
@@ -26,7 +26,7 @@ async def stored_inline(*, member: Member, files: Sequence[tuple[str, bytes]]) -
     limits = await in_database(limits_of, member)
     # All are read before one is stored.
     read = [
-        await asyncio.to_thread(partial(read_upload, content=content, name=name, limits=limits))
+        await in_reader(member, partial(read_upload, content=content, name=name, limits=limits))
         for name, content in files
     ]
     ids: list[uuid.UUID] = []
