@@ -116,7 +116,7 @@ class Attachments(_AttachmentView):
         body_type="multipart/form-data",
         example={"file": "the bytes of the file"},
         responses={201: (AttachmentOut, UPLOADED), 503: (Error, None)},
-        conflicts={"file_quota": "The files of your organisation take up all the space that they may."},
+        conflicts={"file_quota": "Your organisation's files, or yours that are not sent, take up all their space."},
         tag=TAG,
         description="One file as `file` of `multipart/form-data`. It belongs to the caller until it is sent with a "
         "message, and is deleted after 24 hours if it is not.",

@@ -179,6 +179,15 @@ def test_the_limits_of_a_tenant(cast: Cast, alice_calls: Caller) -> None:
     assert upload(mallory, path=ACME.replace("acme", "globex")).status_code == 201
 
 
+def test_the_unsent_files_of_one_person_are_bounded_together(cast: Cast, alice_calls: Caller) -> None:
+    size = 100 * 1024 * 1024 - 10
+    Attachment.objects.create(tenant=cast.acme, user=cast.alice, kind="text", name="a.txt", size=size)
+    full = upload(alice_calls.key, "a.txt", b"Eleven bytes")
+    assert (full.status_code, full.json()["code"]) == (409, "file_quota")
+    assert upload(alice_calls.key, "a.txt", b"Short").status_code == 201
+    assert upload(key_of(cast.acme, cast.amy), "a.txt", b"Eleven bytes").status_code == 201
+
+
 def test_a_file_that_is_never_sent_is_deleted_after_a_day(alice_calls: Caller, cast: Cast, settings: Settings) -> None:
     for _ in range(3):
         upload(alice_calls.key)

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Attachment, Provider, Run
+from assistant.services.files.attachments import delete_unsent
 from assistant.services.knowledge.passages import Piece
 from assistant.services.runs.opening import sent_files
 from assistant.services.runs.opening.open_run import open_run
@@ -88,3 +91,16 @@ def test_a_run_whose_files_cannot_be_read_is_given_up(
     with pytest.raises(NameError):
         send(alice_member, [stored(cast, LONG)])
     assert Run.objects.get().lease_owner == ""
+
+
+def test_files_are_locked_while_they_are_sent_or_deleted(cast: Cast, alice_member: Member) -> None:
+    file = stored(cast, "Text")
+    with CaptureQueriesContext(connection) as sending:
+        send(alice_member, [file])
+    assert not delete_unsent(member=alice_member, attachment_ids=[file.pk])
+    file = stored(cast, "Text")
+    with CaptureQueriesContext(connection) as deleting:
+        assert delete_unsent(member=alice_member, attachment_ids=[file.pk]) == 1
+    for queries in (sending, deleting):
+        locked = [one["sql"] for one in queries if "assistant_attachment" in one["sql"] and "FOR UPDATE" in one["sql"]]
+        assert bool(locked) == connection.features.has_select_for_update
