@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Mapping
 from functools import partial
@@ -34,8 +35,11 @@ from assistant.services.files.attachments import (
     store_attachment,
 )
 from assistant.services.files.kinds import Code, FileRefused
+from assistant.services.files.reader_threads import in_reader
 from assistant.services.files.serving import attachment_description, attachment_response
 from assistant.services.tenancy.scopes import REST
+
+logger = logging.getLogger(__name__)
 
 TAG = "attachments"
 STATUS_OF_FILE: Mapping[Code, int] = {
@@ -92,7 +96,7 @@ class _AttachmentView(AsyncTenantView):
         answer = await super().dispatch(request, *args, tenant=tenant, **kwargs)
         if getattr(self, "caller", None) is not None and self.member.assistant_id is not None:
             answer["Access-Control-Allow-Origin"] = origin
-        patch_vary_headers(cast(HttpResponse, answer), ["Authorization", "Origin"])
+        patch_vary_headers(cast(HttpResponse, answer), ["Authorization", "Cookie", "Origin"])
         return answer
 
 
@@ -112,7 +116,7 @@ class Attachments(_AttachmentView):
         body_type="multipart/form-data",
         example={"file": "the bytes of the file"},
         responses={201: (AttachmentOut, UPLOADED), 503: (Error, None)},
-        conflicts={"file_quota": "The files of your organisation take up all the space that they may."},
+        conflicts={"file_quota": "Your organisation's files, or yours that are not sent, take up all their space."},
         tag=TAG,
         description="One file as `file` of `multipart/form-data`. It belongs to the caller until it is sent with a "
         "message, and is deleted after 24 hours if it is not.",
@@ -122,7 +126,7 @@ class Attachments(_AttachmentView):
         file = await asyncio.to_thread(_file_of, request)
         try:
             check_size(file.size or 0, limits)
-            read = await asyncio.to_thread(_read, file, limits)
+            read = await in_reader(self.member, partial(_read, file, limits))
             row = await in_database(store_attachment, member=self.member, read=read, limits=limits)
         except FileRefused as refused:
             raise refusal_of_file(refused) from refused
@@ -164,7 +168,7 @@ class OneAttachment(_AttachmentView):
         description="A file that was sent belongs to its conversation, and is not found here.",
     )
     async def delete(self, request: Request, attachment: uuid.UUID) -> Response:
-        if not await in_database(delete_unsent, member=self.member, attachment_id=attachment):
+        if not await in_database(delete_unsent, member=self.member, attachment_ids=[attachment]):
             raise not_found()
         return Response(status=204)
 
@@ -178,7 +182,10 @@ def content(request: HttpRequest, tenant: str, attachment: uuid.UUID) -> HttpRes
 
 def _content(attachment: uuid.UUID, member: Any) -> HttpResponseBase | None:
     row = find_attachment(member=member, attachment_id=attachment)
+    if row is None:
+        return None
     try:
-        return None if row is None else attachment_response(row)
-    except OSError:
+        return attachment_response(row)
+    except Exception:  # storages raise their own
+        logger.exception("The stored file of attachment %s cannot be read", row.pk)
         return None

@@ -49,7 +49,7 @@ def readable_over_http(
         return not_found().response()
     if member.assistant_id is not None:
         answer["Access-Control-Allow-Origin"] = origin
-    patch_vary_headers(answer, ["Authorization", "Origin"])
+    patch_vary_headers(answer, ["Authorization", "Cookie", "Origin"])
     return answer
 
 

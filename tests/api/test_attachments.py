@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
@@ -57,6 +58,7 @@ def test_a_file_is_uploaded_described_and_deleted(alice_calls: Caller, settings:
     served = read(alice_calls.key, told["url"])
     assert served.content == samples.PDF
     assert served["Content-Disposition"].startswith('attachment; filename="Valve manual.pdf"')
+    assert {"Authorization", "Cookie", "Origin"} <= set(served["Vary"].split(", "))
     assert (served["X-Content-Type-Options"], served["Content-Security-Policy"]) == (
         "nosniff",
         "default-src 'none'; sandbox",
@@ -65,6 +67,18 @@ def test_a_file_is_uploaded_described_and_deleted(alice_calls: Caller, settings:
     assert read(alice_calls.key, f"{ACME}{told['id']}/", "delete").status_code == 204
     assert read(alice_calls.key, told["url"]).status_code == 404
     assert stored_files(settings) == 0
+
+
+def test_a_file_that_its_storage_does_not_give_is_not_found(
+    alice_calls: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = upload(alice_calls.key).json()
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise LookupError("as a storage's own")
+
+    monkeypatch.setattr(FileSystemStorage, "open", fail)
+    assert read(alice_calls.key, told["url"]).status_code == 404
 
 
 def test_an_image_is_shown_and_a_page_is_not(alice_calls: Caller) -> None:
@@ -163,6 +177,15 @@ def test_the_limits_of_a_tenant(cast: Cast, alice_calls: Caller) -> None:
     assert (off.status_code, off.json()["code"]) == (403, "attachments_off")
     mallory = key_of(cast.globex, cast.mallory)
     assert upload(mallory, path=ACME.replace("acme", "globex")).status_code == 201
+
+
+def test_the_unsent_files_of_one_person_are_bounded_together(cast: Cast, alice_calls: Caller) -> None:
+    size = 100 * 1024 * 1024 - 10
+    Attachment.objects.create(tenant=cast.acme, user=cast.alice, kind="text", name="a.txt", size=size)
+    full = upload(alice_calls.key, "a.txt", b"Eleven bytes")
+    assert (full.status_code, full.json()["code"]) == (409, "file_quota")
+    assert upload(alice_calls.key, "a.txt", b"Short").status_code == 201
+    assert upload(key_of(cast.acme, cast.amy), "a.txt", b"Eleven bytes").status_code == 201
 
 
 def test_a_file_that_is_never_sent_is_deleted_after_a_day(alice_calls: Caller, cast: Cast, settings: Settings) -> None:

@@ -127,6 +127,33 @@ async def test_data_in_a_frame_becomes_an_attachment(
         assert "zebra waits" not in row.content and row.attachments[0]["id"] == str(stored.pk)
 
 
+async def test_files_of_a_refused_or_repeated_run_are_not_kept(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        image = inline(samples.PNG, "a.png", "image", "image/png")
+        refused = await say(socket, with_parts("Read", inline(b"The zebra waits.", "zebra.txt"), image))
+        assert "cannot see images" in refused["message"]
+        assert not await Attachment.objects.aexists()
+        fake_provider.reply("Yes.")
+        frame = with_parts("Read", inline(b"The zebra waits.", "zebra.txt"))
+        await say(socket, frame)
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await say(socket, frame)
+    assert (await Attachment.objects.aget()).conversation_id is not None
+
+
+async def test_of_files_that_do_not_fit_together_none_is_kept(
+    uvicorn_server: Server, cast: Cast, provider: Provider
+) -> None:
+    await TenantLimits.objects.acreate(tenant=cast.acme, attachments_mb=1)
+    await Attachment.objects.acreate(tenant=cast.acme, user=cast.amy, kind="text", name="a", size=1024 * 1024 - 10)
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        refused = await say(socket, with_parts("Read", inline(b"Short", "a.txt"), inline(b"Longer text", "b.txt")))
+    assert refused["code"] == "attachment_refused"
+    assert not await Attachment.objects.filter(user=cast.alice).aexists()
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import re
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePath
@@ -13,7 +14,7 @@ from typing import Any
 
 from django.core.files.base import ContentFile
 from django.db import transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.signals import post_delete
 from django.utils import timezone
 
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 UNSENT_LIFETIME = timedelta(hours=24)
 # Of one person: the files of several messages that are being written.
 MAX_UNSENT = 50
+# Together, so that nobody fills their tenant's space with files of no conversation; a single file may be larger.
+MAX_UNSENT_BYTES = 100 * MB
 BATCH = 200
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() \[\],&+@#-]+")
 
@@ -87,13 +90,17 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
     """Store a file that `read_upload` returned, which its uploader can send or delete.
 
     Raises:
-        FileRefused: `file_quota`, the tenant's files are too many bytes together, or the uploader has sent too few.
+        FileRefused: `file_quota`, the tenant's files, or the uploader's unsent ones, are too many or too large.
     """
     # Uploads of a tenant wait for each other here, so that together they stay within its limit.
     Tenant.objects.select_for_update(no_key=True).get(pk=member.tenant_id)
     own = Attachment.objects.filter(tenant_id=member.tenant_id)
-    if own.filter(user_id=member.user_id, conversation=None).count() >= MAX_UNSENT:
+    unsent = own.filter(user_id=member.user_id, conversation=None).aggregate(count=Count("pk"), size=Sum("size"))
+    if unsent["count"] >= MAX_UNSENT:
         raise FileRefused("file_quota", f"You have {MAX_UNSENT} files that were not sent. Send or remove some first.")
+    if unsent["count"] and unsent["size"] + len(read.content) > MAX_UNSENT_BYTES:
+        most = MAX_UNSENT_BYTES // MB
+        raise FileRefused("file_quota", f"Your files that were not sent have {most} MB. Send or remove some first.")
     stored = own.aggregate(total=Sum("size"))["total"] or 0
     if limits.bytes_together and stored + len(read.content) > limits.bytes_together:
         raise FileRefused("file_quota", "The files of your organisation take up all the space that they may.")
@@ -133,13 +140,19 @@ def find_attachment(*, member: Member, attachment_id: uuid.UUID) -> Attachment |
     return readable_attachments(member).filter(pk=attachment_id).defer("text").first()
 
 
-def delete_unsent(*, member: Member, attachment_id: uuid.UUID) -> bool:
-    """Delete a file that the member has uploaded and not sent. Return whether there was one."""
-    rows = Attachment.objects.filter(
-        tenant_id=member.tenant_id, user_id=member.user_id, conversation=None, pk=attachment_id
-    )
-    deleted, _ = rows.delete()
-    return bool(deleted)
+def delete_unsent(*, member: Member, attachment_ids: Collection[uuid.UUID]) -> int:
+    """Delete files that the member has uploaded and not sent, and return how many."""
+    own = Attachment.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=None)
+    return _delete_locked(own.filter(pk__in=attachment_ids))
+
+
+@transaction.atomic
+def _delete_locked(unsent: QuerySet[Attachment], *, skips_locked: bool = False) -> int:
+    """Delete up to `BATCH` unsent files, and return how many."""
+    # Django reads rows before it deletes them; without the lock, one could be sent in between.
+    locked = unsent.order_by("pk").select_for_update(skip_locked=skips_locked).values_list("pk", flat=True)
+    deleted, _ = unsent.filter(pk__in=list(locked[:BATCH])).delete()
+    return deleted
 
 
 @all_tenants()
@@ -147,12 +160,9 @@ def delete_forgotten() -> int:
     """Delete the files of all tenants that were not sent within `UNSENT_LIFETIME`; return how many."""
     until, total = timezone.now() - UNSENT_LIFETIME, 0
     old = Attachment.objects.filter(conversation=None, created_at__lt=until)
-    while pks := list(old.order_by("created_at").values_list("pk", flat=True)[:BATCH]):
-        # Filtered again: one may have been sent since.
-        deleted, _ = old.filter(pk__in=pks).delete()
+    # One that is locked is being sent.
+    while deleted := _delete_locked(old, skips_locked=True):
         total += deleted
-        if not deleted:
-            break
     return total
 
 

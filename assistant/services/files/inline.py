@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from assistant.services.db.threads import in_database
-from assistant.services.files.attachments import limits_of, read_upload, store_attachment
+from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.files.attachments import delete_unsent, limits_of, read_upload, store_attachment
+from assistant.services.files.reader_threads import in_reader
 from assistant.services.tenancy.members import Member
 
 
-async def store_inline(*, member: Member, files: Sequence[tuple[str, bytes]]) -> list[uuid.UUID]:
-    """Store files, each a name and its content, as the member's unsent attachments; return their ids.
+@asynccontextmanager
+async def stored_inline(*, member: Member, files: Sequence[tuple[str, bytes]]) -> AsyncIterator[list[uuid.UUID]]:
+    """Store files, each a name and its content, as the member's unsent attachments, and give their ids.
+
+    Those that have not been sent when the context ends are deleted: nobody else knows of them.
 
     Raises:
         FileRefused: one cannot be taken.
@@ -21,8 +26,16 @@ async def store_inline(*, member: Member, files: Sequence[tuple[str, bytes]]) ->
     limits = await in_database(limits_of, member)
     # All are read before one is stored.
     read = [
-        await asyncio.to_thread(partial(read_upload, content=content, name=name, limits=limits))
+        await in_reader(member, partial(read_upload, content=content, name=name, limits=limits))
         for name, content in files
     ]
-    rows = [await in_database(store_attachment, member=member, read=one, limits=limits) for one in read]
-    return [row.pk for row in rows]
+    ids: list[uuid.UUID] = []
+    try:
+        for one in read:
+            row = await in_database(store_attachment, member=member, read=one, limits=limits)
+            ids.append(row.pk)
+        yield ids
+    finally:
+        # What stays is deleted later, as all that is never sent.
+        with suppress(*OUTAGE_ERRORS):
+            await in_database(delete_unsent, member=member, attachment_ids=ids)

@@ -81,7 +81,7 @@ def read_text(content: bytes, kind: FileType) -> str:
 def _parsed(content: bytes, worker: Path, task: Mapping[str, Any], what: str) -> str:
     size = len(content)
     head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
-    outcome, text = _outcome(worker, head + b"\n" + content)
+    outcome, text = _outcome(worker, head, content)
     metrics.count_file(outcome)
     if outcome != pdf_worker.TEXT:
         logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
@@ -92,7 +92,12 @@ def _parsed(content: bytes, worker: Path, task: Mapping[str, Any], what: str) ->
     return text
 
 
-def _outcome(worker: Path, task: bytes) -> tuple[str, str]:
+def busy() -> FileRefused:
+    """Return the refusal of a file for which no reader became free in time."""
+    return FileRefused(*_REASONS[BUSY])
+
+
+def _outcome(worker: Path, head: bytes, content: bytes) -> tuple[str, str]:
     """Return how reading a file ended, and its text."""
     limits = ChildLimits(
         seconds=settings.FILE_READ_SECONDS,
@@ -104,7 +109,7 @@ def _outcome(worker: Path, task: bytes) -> tuple[str, str]:
         if not is_free:
             return BUSY, ""
         try:
-            output = run_in_child_and_wait(worker, task, limits)
+            output = run_in_child_and_wait(worker, head + b"\n" + content, limits)
         except TooSlow:
             return SLOW, ""
         except TooMuchMemory:

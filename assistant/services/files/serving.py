@@ -32,7 +32,7 @@ def attachment_response(row: Attachment) -> HttpResponse:
     """Return the file's bytes: an image to be shown, anything else only as a download, and none as a document.
 
     Raises:
-        OSError: the stored file is gone.
+        Exception: the stored file cannot be read; storages raise their own.
     """
     is_image = row.kind == Attachment.Kind.IMAGE
     kind = f"{row.media_type}; charset=utf-8" if row.media_type.startswith("text/") else row.media_type

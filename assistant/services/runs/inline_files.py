@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
 from assistant.services.errors import Refused
-from assistant.services.files.inline import store_inline
+from assistant.services.files.inline import stored_inline
 from assistant.services.files.kinds import FileRefused
 from assistant.services.runs.content_parts import REFUSED, File, InlineFile
 from assistant.services.runs.opening.completion import StatelessInput
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member
 
-
-async def with_stored_files(member: Member, given: RunInput) -> RunInput:
-    """Return the input with ids in place of the files in it. Raises `Refused` (`attachment_refused`)."""
-    if given.message is None or not given.message.files:
-        return given
-    (files,) = await _stored(member, [given.message.files])
-    return replace(given, message=replace(given.message, files=files))
+Given = RunInput | StatelessInput
 
 
-async def with_all_stored(member: Member, given: StatelessInput) -> StatelessInput:
-    """Do the same as `with_stored_files` for all messages of a stateless run, whose caller sends its history again."""
-    if not given.files:
-        return given
-    stored = await _stored(member, list(given.files.values()))
-    return replace(given, files=dict(zip(given.files, stored, strict=True)))
+async def open_with_files(member: Member, given: Given, open_run: Callable[[Given], Awaitable[OpenedRun]]) -> OpenedRun:
+    """Open a run with ids in place of the files in its input. Raises `Refused` (`attachment_refused`).
 
-
-async def _stored(member: Member, groups: Sequence[tuple[File, ...]]) -> list[tuple[File, ...]]:
-    inline = [file for files in groups for file in files if isinstance(file, InlineFile)]
+    The files are stored first, and deleted again if the run is refused or was opened before.
+    """
+    inline = [file for files in _files(given) for file in files if isinstance(file, InlineFile)]
     if not inline:
-        return list(groups)
+        return await open_run(given)
     try:
-        ids = iter(await store_inline(member=member, files=[(file.name, file.content) for file in inline]))
+        async with stored_inline(member=member, files=[(file.name, file.content) for file in inline]) as ids:
+            return await open_run(_with_ids(given, iter(ids)))
     except FileRefused as exc:
         raise Refused(REFUSED, str(exc)) from exc
-    return [tuple(next(ids) if isinstance(file, InlineFile) else file for file in files) for files in groups]
+
+
+def _files(given: Given) -> list[tuple[File, ...]]:
+    """Return the files of each message. The caller of a stateless run sends those of its history again."""
+    if isinstance(given, StatelessInput):
+        return list(given.files.values())
+    return [] if given.message is None else [given.message.files]
+
+
+def _with_ids(given: Given, ids: Iterator[uuid.UUID]) -> Given:
+    stored = [tuple(next(ids) if isinstance(file, InlineFile) else file for file in files) for files in _files(given)]
+    if isinstance(given, StatelessInput):
+        return replace(given, files=dict(zip(given.files, stored, strict=True)))
+    return given if given.message is None else replace(given, message=replace(given.message, files=stored[0]))

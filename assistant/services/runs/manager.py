@@ -29,7 +29,7 @@ from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
-from assistant.services.runs.inline_files import with_all_stored, with_stored_files
+from assistant.services.runs.inline_files import open_with_files
 from assistant.services.runs.leases import release_run, renew_leases, request_cancel
 from assistant.services.runs.log_end_repair import prepare_log
 from assistant.services.runs.opening.completion import StatelessInput
@@ -107,17 +107,16 @@ class Runs:
 
         If the caller is cancelled meanwhile, the run is still started, because it may be stored already.
         """
-        given = await with_stored_files(member, given)
-        opener = partial(open_run, given=given, decided_by=decided_by, is_counted=is_counted)
+        opener = partial(open_run, decided_by=decided_by, is_counted=is_counted)
         return await self._start(member, assistant_slug, opener, given)
 
     async def open_stateless(self, *, member: Member, assistant_slug: str, given: StatelessInput) -> OpenedRun:
         """Open and start a run as `open_stateless_run` does. Raises `Refused`."""
-        given = await with_all_stored(member, given)
-        return await self._start(member, assistant_slug, partial(open_stateless_run, given=given), given)
+        return await self._start(member, assistant_slug, open_stateless_run, given)
 
     async def _start(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
-        return await asyncio.shield(asyncio.create_task(self._open(member, slug, opener, given), name="open-run"))
+        opening = open_with_files(member, given, partial(self._open, member, slug, opener))
+        return await asyncio.shield(asyncio.create_task(opening, name="open-run"))
 
     async def _open(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
         await self.start()
@@ -129,7 +128,7 @@ class Runs:
             held.callback(self._queue.leave, place)
             try:
                 opened = await in_database(
-                    opener, member=member, assistant_slug=slug, owner=self.owner, must_wait=place.must_wait
+                    opener, member=member, assistant_slug=slug, given=given, owner=self.owner, must_wait=place.must_wait
                 )
             except QuotaReached as reached:
                 whose = {"tenant_id": member.tenant_id, "user_id": member.user_id}

@@ -33,7 +33,7 @@ _ID = re.compile(r"[!-~]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """A user's message. `files`: ids of uploaded ones, and those that came with it until `store_files` stores them."""
+    """A user's message. `files`: ids of uploaded ones, and those that came with it until they are stored."""
 
     id: str
     text: str

@@ -7,7 +7,8 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Q
+from django.db.models import QuerySet
+from django.db.models.functions import Left, Length
 
 from assistant.core.values.messages import AttachedFile, Message
 from assistant.core.values.untrusted import bounded_sources, fenced
@@ -17,10 +18,12 @@ from assistant.services.errors import Refused
 from assistant.services.files.limits import attachment_limits
 from assistant.services.knowledge.excerpts import best_pieces
 from assistant.services.knowledge.passages import Piece
+from assistant.services.run_key import RunKey
 from assistant.services.runs.content_parts import REFUSED
+from assistant.services.runs.leases import release_run
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import TextMessage
-from assistant.toolkit import Media, ToolError
+from assistant.toolkit import Media
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +33,8 @@ MAX_CHARACTERS = 60_000
 CHARACTERS_PER_TOKEN = 4
 # Of one document that is too long to be sent whole.
 EXCERPT_CHARACTERS = 8_000
+# Of all such documents together: the search of so many takes a second of a database thread.
+MAX_SEARCHED = 2_000_000
 EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
 # The newest are read; the model is told the names of older ones.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
@@ -57,16 +62,16 @@ def _claimed(given: TextMessage, conversation: Conversation) -> tuple[AttachedFi
     if not ids:
         return ()
     own = Attachment.objects.filter(tenant_id=conversation.tenant_id, pk__in=ids)
+    unsent = own.filter(conversation=None, user_id=conversation.user_id)
     # A question that is asked again, or changed, has the files of the first.
-    free = own.filter(Q(conversation=None, user_id=conversation.user_id) | Q(conversation=conversation))
-    rows = free.only("name", "media_type", "size").in_bulk()
+    free = (unsent | own.filter(conversation=conversation)).order_by("pk").select_for_update()
+    rows = free.only("name", "media_type", "size", "conversation").in_bulk()
     if missing := [one for one in ids if one not in rows]:
         sentence = f"The file {missing[0]} is not there any more, or was sent already. Upload it again."
         raise Refused(REFUSED, sentence)
-    unsent = Attachment.objects.filter(
-        tenant_id=conversation.tenant_id, user_id=conversation.user_id, conversation=None, pk__in=ids
-    )
-    unsent.update(conversation=conversation, message_id=given.id)
+    claimed = unsent.update(conversation=conversation, message_id=given.id)
+    if claimed != sum(row.conversation_id is None for row in rows.values()):
+        raise Refused(REFUSED, "A file was sent or removed at the same time. Upload it again.")
     return tuple(AttachedFile(str(pk), rows[pk].name, rows[pk].media_type, rows[pk].size) for pk in ids)
 
 
@@ -90,20 +95,29 @@ def with_file_contents(opened: OpenedRun) -> OpenedRun:
     """Return a run with the contents of its conversation's files in the messages that they were sent with.
 
     Documents are given whole where they fit, else in the passages that fit the last question; images to models that
-    see. Reads files, so call this after the transaction.
+    see. Reads files, so call this after the transaction. If it fails, the run is given up.
     """
-    setup, key = opened.setup, opened.key
+    setup = opened.setup
     if setup is None or not any(message.attachments for message in setup.history):
         return opened
+    try:
+        return replace(opened, setup=_with_contents(opened.key, setup))
+    except Exception:
+        # The stored run would keep its thread busy until its lease expires.
+        release_run(key=opened.key)
+        raise
+
+
+def _with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     files = [file for message in reversed(setup.history) for file in message.attachments]
     documents = [uuid.UUID(file.id) for file in files if not file.is_image][:MAX_DOCUMENTS]
     images = [uuid.UUID(file.id) for file in files if file.is_image][: MAX_IMAGES if setup.provider.sees_images else 0]
     of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation_id=key.conversation_id)
-    rows = of_thread.in_bulk([*documents, *images])
-    reader = _Reader(rows, _question(setup.history), _room(setup))
+    rows = of_thread.defer("text").annotate(characters=Length("text")).in_bulk([*documents, *images])
+    reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED)
     # The newest first, so that it is the older ones that no longer fit.
     history = [reader.read(message) if message.attachments else message for message in reversed(setup.history)]
-    return replace(opened, setup=replace(setup, history=tuple(reversed(history))))
+    return replace(setup, history=tuple(reversed(history)))
 
 
 def _question(history: Sequence[Message]) -> str:
@@ -117,11 +131,20 @@ def _room(setup: RunSetup) -> int:
 
 @dataclass(slots=True)
 class _Reader:
-    """Puts contents of files into messages. `room`: the characters of text that are left."""
+    """Puts contents of files into messages.
 
+    Attributes:
+        of_thread: the conversation's files, to load texts of.
+        rows: those that are read, without their texts, but with their number of `characters`.
+        room: the characters of text that are left.
+        searched: the characters that may still be searched for passages.
+    """
+
+    of_thread: QuerySet[Attachment]
     rows: Mapping[uuid.UUID, Attachment]
     question: str
     room: int
+    searched: int
 
     def read(self, message: Message) -> Message:
         """Return a message with its files, before its text."""
@@ -129,26 +152,34 @@ class _Reader:
         images: list[Media] = []
         for file in message.attachments:
             row = self.rows.get(uuid.UUID(file.id))
-            image = _image(row) if row is not None and file.is_image else None
-            if image is not None:
+            if row is not None and file.is_image and (image := _image(row)) is not None:
                 images.append(image)
-            elif row is not None and not file.is_image:
-                texts.append(self._text(row))
+            elif row is not None and not file.is_image and (text := self._text(row)):
+                texts.append(text)
             else:
                 what = "image" if file.is_image else "file"
                 texts.append(fenced(f"Name: {file.name}", f"an attached {what} that is not shown here", file.id))
         return replace(message, content="\n\n".join([*texts, message.content]), media=tuple(images))
 
     def _text(self, row: Attachment) -> str:
-        if len(row.text) <= self.room:
-            self.room -= len(row.text)
-            return fenced(f"Name: {row.name}\n\n{_with_pages(row)}", FILE, str(row.pk))
-        most = min(EXCERPT_CHARACTERS, self.room)
+        """Return what is shown of a document, "" for nothing."""
+        size: int = getattr(row, "characters")  # noqa: B009 - an annotation the type does not know
+        if size <= self.room:
+            self.room -= size
+            return fenced(f"Name: {row.name}\n\n{_with_pages(row, self._load(row, size))}", FILE, str(row.pk))
+        most, searched = min(EXCERPT_CHARACTERS, self.room), min(size, self.searched)
+        if most <= 0 or searched <= 0:
+            return ""
+        self.searched -= searched
         kind = row.text_format if row.text_format in ("pdf", "text") else "markdown"
-        pieces = best_pieces(row.text, kind=kind, question=self.question, characters=most)
+        pieces = best_pieces(self._load(row, searched), kind=kind, question=self.question, characters=most)
         self.room -= sum(len(piece.text) for piece in pieces)
         passages = [f"{_place(piece)}{piece.text}" for piece in pieces]
         return fenced("\n\n".join([f"Name: {row.name}", EXCERPTS, *passages]), f"passages of {FILE}", str(row.pk))
+
+    def _load(self, row: Attachment, characters: int) -> str:
+        beginnings = self.of_thread.filter(pk=row.pk).values_list(Left("text", max(1, characters)), flat=True)
+        return beginnings.first() or ""
 
 
 def _place(piece: Piece) -> str:
@@ -158,16 +189,16 @@ def _place(piece: Piece) -> str:
     return f"[{', '.join(names)}]\n" if names else ""
 
 
-def _with_pages(row: Attachment) -> str:
+def _with_pages(row: Attachment, text: str) -> str:
     if row.text_format != "pdf":
-        return row.text
-    return "\n\n".join(f"[page {number}]\n{page}" for number, page in enumerate(row.text.split("\f"), start=1))
+        return text
+    return "\n\n".join(f"[page {number}]\n{page}" for number, page in enumerate(text.split("\f"), start=1))
 
 
 def _image(row: Attachment) -> Media | None:
     try:
         with row.file.open("rb") as stored:
             return Media(stored.read(), row.media_type, name=row.name)
-    except (OSError, ToolError):
+    except Exception:  # storages raise their own
         logger.warning("The stored image of attachment %s cannot be read", row.pk, exc_info=True)
         return None

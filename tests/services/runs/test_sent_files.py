@@ -1,0 +1,106 @@
+"""What attached files may cost a run that is opened, and that a storage that fails stops none."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from assistant.models import Attachment, Provider, Run
+from assistant.services.files.attachments import delete_unsent
+from assistant.services.knowledge.passages import Piece
+from assistant.services.runs.opening import sent_files
+from assistant.services.runs.opening.open_run import open_run
+from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.tenancy.members import Member
+from tests.base import Cast
+from tests.services.files import samples
+from tests.services.runs.test_opening import given
+
+LONG = "Filler words. " * 10_000
+
+
+def stored(cast: Cast, text: str = "", **fields: Any) -> Attachment:
+    fields = {"kind": "text", "media_type": "text/plain", "text_format": "text", "name": "a.txt", **fields}
+    row = Attachment(tenant=cast.acme, user=cast.alice, size=1, text=text, **fields)
+    row.file.save(row.name, ContentFile(samples.PNG), save=True)
+    return row
+
+
+def send(member: Member, files: Sequence[Attachment]) -> OpenedRun:
+    asked = given(uuid.uuid4())
+    assert asked.message is not None
+    asked = replace(asked, message=replace(asked.message, files=tuple(file.pk for file in files)))
+    return open_run(member=member, assistant_slug="support", given=asked, owner="here")
+
+
+def content(opened: OpenedRun) -> str:
+    assert opened.setup is not None
+    return opened.setup.history[-1].content
+
+
+def test_many_long_files_are_searched_up_to_a_bound(
+    cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+
+    def search(text: str, **how: Any) -> list[Piece]:
+        searched.append(len(text))
+        return [Piece("Passage")]
+
+    monkeypatch.setattr(sent_files, "best_pieces", search)
+    monkeypatch.setattr(sent_files, "MAX_SEARCHED", len(LONG) * 2 + 7)
+    told = content(send(alice_member, [stored(cast, LONG) for _ in range(4)]))
+    assert searched == [len(LONG), len(LONG), 7]
+    assert told.count("that is not shown here") == 1
+
+
+def test_no_file_is_searched_where_no_room_is_left(
+    cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sent_files, "MAX_CHARACTERS", 1_000)
+    files = [stored(cast, "x" * 1_000), stored(cast, LONG)]
+    monkeypatch.delattr(sent_files, "best_pieces")
+    assert content(send(alice_member, files)).count("that is not shown here") == 1
+
+
+def test_an_image_that_its_storage_does_not_give_is_not_shown(
+    cast: Cast, alice_member: Member, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Provider.objects.update(sees_images=True)
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise LookupError("as a storage's own")
+
+    image = stored(cast, kind="image", media_type="image/png", text_format="", name="a.png")
+    monkeypatch.setattr(FileSystemStorage, "open", fail)
+    assert "an attached image that is not shown here" in content(send(alice_member, [image]))
+
+
+def test_a_run_whose_files_cannot_be_read_is_given_up(
+    cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(sent_files, "best_pieces")
+    with pytest.raises(NameError):
+        send(alice_member, [stored(cast, LONG)])
+    assert Run.objects.get().lease_owner == ""
+
+
+def test_files_are_locked_while_they_are_sent_or_deleted(cast: Cast, alice_member: Member) -> None:
+    file = stored(cast, "Text")
+    with CaptureQueriesContext(connection) as sending:
+        send(alice_member, [file])
+    assert not delete_unsent(member=alice_member, attachment_ids=[file.pk])
+    file = stored(cast, "Text")
+    with CaptureQueriesContext(connection) as deleting:
+        assert delete_unsent(member=alice_member, attachment_ids=[file.pk]) == 1
+    for queries in (sending, deleting):
+        locked = [one["sql"] for one in queries if "assistant_attachment" in one["sql"] and "FOR UPDATE" in one["sql"]]
+        assert bool(locked) == connection.features.has_select_for_update
