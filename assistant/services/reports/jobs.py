@@ -20,11 +20,9 @@ def failed_jobs(*, tenants: TenantFilter, now: datetime) -> QuerySet[Job]:
         tenant=OuterRef("tenant"), name=OuterRef("name"), key=OuterRef("key"), pk__gt=OuterRef("pk")
     )
     since = now - timedelta(days=FAILURE_DAYS)
-    failed = Job.objects.filter(state=Job.State.FAILED, ended_at__gt=since)
-    if tenants.ids is not None:
-        # That job is the operators' alone.
-        failed = failed.exclude(name=ERASE_JOB)
-    return tenants.rows(failed).exclude(Exists(newer))
+    failed = tenants.rows(Job.objects.filter(state=Job.State.FAILED, ended_at__gt=since)).exclude(Exists(newer))
+    # That job is the operators' alone.
+    return failed if tenants.ids is None else failed.exclude(name=ERASE_JOB)
 
 
 def names_of(found: Collection[Job]) -> dict[int, str]:
