@@ -11,10 +11,11 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from assistant.core.values.messages import Message
@@ -52,20 +53,25 @@ def _begin(job: Job) -> LongWork | None:
         own = Evaluation.objects.filter(pk=int(job.key), tenant=job.tenant_id)
         if not own.filter(state__in=UNDER_WAY).update(state=Evaluation.State.RUNNING):
             return None  # cancelled or deleted meanwhile
-        _renew(tenant_id=job.tenant_id, pk=int(job.key))
-    return partial(run_evaluation, tenant_id=job.tenant_id, pk=int(job.key))
+        lease = _hold(tenant_id=job.tenant_id, pk=int(job.key))
+    return partial(run_evaluation, tenant_id=job.tenant_id, pk=int(job.key), lease=lease)
 
 
-def _renew(*, tenant_id: int, pk: int) -> None:
-    later = timezone.now() + timedelta(seconds=LEASE_SECONDS)
-    jobs.schedule(tenant_id=tenant_id, name=EVALUATE_JOB, key=str(pk), due_at=later)
+def _hold(*, tenant_id: int, pk: int) -> int:
+    """Return the primary key of the job by which this process holds an evaluation from now on."""
+    return jobs.schedule(tenant_id=tenant_id, name=EVALUATE_JOB, key=str(pk), due_at=_lease_end()).pk
+
+
+def _lease_end() -> datetime:
+    return timezone.now() + timedelta(seconds=LEASE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """What an evaluation's replay is made of."""
+    """What an evaluation's replay is made of, and the job by which this process holds it."""
 
     evaluation: Evaluation
+    lease: int
     member: Member
     draft_id: int | None
     judge: Judge | None
@@ -83,14 +89,17 @@ class _Stopped(Exception):
     """The evaluation ends before its time; the message says why, and is empty if it was cancelled."""
 
 
-async def run_evaluation(*, tenant_id: int, pk: int, on_result: OnResult | None = None) -> None:
+async def run_evaluation(
+    *, tenant_id: int, pk: int, lease: int | None = None, on_result: OnResult | None = None
+) -> None:
     """Replay the questions that have no answer yet, and store how it ended.
 
     Args:
+        lease: the primary key of the job by which this process holds the evaluation; None to begin to hold it.
         on_result: called with each answer.
     """
     set_tenants(tenant_id)
-    found = await in_database(_read, tenant_id=tenant_id, pk=pk, on_result=on_result)
+    found = await in_database(_read, tenant_id=tenant_id, pk=pk, lease=lease, on_result=on_result)
     if found is None:
         return
     work = asyncio.create_task(_replay_all(found), name=f"evaluation-{pk}")
@@ -98,7 +107,7 @@ async def run_evaluation(*, tenant_id: int, pk: int, on_result: OnResult | None 
     try:
         done, _waiting = await asyncio.wait([work, watch], return_when=asyncio.FIRST_COMPLETED)
         if work not in done:
-            return  # cancelled, and stored as such
+            return  # cancelled, and stored as such, or held by another process
         state, problem = Evaluation.State.DONE, ""
         try:
             work.result()
@@ -106,44 +115,43 @@ async def run_evaluation(*, tenant_id: int, pk: int, on_result: OnResult | None 
             state, problem = Evaluation.State.FAILED, str(exc)
         except Exception as exc:
             state, problem = Evaluation.State.FAILED, log_failure(logger, exc, "Evaluation %s failed", pk).message
-        end = partial(finish, evaluation=found.evaluation, state=state, problem=problem, called=found.called)
-        await in_database_with_retry(end)
+        end = partial(finish, evaluation=found.evaluation, lease=found.lease, called=found.called)
+        await in_database_with_retry(end, state=state, problem=problem)
     finally:
         for task in (work, watch):
             task.cancel()
         await asyncio.gather(work, watch, return_exceptions=True)
 
 
-def _read(*, tenant_id: int, pk: int, on_result: OnResult | None) -> _Replay | None:
+def _read(*, tenant_id: int, pk: int, lease: int | None, on_result: OnResult | None) -> _Replay | None:
     rows = Evaluation.objects.select_related("tenant", "assistant", "prompt_version", "run_as")
     evaluation = rows.filter(pk=pk, tenant=tenant_id, state__in=UNDER_WAY).first()
     if evaluation is None:
         return None
+    held = _hold(tenant_id=tenant_id, pk=pk) if lease is None else lease
     member = member_of(evaluation)
     if member is None:
-        finish(evaluation=evaluation, state=Evaluation.State.FAILED, problem="Its member has left the tenant.")
+        problem = "Its member has left the tenant."
+        finish(evaluation=evaluation, lease=held, state=Evaluation.State.FAILED, problem=problem)
         return None
     draft = draft_of(evaluation)
     cases = list(evaluation.cases.select_related("evaluation").prefetch_related("results"))
-    return _Replay(
-        evaluation, member, None if draft is None else draft.pk, judge_of(evaluation=evaluation), cases, on_result
-    )
+    draft_id = None if draft is None else draft.pk
+    return _Replay(evaluation, held, member, draft_id, judge_of(evaluation=evaluation), cases, on_result)
 
 
 async def _watch(found: _Replay) -> None:
-    """Renew the evaluation's job, until it is cancelled or deleted."""
+    """Renew the evaluation's job, until it is cancelled, deleted or held by another process."""
     while True:
-        if not await in_database_with_retry(_is_wanted, evaluation=found.evaluation):
+        if not await in_database_with_retry(_is_wanted, found=found):
             return
         await asyncio.sleep(RENEW_SECONDS)
 
 
-def _is_wanted(*, evaluation: Evaluation) -> bool:
+def _is_wanted(*, found: _Replay) -> bool:
+    evaluation = found.evaluation
     own = Evaluation.objects.filter(pk=evaluation.pk, tenant=evaluation.tenant_id, state__in=UNDER_WAY)
-    if not own.exists():
-        return False
-    _renew(tenant_id=evaluation.tenant_id, pk=evaluation.pk)
-    return True
+    return own.exists() and jobs.renew(tenant_id=evaluation.tenant_id, pk=found.lease, due_at=_lease_end())
 
 
 async def _replay_all(found: _Replay) -> None:
@@ -197,6 +205,7 @@ async def _replay_side(found: _Replay, case: EvaluationCase, side: str) -> Evalu
     answer = run.answer[:MAX_ANSWER]
     result = await in_database(
         _store,
+        lease=found.lease,
         case=case,
         side=side,
         values={
@@ -217,8 +226,15 @@ async def _replay_side(found: _Replay, case: EvaluationCase, side: str) -> Evalu
     return result
 
 
-def _store(*, case: EvaluationCase, side: str, values: dict[str, Any]) -> EvaluationResult:
-    """Store an answer, unless the question was deleted meanwhile, as with the person who asked it."""
+@transaction.atomic
+def _store(*, lease: int, case: EvaluationCase, side: str, values: dict[str, Any]) -> EvaluationResult:
+    """Store an answer, unless the question was deleted meanwhile, as with the person who asked it.
+
+    Raises:
+        _Stopped: the evaluation was cancelled, or another process holds it.
+    """
+    if not jobs.renew(tenant_id=case.tenant_id, pk=lease, due_at=_lease_end()):
+        raise _Stopped
     if not EvaluationCase.objects.filter(pk=case.pk, tenant=case.tenant_id).exists():
         return EvaluationResult(case=case, side=side, tenant_id=case.tenant_id, **values)
     result, _ = EvaluationResult.objects.update_or_create(

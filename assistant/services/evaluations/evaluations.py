@@ -150,9 +150,17 @@ def cancel(*, evaluation: Evaluation, actor: audit_trail.Actor = None) -> bool:
 
 
 @transaction.atomic
-def finish(*, evaluation: Evaluation, state: str, problem: str = "", called: Counter[str] | None = None) -> None:
-    """Store the end of a replay, unless it was cancelled. `called` counts the tools that were called for it."""
-    jobs.cancel(tenant_id=evaluation.tenant_id, name=EVALUATE_JOB, key=str(evaluation.pk))
+def finish(
+    *, evaluation: Evaluation, lease: int, state: str, problem: str = "", called: Counter[str] | None = None
+) -> None:
+    """Store the end of a replay, unless it was cancelled or another process goes on with it.
+
+    Args:
+        lease: the primary key of the job by which the process holds the replay.
+        called: counts the tools that were called for it.
+    """
+    if not jobs.give_up(tenant_id=evaluation.tenant_id, pk=lease):
+        return
     own = Evaluation.objects.filter(pk=evaluation.pk, tenant=evaluation.tenant_id, state__in=UNDER_WAY)
     if own.update(state=state, problem=problem[:300], ended_at=timezone.now()):
         _record(evaluation, "evaluation.end", evaluation.run_as, {"state": state, "called": dict(called or {})})

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from django.db.models import Sum
 
@@ -111,26 +112,34 @@ async def replay(
         prompt_version_id=prompt_version_id,
     )
     runs, began, is_late = get_runs(), time.perf_counter(), False
-    opened = await runs.open_stateless(member=member, assistant_slug=assistant_slug, given=given)
+    key = (await runs.open_stateless(member=member, assistant_slug=assistant_slug, given=given)).key
+    discard = partial(discard_replay, tenant_id=key.tenant_id, thread_id=key.conversation_id, run_pk=key.pk)
     try:
         async with asyncio.timeout(seconds):
-            await runs.ended(pk=opened.key.pk)
+            await runs.ended(pk=key.pk)
     except BaseException as exc:
         await runs.cancel(member=member, run_id=given.run_id)
-        await runs.ended(pk=opened.key.pk)
+        await runs.ended(pk=key.pk)
         if not isinstance(exc, TimeoutError):
-            await in_database(discard_replay, tenant_id=member.tenant_id, thread_id=opened.key.conversation_id)
+            await in_database(discard)
             raise
         is_late = True
-    found = await in_database(_read, key=opened.key, answers=answers)
-    await in_database(discard_replay, tenant_id=member.tenant_id, thread_id=opened.key.conversation_id)
+    found = await in_database(_read, key=key, answers=answers)
+    await in_database(discard)
     error = f"The answer took more than {seconds:.0f} seconds." if is_late and found.error else found.error
     return replace(found, seconds=time.perf_counter() - began, error=error)
 
 
-def discard_replay(*, tenant_id: int, thread_id: uuid.UUID) -> None:
-    """Delete what a replay has stored, if it is there: its question may be another person's. Its usage stays."""
+def discard_replay(*, tenant_id: int, thread_id: uuid.UUID, run_pk: int | None = None) -> None:
+    """Delete what a replay has stored, if it is there: its question may be another person's. Its usage stays.
+
+    Args:
+        run_pk: of the replay's run. What another process, which has taken this one for dead, has stored there since
+            then is kept. None deletes what any process has stored.
+    """
     own = Conversation.objects.filter(tenant_id=tenant_id, pk=thread_id)
+    if run_pk is not None:
+        own = own.filter(runs=run_pk)
     if own.filter(is_stateless=True, test_tools=ToolsInTests.REPLAY).delete()[0]:
         configured_log().forget([str(thread_id)])
 

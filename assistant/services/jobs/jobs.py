@@ -77,6 +77,14 @@ def cancel(*, tenant_id: int, name: str, key: str) -> bool:
     return bool(waiting.update(state=Job.State.CANCELLED, ended_at=DatabaseTime()))
 
 
+def renew(*, tenant_id: int, pk: int, due_at: datetime) -> bool:
+    """Give a tenant's waiting job a new moment; return False if it waits no more.
+
+    By its waiting job a process holds long work: another one that takes it over has ended that job.
+    """
+    return bool(Job.objects.filter(tenant_id=tenant_id, pk=pk, state=Job.State.WAITING).update(due_at=due_at))
+
+
 def retry(*, tenant_id: int, pk: int, created_by: UserId | None) -> bool:
     """Have a tenant's failed or cancelled job done now; return False if it is neither, or another waits."""
     ended = Job.objects.filter(tenant_id=tenant_id, pk=pk, state__in=[Job.State.FAILED, Job.State.CANCELLED])

@@ -11,7 +11,7 @@ import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -77,31 +77,33 @@ def _begin(job: Job) -> LongWork | None:
         run = CheckRun.objects.filter(pk=int(job.key), tenant=job.tenant_id, state__in=UNDER_WAY).first()
         if run is None:
             return None  # cancelled or deleted meanwhile
-        _renew(run)
-    return partial(make_checks, tenant_id=job.tenant_id, pk=run.pk)
+        lease = schedule(run, _lease_end())
+    return partial(make_checks, tenant_id=job.tenant_id, pk=run.pk, lease=lease)
 
 
-def _renew(run: CheckRun) -> None:
-    schedule(run, timezone.now() + timedelta(seconds=LEASE_SECONDS))
+def _lease_end() -> datetime:
+    return timezone.now() + timedelta(seconds=LEASE_SECONDS)
 
 
-async def make_checks(*, tenant_id: int, pk: int, on_result: OnResult | None = None) -> None:
+async def make_checks(*, tenant_id: int, pk: int, lease: int | None = None, on_result: OnResult | None = None) -> None:
     """Make the checks of a run that have no result yet, and store how it ended.
 
     Args:
+        lease: the primary key of the job by which this process holds the checks; None to begin to hold them.
         on_result: called with each result.
     """
     set_tenants(tenant_id)
     run = await in_database(_run_of, tenant_id=tenant_id, pk=pk)
     if run is None:
         return
-    work = asyncio.create_task(_make_all(run, on_result), name=f"checks-{pk}")
-    watch = asyncio.create_task(_watch(run), name=f"checks-watch-{pk}")
+    held = await in_database(schedule, run, _lease_end()) if lease is None else lease
+    work = asyncio.create_task(_make_all(run, held, on_result), name=f"checks-{pk}")
+    watch = asyncio.create_task(_watch(run, held), name=f"checks-watch-{pk}")
     try:
         done, _waiting = await asyncio.wait([work, watch], timeout=RUN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if watch in done and work not in done:
-            return  # cancelled, and stored as such
-        await in_database_with_retry(partial(finish_checks, run=run, problem=_problem(work, pk)))
+            return  # cancelled, and stored as such, or held by another process
+        await in_database_with_retry(finish_checks, run=run, lease=held, problem=_problem(work, pk))
     finally:
         for task in (work, watch):
             task.cancel()
@@ -126,22 +128,19 @@ def _run_of(*, tenant_id: int, pk: int) -> CheckRun | None:
     return rows.filter(pk=pk, tenant=tenant_id, state__in=UNDER_WAY).first()
 
 
-async def _watch(run: CheckRun) -> None:
-    """Renew the job of a run, until it is cancelled or deleted."""
+async def _watch(run: CheckRun, lease: int) -> None:
+    """Renew the job of a run, until it is cancelled, deleted or held by another process."""
     while True:
-        if not await in_database_with_retry(_is_wanted, run=run):
+        if not await in_database_with_retry(_is_wanted, run=run, lease=lease):
             return
         await asyncio.sleep(RENEW_SECONDS)
 
 
-def _is_wanted(*, run: CheckRun) -> bool:
-    if not is_under_way(run):
-        return False
-    _renew(run)
-    return True
+def _is_wanted(*, run: CheckRun, lease: int) -> bool:
+    return is_under_way(run) and jobs.renew(tenant_id=run.tenant_id, pk=lease, due_at=_lease_end())
 
 
-async def _make_all(run: CheckRun, on_result: OnResult | None) -> None:
+async def _make_all(run: CheckRun, lease: int, on_result: OnResult | None) -> None:
     work = await in_database(_prepared, run=run)
     for position, case in work.cases:
         if case.missing:
@@ -149,7 +148,8 @@ async def _make_all(run: CheckRun, on_result: OnResult | None) -> None:
         else:
             replayed = await _asked(work, case)
             verdict = verdict_of(case, replayed)
-        result = await in_database(_store, run=run, position=position, case=case, verdict=verdict, replayed=replayed)
+        store = partial(_store, run=run, lease=lease, position=position, case=case)
+        result = await in_database(store, verdict=verdict, replayed=replayed)
         if on_result is not None:
             on_result(result)
 
@@ -215,7 +215,12 @@ def _check_cost(*, run: CheckRun) -> None:
 
 
 @transaction.atomic
-def _store(*, run: CheckRun, position: int, case: Case, verdict: Verdict, replayed: ReplayedRun | None) -> CheckResult:
+def _store(
+    *, run: CheckRun, lease: int, position: int, case: Case, verdict: Verdict, replayed: ReplayedRun | None
+) -> CheckResult:
+    """Store a check's result. Raises `_Stopped` if the checks were cancelled, or another process holds them."""
+    if not jobs.renew(tenant_id=run.tenant_id, pk=lease, due_at=_lease_end()):
+        raise _Stopped
     replayed = replayed or ReplayedRun("")
     calls = [
         {

@@ -5,7 +5,7 @@ The pages and the command have found out that the person may change the tenant's
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -73,9 +73,10 @@ def begin_checks(*, assistant: Assistant, actor: audit_trail.Actor = None, in_ba
     return run
 
 
-def schedule(run: CheckRun, at: Any) -> None:
-    """Have the checks of a run made, or gone on with, by a server at a moment."""
-    jobs.schedule(tenant_id=run.tenant_id, name=CHECKS_JOB, key=str(run.pk), due_at=at, created_by=run.created_by_id)
+def schedule(run: CheckRun, at: datetime) -> int:
+    """Have the checks of a run made, or gone on with, by a server at a moment; return the job's primary key."""
+    key, actor_id = str(run.pk), run.created_by_id
+    return jobs.schedule(tenant_id=run.tenant_id, name=CHECKS_JOB, key=key, due_at=at, created_by=actor_id).pk
 
 
 @transaction.atomic
@@ -89,9 +90,15 @@ def cancel_checks(*, run: CheckRun, actor: audit_trail.Actor = None) -> bool:
 
 
 @transaction.atomic
-def finish_checks(*, run: CheckRun, problem: str = "") -> None:
-    """Store the end of checks, unless they were cancelled. `problem` says why not all were made."""
-    jobs.cancel(tenant_id=run.tenant_id, name=CHECKS_JOB, key=str(run.pk))
+def finish_checks(*, run: CheckRun, lease: int, problem: str = "") -> None:
+    """Store the end of checks, unless they were cancelled or another process goes on with them.
+
+    Args:
+        lease: the primary key of the job by which the process holds the checks.
+        problem: why not all were made.
+    """
+    if not jobs.give_up(tenant_id=run.tenant_id, pk=lease):
+        return
     state = CheckRun.State.FAILED if problem else CheckRun.State.DONE
     if not _under_way(run).update(state=state, problem=problem[:300], ended_at=timezone.now()):
         return

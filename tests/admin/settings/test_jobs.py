@@ -137,6 +137,8 @@ def test_the_erasure_of_what_models_were_sent_is_the_operators_and_is_not_cancel
     assert "must be erased" in root.post(f"{LIST}{row.pk}/cancel/", follow=True).content.decode()
     row.refresh_from_db()
     assert row.state == "waiting"
+    job(cast.acme, "failed", name=ERASE_JOB)
+    assert (kinds(amys), kinds(root)) == ([], ["1 job has failed"])
 
 
 def test_a_button_needs_a_post_and_the_csrf_token(cast: Cast) -> None:

@@ -261,6 +261,30 @@ async def test_the_job_of_one_that_is_gone_is_done(cast: Cast) -> None:
     assert (await Job.objects.aget()).state == "done" and not started
 
 
+async def test_a_process_that_was_taken_for_dead_stores_nothing_any_more(
+    runs: None, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    evaluation = await in_db(made)(cast, Question("When?"))
+    await in_db(begin)(evaluation=evaluation)
+    started: list[LongWork] = []
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Too ", gate, "late."])
+    assert await in_db(do_due_jobs)(start=started.append) == 1
+    frozen = asyncio.create_task(started[0]())
+    await asyncio.to_thread(gate.wait_reached)
+    await Job.objects.filter(state=Job.State.WAITING).aupdate(due_at=timezone.now() - timedelta(seconds=1))
+    assert await in_db(do_due_jobs)(start=started.append) == 1
+    gate.release()
+    await frozen
+    await evaluation.arefresh_from_db()
+    assert evaluation.state == "running" and not await EvaluationResult.objects.aexists()
+    fake_provider.reply("At nine.")
+    await started[1]()
+    await evaluation.arefresh_from_db()
+    assert (evaluation.state, await in_db(results)(evaluation)) == ("done", [(1, "published", "At nine.")])
+    assert not await Job.objects.filter(state=Job.State.WAITING).aexists()
+
+
 async def test_a_server_runs_it_in_the_background(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -258,6 +258,28 @@ async def test_a_server_makes_them_as_a_job_and_another_goes_on_after_its_death(
     assert len(set(died)) == 3
 
 
+async def test_a_process_that_was_taken_for_dead_stores_nothing_any_more(
+    cast: Cast, tools: None, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(begin_checks)(assistant=cast.support, actor=cast.amy)
+    started: list[LongWork] = []
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["No", gate, "."])
+    assert await in_db(do_due_jobs)(start=started.append) == 1
+    frozen = asyncio.create_task(started[0]())
+    await asyncio.to_thread(gate.wait_reached)
+    await Job.objects.filter(state="waiting").aupdate(due_at=timezone.now() - timedelta(seconds=1))
+    assert await in_db(do_due_jobs)(start=started.append) == 1
+    gate.release()
+    await frozen
+    assert ((await newest()).state, await CheckResult.objects.acount()) == ("running", 0)
+    fake_provider.rule(resisting)
+    await started[1]()
+    run = await newest()
+    assert (run.state, run.passed) == ("done", 14)
+    assert not await Job.objects.filter(state="waiting").aexists()
+
+
 async def test_they_are_cancelled(
     cast: Cast, tools: None, provider: Provider, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
