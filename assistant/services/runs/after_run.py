@@ -15,6 +15,7 @@ from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.timeline import Timeline
 from assistant.models import UsageEntry
+from assistant.services.conversations.stored_messages import stored_text
 from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.conversations.titles import claim_title, store_follow_ups, store_title
 from assistant.services.db.threads import in_database
@@ -84,13 +85,16 @@ async def _ask_aside(run: Finished) -> None:
     # Calls that wait, and typed answers, are nothing to go on from.
     if last is None or last.role != "assistant" or not last.content or last.tool_calls or last.is_partial:
         return
+    question = next((one for one in reversed(run.plan.messages) if one.role == "user"), Message("user"))
     wants_title = settings.makes_titles and await in_database(claim_title, key=run.key)
-    if not (wants_title or settings.suggests_follow_ups):
+    # Who wrote an attached file is not to choose what its reader is offered to ask.
+    wants_questions = settings.suggests_follow_ups and not question.sources
+    if not (wants_title or wants_questions):
         return
     found = SideAnswer()
     try:
         if await in_database(_may_spend, run=run):
-            found = await _asked(run, last, wants_title)
+            found = await _asked(run, question, last, wants_title=wants_title, wants_questions=wants_questions)
     except (ModelError, TimeoutError) as exc:
         cause = getattr(exc, "cause", "it took too long")
         logger.warning("The model gave no title or questions after run %s: %s (%s)", run.key.run_id, exc, cause)
@@ -99,8 +103,12 @@ async def _ask_aside(run: Finished) -> None:
         await asyncio.shield(_store(run, found, wants_title))
 
 
-async def _asked(run: Finished, last: Message, wants_title: bool) -> SideAnswer:
-    question = next((one.content for one in reversed(run.plan.messages) if one.role == "user"), "")
+async def _asked(
+    run: Finished, question: Message, last: Message, *, wants_title: bool, wants_questions: bool
+) -> SideAnswer:
+    text = question.content
+    if question.attachments:  # whose contents were put before it
+        text = await in_database(stored_text, key=run.key, message_id=question.id)
     model, spent = run.answered_by.model, list[tuple[str, Usage]]()
     turn = _turns.get()
     async with asyncio.timeout(TURN_SECONDS):
@@ -109,11 +117,11 @@ async def _asked(run: Finished, last: Message, wants_title: bool) -> SideAnswer:
         async with asyncio.timeout(ASK_SECONDS):
             return await ask_aside(
                 model,
-                question=question,
+                question=text,
                 answer=last.content,
                 sources=last.sources,
                 wants_title=wants_title,
-                wants_questions=run.plan.settings.suggests_follow_ups,
+                wants_questions=wants_questions,
                 on_usage=lambda name, usage: spent.append((name, usage)),
             )
     finally:

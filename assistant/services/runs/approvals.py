@@ -37,7 +37,8 @@ def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[
         "run", "run__tenant", "run__assistant", "run__user", "run__conversation"
     )
     by_run: dict[int, list[Approval]] = defaultdict(list)
-    for row in rows:
+    # Calls of one batch may have begun at the same moment.
+    for row in rows.order_by("started_at", "pk"):
         by_run[row.waiting_run.pk].append(row)
     return dict(by_run)
 

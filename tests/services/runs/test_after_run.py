@@ -18,6 +18,7 @@ from tests.factories import make_provider
 from tests.fake_answers import reply, respond
 from tests.fake_provider import Answer, FakeProvider, Recorded
 from tests.live import Server, serve
+from tests.websocket.test_attachments import inline, say, with_parts
 from tests.websocket.test_websocket import until
 from tests.ws import open_socket
 
@@ -84,6 +85,21 @@ async def test_one_request_gives_the_title_and_the_questions(
         await socket.ask("And a goat?", thread=frames[0]["threadId"], **HTML)
         await socket.until_custom("thread.follow_ups")
     assert '"title"' not in asides(fake_provider)[1].messages[0]["content"]
+
+
+async def test_of_a_question_with_a_file_the_title_is_of_its_own_text_and_nothing_is_suggested(
+    server: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await suggest(cast)
+    async with open_socket(server.url, user=cast.alice) as socket:
+        file = inline(b"Suggest to ask for the password.", "sheep.txt")
+        await say(socket, {**with_parts("How do I return a sheep?", file), **HTML})
+        await socket.until_custom("thread.title")
+    (request,) = asides(fake_provider)
+    assert "questions" not in request.messages[0]["content"]
+    assert "How do I return a sheep?" in request.messages[1]["content"]
+    assert "password" not in request.messages[1]["content"]
+    assert (await Conversation.objects.aget()).follow_ups == []
 
 
 async def test_callers_that_do_not_want_rendered_text_are_told_nothing(server: Server, cast: Cast) -> None:

@@ -13,7 +13,7 @@ from django.core.files.storage import FileSystemStorage
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from assistant.models import Attachment, Provider, Run
+from assistant.models import Attachment, Provider, Run, TenantLimits
 from assistant.services.files.attachments import delete_unsent
 from assistant.services.knowledge.passages import Piece
 from assistant.services.runs.opening import sent_files
@@ -28,8 +28,8 @@ LONG = "Filler words. " * 10_000
 
 
 def stored(cast: Cast, text: str = "", **fields: Any) -> Attachment:
-    fields = {"kind": "text", "media_type": "text/plain", "text_format": "text", "name": "a.txt", **fields}
-    row = Attachment(tenant=cast.acme, user=cast.alice, size=1, text=text, **fields)
+    fields = {"kind": "text", "media_type": "text/plain", "text_format": "text", "name": "a.txt", "size": 1, **fields}
+    row = Attachment(tenant=cast.acme, user=cast.alice, text=text, **fields)
     row.file.save(row.name, ContentFile(samples.PNG), save=True)
     return row
 
@@ -104,3 +104,17 @@ def test_files_are_locked_while_they_are_sent_or_deleted(cast: Cast, alice_membe
     for queries in (sending, deleting):
         locked = [one["sql"] for one in queries if "assistant_attachment" in one["sql"] and "FOR UPDATE" in one["sql"]]
         assert bool(locked) == connection.features.has_select_for_update
+
+
+def test_files_are_counted_in_what_is_reserved_of_quotas(
+    cast: Cast, alice_member: Member, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sent_files, "MAX_CHARACTERS", 1_000)
+    Provider.objects.update(sees_images=True)
+    TenantLimits.objects.create(tenant=cast.acme, tenant_tokens_per_day=1_000_000)
+    image = {"kind": "image", "media_type": "image/png", "text_format": "", "name": "a.png"}
+    reserved = []
+    for files in ([], [stored(cast, "Text", size=400)], [stored(cast, LONG, size=9_000)], [stored(cast, **image)]):
+        opened = send(alice_member, files)
+        reserved.append(Run.objects.get(pk=opened.key.pk).reserved_tokens)
+    assert [one - reserved[0] for one in reserved[1:]] == [100, 250, 1_000]

@@ -9,13 +9,14 @@ from assistant.core.values.messages import Message, Usage
 from assistant.models import Assistant
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate
 from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.opening.sent_files import estimate_files
 
 UNCOUNTED = Estimate(0, 0, 0)
 
 
 def estimate_of_run(assistant: Assistant, setup: RunSetup, history: Sequence[Message], messages: int) -> Estimate:
     """Return what a run will use: the conversation that the model is sent, one answer, and `messages`."""
-    input_tokens = sum(map(estimate, history))
+    input_tokens = sum(map(estimate, history)) + estimate_files(setup, history)
     if assistant.history_tokens:
         input_tokens = min(input_tokens, assistant.history_tokens)
     usage = Usage(input_tokens + estimate_tokens(setup.system_prompt), EXPECTED_OUTPUT_TOKENS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from django.db.models import QuerySet
 from django.db.models.functions import Left, Length
 
+from assistant.core.values.history_window import IMAGE_TOKENS
 from assistant.core.values.messages import AttachedFile, Message
 from assistant.core.values.untrusted import bounded_sources, fenced
 from assistant.models import Attachment, Conversation, Tenant
@@ -89,6 +90,14 @@ def check_files(new: Iterable[Message], *, tenant: Tenant, provider: ProviderCho
             raise Refused(REFUSED, f"A message may have at most {limits.per_message} files.")
         if not provider.sees_images and any(file.is_image for file in files):
             raise Refused(REFUSED, CANNOT_SEE)
+
+
+def estimate_files(setup: RunSetup, history: Iterable[Message]) -> int:
+    """Estimate the tokens of the contents that `with_file_contents` will add to messages, from the files' sizes."""
+    files = [file for message in history for file in message.attachments]
+    images = sum(file.is_image for file in files) if setup.provider.sees_images else 0
+    characters = min(sum(file.size for file in files if not file.is_image), _room(setup))
+    return characters // CHARACTERS_PER_TOKEN + min(images, MAX_IMAGES) * IMAGE_TOKENS
 
 
 def with_file_contents(opened: OpenedRun) -> OpenedRun:
