@@ -100,7 +100,7 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
         raise FileRefused("file_quota", f"You have {MAX_UNSENT} files that were not sent. Send or remove some first.")
     if unsent["count"] and unsent["size"] + len(read.content) > MAX_UNSENT_BYTES:
         most = MAX_UNSENT_BYTES // MB
-        raise FileRefused("file_quota", f"Your files that were not sent have {most} MB. Send or remove some first.")
+        raise FileRefused("file_quota", f"Files that are not sent may have {most} MB together. Send or remove some.")
     stored = own.aggregate(total=Sum("size"))["total"] or 0
     if limits.bytes_together and stored + len(read.content) > limits.bytes_together:
         raise FileRefused("file_quota", "The files of your organisation take up all the space that they may.")
