@@ -22,6 +22,7 @@ from assistant.services.assistants.configuration import with_prompt
 from assistant.services.assistants.provider_choice import choose_provider, model_of
 from assistant.services.db.threads import in_database
 from assistant.services.limits.quota_ledger import Estimate, reserve_run, settle
+from assistant.services.limits.usage import columns_of
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.toolcalls.interceptors import with_interceptors
@@ -159,12 +160,7 @@ def _store_usage(*, member: Member, reserved: tuple[int, int], spent: Usage, row
         tenant_id=member.tenant_id,
         user_id=member.user_id,
         is_test=True,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cached_input_tokens=spent.cached_input_tokens,
-        reasoning_tokens=spent.reasoning_tokens,
-        cost=spent.cost,
-        is_estimated=spent.is_estimated,
+        **columns_of(spent),
         **row,
     )
     if any(reserved):

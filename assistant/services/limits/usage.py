@@ -61,12 +61,7 @@ def write_usage(
                 provider=provider,
                 model=model,
                 purpose=purpose,
-                input_tokens=spent.input_tokens,
-                output_tokens=spent.output_tokens,
-                cached_input_tokens=spent.cached_input_tokens,
-                reasoning_tokens=spent.reasoning_tokens,
-                cost=spent.cost,
-                is_estimated=spent.is_estimated,
+                **columns_of(spent),
                 is_test=key.is_test,
             )
             for (provider, model), spent in usage.items()
@@ -142,3 +137,15 @@ def _line(row: Mapping[str, Any]) -> UsageLine:
         cached_input_tokens=row["cached_sum"],
         reasoning_tokens=row["reasoning_sum"],
     )
+
+
+def columns_of(spent: Usage) -> dict[str, Any]:
+    """Return the columns of a `UsageEntry` that say what was used."""
+    return {
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "cached_input_tokens": spent.cached_input_tokens,
+        "reasoning_tokens": spent.reasoning_tokens,
+        "cost": spent.cost,
+        "is_estimated": spent.is_estimated,
+    }
