@@ -27,7 +27,7 @@ OUTSIDE_TOOLS = ("find_person", "add_note", "list_deals", "close_deal")
 
 
 def settings_of(chance: random.Random, tenant: Tenant, now: datetime) -> list[Any]:
-    """Return a tenant's unsaved rows: switches, limits, a webhook, an outside server, a job, an incident."""
+    """Return a tenant's unsaved rows: switches, limits, a webhook, an external server, a job, an incident."""
     rows: list[Any] = [
         ToolSetting(tenant=tenant, tool=tool.name, policy=chance.choice(("on", "on", "ask", "off")))
         for tool in catalogue.registry()
@@ -52,7 +52,7 @@ def settings_of(chance: random.Random, tenant: Tenant, now: datetime) -> list[An
     for name in OUTSIDE_TOOLS:
         definition = ToolDefinition(name, description=f"{name.replace('_', ' ').capitalize()}.")
         state_of, digest = definition.to_state(), definition.digest
-        accepted = {"accepted": state_of, "accepted_digest": digest, "is_let_in": True}
+        accepted = {"accepted": state_of, "accepted_digest": digest, "is_allowed": True}
         rows.append(McpTool(server=server, name=name, definition=state_of, digest=digest, **accepted))
     if chance.random() < 0.05:
         rows.append(Incident(tenant=tenant, tool="get_customer", description="A foreign row.", created_at=now))

@@ -1,4 +1,4 @@
-"""Tools of outside MCP servers as `Tool` values, independent of tenants, the database and Django."""
+"""Tools of external MCP servers as `Tool` values, independent of tenants, the database and Django."""
 
 from assistant.mcp_client.connecting import connect
 from assistant.mcp_client.definitions import OnTools, ToolDefinition

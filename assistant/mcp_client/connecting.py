@@ -1,4 +1,4 @@
-"""Opens sessions with outside MCP servers; the MCP SDK is imported on first use."""
+"""Opens sessions with external MCP servers; the MCP SDK is imported on first use."""
 
 from __future__ import annotations
 

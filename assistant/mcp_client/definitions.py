@@ -1,4 +1,4 @@
-"""Definitions of tools as an outside server lists them: sanitised, compared by digest, shown as a diff."""
+"""Definitions of tools as an external server lists them: sanitised, compared by digest, shown as a diff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of an outside MCP server and the credentials for it."""
+"""The address of an external MCP server and the credentials for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures in calls to an outside MCP server, with sentences that a model may read."""
+"""Failures in calls to an external MCP server, with sentences that a model may read."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ FailureKind = Literal[
 ]
 
 SENTENCES: dict[FailureKind, str] = {
-    "unreachable": "The outside server cannot be reached. Try again later.",
-    "failing": "The outside server answered that it is failing. Try again later.",
-    "timeout": "The outside server did not answer in time. Try again later.",
-    "unauthorized": "The outside server did not accept our credentials. An administrator can set them.",
-    "protocol": "The outside server gave an answer that breaks the protocol.",
-    "changed": "The outside server has changed this tool. An administrator must accept the change first.",
-    "gone": "The outside server no longer offers this tool.",
-    "too long": "The outside server's answer is too long to be read. Ask for less.",
-    "ended": "The connection to the outside server ended before it answered.",
+    "unreachable": "The external server cannot be reached. Try again later.",
+    "failing": "The external server answered that it is failing. Try again later.",
+    "timeout": "The external server did not answer in time. Try again later.",
+    "unauthorized": "The external server did not accept our credentials. An administrator can set them.",
+    "protocol": "The external server gave an answer that breaks the protocol.",
+    "changed": "The external server has changed this tool. An administrator must accept the change first.",
+    "gone": "The external server no longer offers this tool.",
+    "too long": "The external server's answer is too long to be read. Ask for less.",
+    "ended": "The connection to the external server ended before it answered.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Limits the progress notifications of outside servers in rate and size."""
+"""Limits the progress notifications of external servers in rate and size."""
 
 from __future__ import annotations
 

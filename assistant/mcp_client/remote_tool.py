@@ -1,4 +1,4 @@
-"""Makes a `Tool` of a tool that an outside server lists."""
+"""Makes a `Tool` of a tool that an external server lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An open session with an outside MCP server: lists its tools and calls them.
+"""An open session with an external MCP server: lists its tools and calls them.
 
 This module is imported on first use: importing the SDK takes a third of the time that a process needs to start.
 """

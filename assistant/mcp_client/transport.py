@@ -1,4 +1,4 @@
-"""Opens the transport to an outside MCP server."""
+"""Opens the transport to an external MCP server."""
 
 from __future__ import annotations
 

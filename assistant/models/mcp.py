@@ -31,7 +31,7 @@ class Credentials(models.Model):
 
 
 class McpServer(Credentials):
-    """An external MCP server whose tools a tenant can let in."""
+    """An external MCP server whose tools a tenant can allow."""
 
     class CredentialOwner(models.TextChoices):
         TENANT = "tenant", "The tenant's, for all members"
@@ -135,7 +135,7 @@ class McpTool(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     accepted = models.JSONField(null=True, editable=False)
     accepted_digest = models.CharField(max_length=64, blank=True, editable=False)
-    is_let_in = models.BooleanField("let in", default=False)
+    is_allowed = models.BooleanField("allowed", default=False)
     needs_approval = models.BooleanField("ask first", default=True)
     is_listed = models.BooleanField(default=True, editable=False)
     changed_at = models.DateTimeField(auto_now=True)

@@ -67,7 +67,7 @@ def _try(page: MemberRequest, server: int, before: StoredCredentials | None) -> 
         restore_own_credentials(actor=page.request.user, member=member, server_id=server, before=before)
         messages.warning(page.request, "Not stored: the server did not accept them. Your earlier credentials are kept.")
     elif found.is_refused:
-        messages.warning(page.request, "Stored, but it does not work yet. The outside server did not accept them.")
+        messages.warning(page.request, "Stored, but it does not work yet. The external server did not accept them.")
     else:
         messages.warning(page.request, f"Stored, but it does not work yet. {found.sentence}")
 

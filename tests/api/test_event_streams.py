@@ -273,10 +273,10 @@ async def test_one_stream_too_many_is_refused_until_another_ends(
             assert told["code"] == "too_many_requests" and "you may have 2 open" in told["message"]
         assert await Run.objects.acount() == 1  # the one that was refused is not begun
         await streams.aclose()
-        await until_let_in(client, address)
+        await until_accepted(client, address)
 
 
-async def until_let_in(client: httpx2.AsyncClient, address: str) -> None:
+async def until_accepted(client: httpx2.AsyncClient, address: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
             async with client.stream("GET", address) as answer:

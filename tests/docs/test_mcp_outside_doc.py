@@ -1,4 +1,4 @@
-"""The section on outside servers in docs/mcp.md: its server, its script and its command, one after the other."""
+"""The section on external servers in docs/mcp.md: its server, its script and its command, one after the other."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def run(command: str, folder: Path) -> str:
 
 
 def test_a_reader_lets_a_tool_of_an_outside_server_in(cast: Cast, tmp_path: Path) -> None:
-    script, start, setup, let_in, tools = consuming_half()
+    script, start, setup, allow, tools = consuming_half()
     # The test's settings set DEBUG themselves.
-    assert let_in.text.startswith("DEBUG=true ")
-    (tmp_path / "let_in.py").write_text(setup.text.replace(PORT, str(port := live.free_port())))
+    assert allow.text.startswith("DEBUG=true ")
+    (tmp_path / "allow.py").write_text(setup.text.replace(PORT, str(port := live.free_port())))
     assert start.text.split() == ["python", "stock.py"]
     with serving(script.text.replace(PORT, str(port)), tmp_path, port):
         for _ in range(2):
-            assert "It lists 1 tool," in run(let_in.text, tmp_path)
+            assert "It lists 1 tool," in run(allow.text, tmp_path)
         listed = run(tools.text, tmp_path)
     assert "on   stock__in_stock" in listed

@@ -1,6 +1,6 @@
 """The settings of the isolation tests: tools that report whose call it is, and webhooks that are sent.
 
-Tenants may use local addresses, where their providers, outside servers and webhook receivers listen.
+Tenants may use local addresses, where their providers, external servers and webhook receivers listen.
 """
 
 from tests.mcp.settings_served import *  # noqa: F403

@@ -1,7 +1,7 @@
 """Records a whole session, and searches it for secrets where they must not be.
 
 Recorded are every frame and response to members, the pages of the admin, the log in both formats at DEBUG, spans, and
-all requests to both tenants' providers, the outside MCP server and the webhook receiver. With RECORDED_WHOLE, which
+all requests to both tenants' providers, the external MCP server and the webhook receiver. With RECORDED_WHOLE, which
 `make resilience` sets, every address is requested and both formats of the log are written.
 """
 
@@ -226,7 +226,7 @@ def outgoing(world: World) -> Iterator[tuple[str, bytes]]:
             own = name == "acme's provider" and request.headers.get("authorization") == f"Bearer {KEY}"
             yield name, request.body + str(others if own else request.headers).encode()
     for call in world.outsider.log():
-        yield "outside server", json.dumps({**call, "authorization": ""}).encode()
+        yield "external server", json.dumps({**call, "authorization": ""}).encode()
     for one in world.receiver.received:
         yield "webhook", one.body + str(one.headers).encode()
 
@@ -273,7 +273,7 @@ def test_a_recorded_session_holds_no_secret_where_it_must_not_be(world: World, t
     assert any(PROMPT.encode() in seen for where, seen in heard.parts if where == "acme's provider")
     assert any(RIVALS_TOOL.encode() in seen for where, seen in heard.parts if where == "globex's provider")
     assert b"execute_tool use_context" in everything["spans"] and b"use_context" in everything["log in json"]
-    assert {"outside server", "webhook"} <= set(everything)
+    assert {"external server", "webhook"} <= set(everything)
     talks = [seen for where, seen in heard.parts if where == "alice: websocket RunAgentInput"]
     assert any(b"Done, well." in seen for seen in talks)
 

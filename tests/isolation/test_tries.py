@@ -52,14 +52,14 @@ def personal_rows(cast: Cast) -> str:
 
 
 def sent_out(world: World) -> list[str]:
-    """Return Acme's canaries in requests to Globex's provider, webhook receiver and outside server."""
+    """Return Acme's canaries in requests to Globex's provider, webhook receiver and external server."""
     bodies = [request.body for request in world.theirs.requests]
     found = [f"globex's provider: {body[:80]!r}" for body in bodies for c in (CANARY, PERSONAL) if c.encode() in body]
     found += ["acme's provider: Alice's" for request in world.ours.requests if PERSONAL.encode() in request.body]
     told = [json.loads(one.body) for one in world.receiver.received]
     found += [f"webhook: {one['type']}" for one in told if one["data"]["tenant"] != "globex" or CANARY in str(one)]
     calls = [str(one) for one in world.outsider.log() if one["authorization"] != f"Bearer {CANARY}"]
-    return found + [f"outside server: {one}" for one in calls if CANARY in one or PERSONAL in one or "'acme'" in one]
+    return found + [f"external server: {one}" for one in calls if CANARY in one or PERSONAL in one or "'acme'" in one]
 
 
 def exported(world: World, folder: Path) -> list[str]:

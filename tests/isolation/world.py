@@ -19,7 +19,7 @@ from tests.isolation.callers import Caller, callers
 from tests.isolation.planting import CANARY, plant
 from tests.isolation.tries import OUTSIDE, make_personal
 from tests.isolation.trying import obeying
-from tests.mcp.letting_in import add_server, let_in, look
+from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside, outside
 from tests.webhooks.conftest import hook
 from tests.webhooks.receiver import Receiver
@@ -32,7 +32,7 @@ SITE = {"DJANGO_SETTINGS_MODULE": "tests.isolation.settings"}
 
 @dataclass
 class World:
-    """Two tenants with a provider, an outside MCP server and a receiver of webhooks, and Acme's planted rows."""
+    """Two tenants with a provider, an external MCP server and a receiver of webhooks, and Acme's planted rows."""
 
     cast: Cast
     rows: Any
@@ -71,11 +71,11 @@ def open_world(cast: Cast) -> Iterator[World]:
 
 
 async def _connect(cast: Cast, outsider: Outside) -> None:
-    """Give both tenants an outside server; Acme's gets a secret, which the server would repeat."""
+    """Give both tenants an external server; Acme's gets a secret, which the server would repeat."""
     secret = {cast.acme.pk: f"Bearer {CANARY}", cast.globex.pk: "Bearer theirs"}
     for tenant in (cast.acme, cast.globex):
         headers = json.dumps({"Authorization": secret[tenant.pk]})
         server = await add_server(tenant, outsider, name=OUTSIDE, prefix=OUTSIDE, headers=headers)
         assert (await look(server)).is_healthy
-        await let_in(server, "echo", "whoami")
+        await allow(server, "echo", "whoami")
     await session_pool().close()

@@ -1,4 +1,4 @@
-"""Fixtures of the MCP tests: an outside server and our own, as separate processes."""
+"""Fixtures of the MCP tests: an external server and our own, as separate processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def outsider(outside_process: Outside) -> Outside:
-    """The outside server, which behaves well unless the test changes it."""
+    """The external server, which behaves well unless the test changes it."""
     outside_process.calm()
     return outside_process
 

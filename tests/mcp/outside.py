@@ -1,4 +1,4 @@
-"""The outside MCP server of `outside_app`, in a process of its own."""
+"""The external MCP server of `outside_app`, in a process of its own."""
 
 from __future__ import annotations
 
@@ -82,4 +82,4 @@ def _wait(server: Outside, log: Any) -> None:
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.05)
     log.seek(0)
-    raise AssertionError(f"the outside server did not start:\n{log.read().decode()[-3000:]}")
+    raise AssertionError(f"the external server did not start:\n{log.read().decode()[-3000:]}")

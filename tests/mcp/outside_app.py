@@ -1,4 +1,4 @@
-"""An outside MCP server for tests: well-behaved, and on demand changing, dying, slow, lying, rude and huge.
+"""An external MCP server for tests: well-behaved, and on demand changing, dying, slow, lying, rude and huge.
 
 `uvicorn tests.mcp.outside_app:app`; or as a program, on standard input and output. `POST /control` changes what it is.
 """

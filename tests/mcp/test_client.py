@@ -1,4 +1,4 @@
-"""The client, against a real outside server: well-behaved, changing, dying, slow, lying, rude and huge."""
+"""The client, against a real external server: well-behaved, changing, dying, slow, lying, rude and huge."""
 
 from __future__ import annotations
 

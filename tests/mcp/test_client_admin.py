@@ -1,4 +1,4 @@
-"""The admin's pages of outside servers: connection tests, letting tools in, secrets, separation of tenants."""
+"""The admin's pages of external servers: connection tests, allowing tools, secrets, separation of tenants."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET = "canary-558813"
 
 @pytest.fixture(autouse=True)
 def _development(settings: Settings) -> None:
-    settings.DEBUG = True  # the outside server is on the machine itself
+    settings.DEBUG = True  # the external server is on the machine itself
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def tools_form(client: Client, server: McpServer, **ticks: dict[str, str]) -> di
     for number in range(len(rows)):
         seen, pk = (
             re.search(rf'name="tools-{number}-{name}" value="(\w+)"', shown)[1]  # type: ignore[index]
-            for name in ("is_let_in", "id")
+            for name in ("is_allowed", "id")
         )
         values = {"id": pk, **ticks.get(rows[pk].name, {"needs_approval": "on"})}
         filled |= {f"tools-{number}-{name}": seen if value == "on" else value for name, value in values.items()}
@@ -112,13 +112,13 @@ def test_a_server_is_tried_and_its_tools_are_let_in_on_its_page(amys: Client, ca
     assert "It lists 16 tools, over MCP 2026-07-28. It calls itself outside 7." in tried
     assert "Answers, checked at" in tried
     assert policy(cast, "crm__echo") == "off"
-    ticked = tools_form(amys, server, echo={"is_let_in": "on"}, whoami={"is_let_in": "on", "needs_approval": "on"})
+    ticked = tools_form(amys, server, echo={"is_allowed": "on"}, whoami={"is_allowed": "on", "needs_approval": "on"})
     assert amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | ticked).status_code == 302
     assert [policy(cast, f"crm__{name}") for name in ("echo", "whoami", "fail")] == ["on", "ask", "off"]
     assert AuditEntry.objects.filter(action="mcptool.decide", actor=cast.amy).count() == 2
     board = amys.get(BOARD).content.decode()
     assert "crm__echo" in board
-    assert "Not let in on the page of the server crm." in board
+    assert "Not allowed on the page of the server crm." in board
     amys.post(BOARD, {"set": f"{cast.acme.pk}::crm__echo:off"})
     assert policy(cast, "crm__echo") == "off"
 
@@ -126,25 +126,25 @@ def test_a_server_is_tried_and_its_tools_are_let_in_on_its_page(amys: Client, ca
 def test_a_change_is_shown_and_accepted_as_it_was_read(amys: Client, cast: Cast, outsider: Outside) -> None:
     server = add(amys, cast, url=outsider.url)
     amys.post(f"{PAGES}{server.pk}/try/")
-    let_in = {"echo": {"is_let_in": "on"}}
-    amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | tools_form(amys, server, **let_in))
+    allow = {"echo": {"is_allowed": "on"}}
+    amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | tools_form(amys, server, **allow))
     outsider.be(description="Say it back, and to me.")
     amys.post(f"{PAGES}{server.pk}/try/")
     assert policy(cast, "crm__echo") == "off"
     assert "+  &quot;description&quot;: &quot;Say it back, and to me.&quot;" in page(amys, server)
     assert page(amys, server).index("<strong>echo") < page(amys, server).index("<strong>count")  # it waits
     assert "1 of 16, 1 changed" in amys.get(PAGES).content.decode()
-    kept = tools_form(amys, server, **let_in)
+    kept = tools_form(amys, server, **allow)
     amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | kept)
     assert policy(cast, "crm__echo") == "off"
-    accepted = tools_form(amys, server, echo={"is_let_in": "on", "accepts_change": "on"})
+    accepted = tools_form(amys, server, echo={"is_allowed": "on", "accepts_change": "on"})
     outsider.be(description="Something worse.")
     amys.post(f"{PAGES}{server.pk}/try/")
     late = amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | accepted, follow=True)
     assert "A tool stays as it was" in late.content.decode() and "read it again" in late.content.decode()
     assert "was changed successfully" not in late.content.decode()
     assert policy(cast, "crm__echo") == "off"
-    again = tools_form(amys, server, echo={"is_let_in": "on", "accepts_change": "on"})
+    again = tools_form(amys, server, echo={"is_allowed": "on", "accepts_change": "on"})
     amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | again)
     assert policy(cast, "crm__echo") == "on"
 
@@ -216,7 +216,7 @@ def test_a_rivals_server_does_not_exist(amys: Client, cast: Cast, outsider: Outs
     amys.post(f"{PAGES}{rival.pk}/change/", form(cast))
     amys.post(f"{CREDENTIALS}add/", {"server": rival.pk, "user": cast.amy.pk})
     row.refresh_from_db()
-    assert not row.is_let_in
+    assert not row.is_allowed
     assert not McpCredential.objects.exists()
 
 
@@ -253,13 +253,13 @@ def test_a_page_of_all_tools_that_a_server_can_have_is_saved(amys: Client, cast:
             digest="now",
             accepted=definition,
             accepted_digest="then",
-            is_let_in=True,
+            is_allowed=True,
         )
         for number in range(MAX_ROWS)
     ]
     McpTool.objects.bulk_create(rows)
     sent = Sent(page(amys, server), "-accepts_change").fields
-    assert sum(name.endswith(("-is_let_in", "-needs_approval", "-accepts_change")) for name in sent) == 3 * MAX_ROWS
+    assert sum(name.endswith(("-is_allowed", "-needs_approval", "-accepts_change")) for name in sent) == 3 * MAX_ROWS
     answer = amys.post(f"{PAGES}{server.pk}/change/", form(cast) | sent)
     assert answer.status_code == 302, answer.content.decode()[:3000]
     assert McpTool.objects.filter(accepted_digest="now").count() == MAX_ROWS
@@ -268,11 +268,11 @@ def test_a_page_of_all_tools_that_a_server_can_have_is_saved(amys: Client, cast:
 def test_a_tool_removed_meanwhile_does_not_prevent_saving(amys: Client, cast: Cast, outsider: Outside) -> None:
     server = add(amys, cast, url=outsider.url)
     amys.post(f"{PAGES}{server.pk}/try/")
-    ticks = {name: {"is_let_in": "on"} for name in ("echo", "whoami")}
+    ticks = {name: {"is_allowed": "on"} for name in ("echo", "whoami")}
     sent = form(cast, url=outsider.url) | tools_form(amys, server, **ticks)
     server.tools.filter(name__in=["whoami", "count"]).delete()
     assert amys.post(f"{PAGES}{server.pk}/change/", sent).status_code == 302
-    assert list(server.tools.filter(is_let_in=True).values_list("name", flat=True)) == ["echo"]
+    assert list(server.tools.filter(is_allowed=True).values_list("name", flat=True)) == ["echo"]
 
 
 def test_a_tool_that_cannot_be_used_is_named_with_the_reason(amys: Client, cast: Cast, outsider: Outside) -> None:

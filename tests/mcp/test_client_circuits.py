@@ -20,7 +20,7 @@ from assistant.services.mcp_servers import calls
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.mcp_servers.circuit_breaker import MAX_FAILURES
 from tests.base import Cast
-from tests.mcp.letting_in import add_server, let_in, look
+from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside, outside
 from tests.mcp.test_client_tenants import call, context_of, tools_of
 
@@ -29,19 +29,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 async def _development(settings: Settings) -> AsyncIterator[None]:
-    settings.DEBUG = True  # the outside server is on the machine itself
+    settings.DEBUG = True  # the external server is on the machine itself
     yield
     await session_pool().close()
 
 
 async def own_server(cast: Cast, outsider: Outside) -> McpServer:
-    """One that Alice and Amy ask with credentials of their own; `echo` is let in."""
+    """One that Alice and Amy ask with credentials of their own; `echo` is allowed."""
     server = await add_server(cast.acme, outsider, credentials_of="user")
     for user in (cast.alice, cast.amy):
         headers = json.dumps({"Authorization": user.username})
         await McpCredential.objects.acreate(server=server, user=user, headers=headers)
     await look(server, cast.amy.pk)
-    await let_in(server, "echo")
+    await allow(server, "echo")
     return server
 
 
@@ -74,7 +74,7 @@ async def test_one_members_failures_do_not_affect_others(cast: Cast, outsider: O
 async def test_quick_failures_are_counted_first(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
     await look(server)
-    await let_in(server, "echo")
+    await allow(server, "echo")
     outsider.be(failing=[""])
     for _ in range(MAX_FAILURES - 1):
         assert await failing_call(cast) == "failing"
@@ -121,7 +121,7 @@ async def test_a_server_that_hangs_on_an_open_session_is_not_called(
     with outside() as hanging:
         hanging.be(is_older=is_older)
         await look(server := await add_server(cast.acme, hanging))
-        await let_in(server, "echo")
+        await allow(server, "echo")
         assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
         hanging.process.send_signal(signal.SIGSTOP)
         monkeypatch.setattr(session, "OPEN_SECONDS", 0.5)
@@ -137,7 +137,7 @@ async def test_a_call_that_is_given_up_leaves_the_next_one_to_find_out_why(
     """Even if that is given up, too, before the server's time is up."""
     with outside() as hanging:
         await look(server := await add_server(cast.acme, hanging))
-        await let_in(server, "echo")
+        await allow(server, "echo")
         assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
         hanging.process.send_signal(signal.SIGSTOP)
         monkeypatch.setattr(session, "OPEN_SECONDS", 0.5)

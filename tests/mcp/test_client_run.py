@@ -1,4 +1,4 @@
-"""A run that uses an outside server's tool, over the websocket; another tenant's runs never see it."""
+"""A run that uses an external server's tool, over the websocket; another tenant's runs never see it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.agui import text_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import serve
-from tests.mcp.letting_in import add_server, let_in, look
+from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside
 from tests.ws import open_socket
 
@@ -29,7 +29,7 @@ async def test_an_assistant_uses_an_outside_tool(
     settings.DEBUG = True
     server = await add_server(cast.acme, outsider)
     await look(server)
-    await let_in(server, "echo", "fail")
+    await allow(server, "echo", "fail")
     fake_provider.calls([("crm__echo", {"text": "42 bicycles"}), ("crm__fail", {})])
     fake_provider.reply("They have 42 bicycles.")
     fake_provider.call("crm__echo", {"text": "steal"})

@@ -36,40 +36,40 @@ def store(server: McpServer, tools: list[ToolDefinition], **more: Any) -> None:
 
 def decide(server: McpServer, name: str, **ticks: bool) -> None:
     row = server.tools.get(name=name)
-    ticks = {"is_let_in": False, "needs_approval": True, **ticks}
+    ticks = {"is_allowed": False, "needs_approval": True, **ticks}
     decide_tool(actor=None, tenant_id=server.tenant_id, tool_id=row.pk, accepts=row.digest, **ticks)
 
 
 def test_ever_new_names_do_not_accumulate_and_decisions_are_kept(server: McpServer) -> None:
-    store(server, named("let_in", "unasked", "plain"))
-    decide(server, "let_in", is_let_in=True)
+    store(server, named("allow", "unasked", "plain"))
+    decide(server, "allow", is_allowed=True)
     decide(server, "unasked", needs_approval=False)
     for number in range(3):
         store(server, random_names(number))
     kept = server.tools.exclude(name__startswith="tool_2")
-    assert sorted(kept.values_list("name", "is_listed")) == [("let_in", False), ("unasked", False)]
+    assert sorted(kept.values_list("name", "is_listed")) == [("allow", False), ("unasked", False)]
     assert server.tools.count() == 202
-    store(server, named("let_in"))
-    assert server.tools.get(name="let_in").is_listed and server.tools.get(name="let_in").is_let_in
+    store(server, named("allow"))
+    assert server.tools.get(name="allow").is_listed and server.tools.get(name="allow").is_allowed
 
 
 def test_what_was_decided_on_leaves_no_room_for_more_than_is_kept(server: McpServer) -> None:
     for number in range(2):
         store(server, random_names(number))
-        server.tools.update(is_let_in=True)
+        server.tools.update(is_allowed=True)
     assert server.tools.count() == MAX_ROWS
 
 
 def test_members_listings_together_are_kept_up_to_the_same_bound(cast: Cast, server: McpServer) -> None:
     own = McpCredential.objects.create(server=server, user=cast.alice)
-    store(server, named("let_in", "first"), credential_id=own.pk)
-    decide(server, "let_in", is_let_in=True)
+    store(server, named("allow", "first"), credential_id=own.pk)
+    decide(server, "allow", is_allowed=True)
     store(server, random_names(0)[:100], credential_id=own.pk)
     assert server.tools.count() == 102
     store(server, random_names(1), credential_id=own.pk)
     assert server.tools.count() == MAX_ROWS
     names = set(server.tools.values_list("name", flat=True))
-    assert "let_in" in names and "first" not in names
+    assert "allow" in names and "first" not in names
     assert {one.name for one in random_names(1)} <= names
 
 
@@ -84,7 +84,7 @@ def test_nothing_is_kept_of_a_server_that_is_off_but_when_it_is_tried(cast: Cast
 
 def test_a_tool_that_changes_back_and_forth_is_reported_once(server: McpServer) -> None:
     store(server, named("one"))
-    decide(server, "one", is_let_in=True)
+    decide(server, "one", is_allowed=True)
     for number in range(6):
         store(server, named("one", description=f"Version {number % 3}." if number % 3 else ""))
     assert AuditEntry.objects.filter(action="mcptool.quarantine", tenant=server.tenant).count() == 1
@@ -93,7 +93,7 @@ def test_a_tool_that_changes_back_and_forth_is_reported_once(server: McpServer) 
 def test_what_one_member_is_offered_changes_nothing_for_another(cast: Cast, server: McpServer) -> None:
     own = McpCredential.objects.create(server=server, user=cast.alice)
     store(server, named("one"), credential_id=own.pk)
-    decide(server, "one", is_let_in=True)
+    decide(server, "one", is_allowed=True)
     store(server, named("one", description="For Alice."), credential_id=own.pk)
     assert not is_quarantined(server.tools.get())
     assert not AuditEntry.objects.filter(action="mcptool.quarantine").exists()
@@ -102,8 +102,8 @@ def test_what_one_member_is_offered_changes_nothing_for_another(cast: Cast, serv
 def test_what_the_operator_is_offered_is_what_they_decide_on(cast: Cast, server: McpServer) -> None:
     own = McpCredential.objects.create(server=server, user=cast.amy)
     store(server, named("one"), credential_id=own.pk)
-    decide(server, "one", is_let_in=True)
+    decide(server, "one", is_allowed=True)
     store(server, named("one", description="Changed."), credential_id=own.pk, by_operator=True)
     assert is_quarantined(server.tools.get())
-    decide(server, "one", is_let_in=True)
+    decide(server, "one", is_allowed=True)
     assert not is_quarantined(server.tools.get())

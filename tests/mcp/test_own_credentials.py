@@ -1,4 +1,4 @@
-"""A member's page of their own credentials for outside servers: entered by them, shown to nobody, reached by nobody."""
+"""A member's page of their own credentials for external servers: entered by them, shown to nobody else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRET = "canary-772201"
 
 @pytest.fixture(autouse=True)
 def _development(settings: Settings) -> None:
-    settings.DEBUG = True  # the outside server is on the machine itself
+    settings.DEBUG = True  # the external server is on the machine itself
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_member_enters_their_own_and_it_is_tried_as_them(
     assert (stored.user, stored.server, stored.headers) == (
         cast.alice, server, f'{{"Authorization": "Bearer {SECRET}"}}',
     )  # fmt: skip
-    server.tools.update(is_let_in=True, accepted_digest=server.tools.get(name="echo").digest)
+    server.tools.update(is_allowed=True, accepted_digest=server.tools.get(name="echo").digest)
     assert "no credentials" not in rule_for(cast, cast.alice)
     assert rule_for(cast, cast.amy) == "The user has no credentials for the server crm."
 
@@ -94,7 +94,7 @@ def test_one_members_wrong_key_does_not_affect_others(
     alice: Client, cast: Cast, server: McpServer, outsider: Outside
 ) -> None:
     outsider.be(token="right")
-    assert "does not work yet. The outside server did not accept" in enter(alice, server, token="wrong")
+    assert "does not work yet. The external server did not accept" in enter(alice, server, token="wrong")
     signed_in(cast.amy).post(f"/admin/assistant/mcpserver/{server.pk}/try/")  # she has set none
     server.refresh_from_db()
     assert server.health == "unknown"

@@ -206,7 +206,7 @@ def test_an_ambiguous_cancellation_ends_neither_call(uvicorn_served: Server, ali
 
 @pytest.fixture
 def resting(cast: Cast) -> McpTool:
-    """A tool of an outside server of Acme's that is let in, and left alone for a while."""
+    """A tool of an external server of Acme's that is allowed, and left alone for a while."""
     server = McpServer.objects.create(
         tenant=cast.acme,
         name="crm",
@@ -218,14 +218,16 @@ def resting(cast: Cast) -> McpTool:
     definition = ToolDefinition("echo")
     known = {"definition": definition.to_state(), "digest": definition.digest}
     accepted = {"accepted": definition.to_state(), "accepted_digest": definition.digest}
-    return McpTool.objects.create(server=server, name="echo", is_let_in=True, needs_approval=False, **known, **accepted)
+    return McpTool.objects.create(
+        server=server, name="echo", is_allowed=True, needs_approval=False, **known, **accepted
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({}, "The server crm does not answer."),
-        ({"digest": "another"}, "The server crm has changed it since it was let in."),
+        ({"digest": "another"}, "The server crm has changed it since it was allowed."),
         ({"is_listed": False}, "The server crm no longer offers it."),
     ],
 )
@@ -249,7 +251,7 @@ def test_an_outside_tool_that_the_caller_cannot_use_anyway_does_not_exist(
     switch_tool(cast.acme, "crm__echo", "off")
     assert alice.ask("tools/call", asked)["error"] == unknown
     ToolSetting.objects.all().delete()
-    McpTool.objects.update(is_let_in=False)
+    McpTool.objects.update(is_allowed=False)
     assert alice.ask("tools/call", asked)["error"] == unknown
 
 

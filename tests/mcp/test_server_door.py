@@ -81,7 +81,7 @@ def test_another_sites_page_is_refused(name: str, value: str, status: int, serve
     assert Client(server.url, key_of(cast)).post("tools/list", **{name: value}).status_code == status
 
 
-def test_a_page_of_the_site_itself_is_let_in(uvicorn_server: Server, cast: Cast) -> None:
+def test_a_page_of_the_site_itself_is_allowed(uvicorn_server: Server, cast: Cast) -> None:
     assert Client(uvicorn_server.url, key_of(cast)).post("tools/list", origin=uvicorn_server.url).status_code == 200
 
 

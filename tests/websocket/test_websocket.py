@@ -437,28 +437,28 @@ async def test_a_refused_handshake_gets_403(server: Server, cast: Cast) -> None:
     assert await refused(server.url, user=cast.alice, origin="https://evil.example") == 403
 
 
-@pytest.mark.parametrize(("origin", "is_let_in"), [("http://localhost", True), ("http://evil.example", False)])
+@pytest.mark.parametrize(("origin", "is_allowed"), [("http://localhost", True), ("http://evil.example", False)])
 async def test_without_a_host_header_the_origin_must_be_an_allowed_host(
-    cast: Cast, origin: str, is_let_in: bool
+    cast: Cast, origin: str, is_allowed: bool
 ) -> None:
     headers = [(b"cookie", (await in_db(session_cookie)(cast.alice)).encode()), (b"origin", origin.encode())]
     socket = WebsocketCommunicator(application, "/ws/acme/support/", headers=headers)
-    assert (await socket.connect())[0] is is_let_in
+    assert (await socket.connect())[0] is is_allowed
     await socket.disconnect()
 
 
 @pytest.mark.parametrize(
-    ("scheme", "is_secure", "is_let_in"),
+    ("scheme", "is_secure", "is_allowed"),
     [("https", True, True), ("http", True, False), ("http", False, True), ("https", False, False)],
 )
 async def test_a_page_by_another_scheme_is_another_site(
-    uvicorn_server: Server, cast: Cast, scheme: str, is_secure: bool, is_let_in: bool
+    uvicorn_server: Server, cast: Cast, scheme: str, is_secure: bool, is_allowed: bool
 ) -> None:
     """A page that came by http can be written by anybody on the way."""
     origin = uvicorn_server.url.replace("http", scheme, 1)
     options: Any = {"user": cast.alice, "origin": origin}
     options["headers"] = {"X-Forwarded-Proto": "https" if is_secure else "http"}
-    if is_let_in:
+    if is_allowed:
         async with open_socket(uvicorn_server.url, **options) as socket:
             await socket.send({"type": "ping"})
             await socket.until_custom("pong")
@@ -466,12 +466,12 @@ async def test_a_page_by_another_scheme_is_another_site(
         assert await refused(uvicorn_server.url, **options) == 403
 
 
-@pytest.mark.parametrize(("scheme", "is_let_in"), [("wss", True), ("ws", False)])
-async def test_the_scheme_is_the_servers_without_a_proxy(cast: Cast, scheme: str, is_let_in: bool) -> None:
+@pytest.mark.parametrize(("scheme", "is_allowed"), [("wss", True), ("ws", False)])
+async def test_the_scheme_is_the_servers_without_a_proxy(cast: Cast, scheme: str, is_allowed: bool) -> None:
     headers = [(b"cookie", (await in_db(session_cookie)(cast.alice)).encode()), (b"origin", b"https://localhost")]
     socket = WebsocketCommunicator(application, "/ws/acme/support/", headers=headers)
     socket.scope["scheme"] = scheme
-    assert (await socket.connect())[0] is is_let_in
+    assert (await socket.connect())[0] is is_allowed
     await socket.disconnect()
 
 

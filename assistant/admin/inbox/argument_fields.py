@@ -64,7 +64,7 @@ def arguments_of(call: Approval) -> Arguments | None:
         asked = read_json(call.arguments or "{}")
     except ValueError:
         return None
-    # Schemas of outside servers are not ours to trust: the arguments of their tools are edited as JSON.
+    # Schemas of external servers are not ours to trust: the arguments of their tools are edited as JSON.
     if not isinstance(asked, dict) or call.name not in catalogue.registry():
         return None
     parameters = catalogue.registry().get(call.name).parameters

@@ -174,11 +174,11 @@ class ToolForm(forms.ModelForm[McpTool]):
 
     class Meta:
         model = McpTool
-        fields = ("is_let_in", "needs_approval")
+        fields = ("is_allowed", "needs_approval")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("is_let_in", "accepts_change"):
+        for name in ("is_allowed", "accepts_change"):
             self.fields[name].widget.attrs["value"] = self.instance.digest
         if not is_quarantined(self.instance):
             self.fields["accepts_change"].disabled = True
@@ -195,8 +195,8 @@ class ToolForm(forms.ModelForm[McpTool]):
         """Return the digest of the definition that this form accepts; empty if it accepts none."""
         if self.cleaned_data["accepts_change"]:
             return str(self.data[self.add_prefix("accepts_change")])
-        is_new = self.cleaned_data["is_let_in"] and not self.initial.get("is_let_in")
-        return str(self.data[self.add_prefix("is_let_in")]) if is_new else ""
+        is_new = self.cleaned_data["is_allowed"] and not self.initial.get("is_allowed")
+        return str(self.data[self.add_prefix("is_allowed")]) if is_new else ""
 
 
 class ToolFormSet(forms.models.BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):

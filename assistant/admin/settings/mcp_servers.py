@@ -39,13 +39,13 @@ class ToolInline(TenantScopedInline):
     form = ToolForm
     formset = ToolFormSet
     possible_actions = frozenset({"view", "change"})
-    fields = ("model_text", "approval_status", "is_let_in", "needs_approval", "accepts_change")
+    fields = ("model_text", "approval_status", "is_allowed", "needs_approval", "accepts_change")
     readonly_fields = ("model_text", "approval_status")
-    verbose_name_plural = "tools (new ones are not let in)"
+    verbose_name_plural = "tools (new ones are not allowed)"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpTool]:
         """Put changed tools, which need a decision, first."""
-        has_changed = Case(When(Q(is_let_in=True) & ~Q(accepted_digest=F("digest")), then=Value(0)), default=Value(1))
+        has_changed = Case(When(Q(is_allowed=True) & ~Q(accepted_digest=F("digest")), then=Value(0)), default=Value(1))
         rows: QuerySet[McpTool] = super().get_queryset(request).order_by(has_changed, "name")
         return rows
 
@@ -66,12 +66,12 @@ class ToolInline(TenantScopedInline):
             lines = ((_KINDS.get(line[:3], "same"), line) for line in change_of(row).splitlines())
             return format_html(
                 '<p>{}</p><pre class="difference">{}</pre>',
-                "Changed since it was let in, and off until the change is accepted:",
+                "Changed since it was allowed, and off until the change is accepted:",
                 format_html_join("", '<span class="{}">{}</span>', lines),
             )
         if not row.is_listed:
             return "No longer listed."
-        return "Let in as it is." if row.is_let_in else "Not let in."
+        return "Allowed as it is." if row.is_allowed else "Not allowed."
 
 
 def _without_secrets(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -93,7 +93,7 @@ class McpServerAdmin(TenantScopedAdmin):
 
     form = ServerForm
     change_form_template = "admin/assistant/mcpserver/change_form.html"
-    list_display = ("name", "tenant", "is_active", "health", "let_in", "address", "checked_at")
+    list_display = ("name", "tenant", "is_active", "health", "allowed_tools", "address", "checked_at")
     list_filter = (TENANT, "is_active", "health")
     search_fields = ("name", "url", "command")
     list_select_related = ("tenant",)
@@ -130,11 +130,11 @@ class McpServerAdmin(TenantScopedAdmin):
     def address(self, server: McpServer) -> str:
         return urlsplit(server.url).netloc or f"command {server.command}"
 
-    @admin.display(description="tools let in")
-    def let_in(self, server: McpServer) -> str:
+    @admin.display(description="tools allowed")
+    def allowed_tools(self, server: McpServer) -> str:
         rows = list(server.tools.all())
         quarantined = sum(is_quarantined(row) for row in rows)
-        text = f"{sum(row.is_let_in for row in rows)} of {len(rows)}"
+        text = f"{sum(row.is_allowed for row in rows)} of {len(rows)}"
         return f"{text}, {quarantined} changed" if quarantined else text
 
     @admin.display(description="stored")
@@ -173,7 +173,7 @@ class McpServerAdmin(TenantScopedAdmin):
                 actor=request.user,
                 tenant_id=server.tenant_id,
                 tool_id=form.instance.pk,
-                is_let_in=given["is_let_in"],
+                is_allowed=given["is_allowed"],
                 needs_approval=given["needs_approval"],
                 accepts=form.accepted,
             )

@@ -64,7 +64,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "panel_next": reverse("admin:switchboard"),
         "filters": filters,
         "states": [(state, _("overridden") if state == "own" else state_word(state)) for state in STATES],
-        "sources": [(one, _("this deployment's") if one == "own" else _("outside servers'")) for one in SOURCES],
+        "sources": [(one, _("this deployment's") if one == "own" else _("external servers'")) for one in SOURCES],
         "page": page,
         "tools": [_column(tool, blocks) for tool in tools.tools],
         "left_out": tools.left_out,

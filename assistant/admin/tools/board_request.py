@@ -46,7 +46,7 @@ class Filters:
         return tenants_of(request, PERMISSION).filter(wanted).order_by("name", "slug")
 
     def tools(self, tenants: Collection[Tenant]) -> BoardTools:
-        """Return the tools that match, with those of these tenants' outside servers."""
+        """Return the tools that match, with those of these tenants' external servers."""
         return tools_of_board(
             tenants=[tenant.pk for tenant in tenants],
             words=self.tool,

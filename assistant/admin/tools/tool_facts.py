@@ -22,8 +22,8 @@ def facts_of_servers(tools: Sequence[RemoteTool]) -> list[tuple[str, str]]:
     servers = sorted({entry.server for entry in tools})
     more = len(servers) - NAMED_SERVERS
     names = ", ".join(servers[:NAMED_SERVERS]) + (f" +{more}" if more > 0 else "")
-    let_in = _("at %(some)d of %(all)d") % {"some": sum(entry.is_let_in for entry in tools), "all": len(tools)}
-    facts = [(_("Outside server"), names), (_("Let in"), let_in)]
+    allowed = _("at %(some)d of %(all)d") % {"some": sum(entry.is_allowed for entry in tools), "all": len(tools)}
+    facts = [(_("External server"), names), (_("Allowed"), allowed)]
     if len({(entry.tool.description, str(entry.tool.parameters)) for entry in tools}) > 1:
         facts.append((_("Differs"), _("The servers describe it differently; this is one of the descriptions.")))
     return facts
@@ -33,7 +33,7 @@ def facts_of(tool: Tool, of_servers: Sequence[RemoteTool] = ()) -> list[tuple[st
     """Return what the tool declares, as names and sentences.
 
     Args:
-        of_servers: each tenant's own, if outside servers offer it. They read what their servers are sent.
+        of_servers: each tenant's own, if external servers offer it. They read what their servers are sent.
     """
     sent = sorted({key for entry in of_servers for key in entry.context_keys})
     keys = sent if of_servers else context_keys(tool)
@@ -42,7 +42,7 @@ def facts_of(tool: Tool, of_servers: Sequence[RemoteTool] = ()) -> list[tuple[st
     if isinstance(tool.requires_approval, bool):
         asks = _("Before every call.") if tool.requires_approval else _("No.")
     without = _("On.") if tool.enabled_by_default else _("Off.")
-    without = _("On, once it is let in.") if of_servers else without
+    without = _("On, once it is allowed.") if of_servers else without
     facts = [
         (_("Changes things"), _("No, it only reads.") if tool.read_only else _("Yes.")),
         (_("Asks by itself"), asks),

@@ -88,7 +88,7 @@ def tool_view(request: HttpRequest, name: str) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A tool, or of an outside server's one tenant's, and the tenants that have it and that the page is about."""
+    """A tool, or of an external server's one tenant's, and the tenants that have it and that the page is about."""
 
     tool: Tool
     tools: BoardTools
@@ -96,7 +96,7 @@ class _Shown:
 
     @property
     def of_servers(self) -> list[RemoteTool]:
-        """Each tenant's own, if outside servers offer it."""
+        """Each tenant's own, if external servers offer it."""
         return [entry for tools in self.tools.outside.values() for entry in tools.values()]
 
 

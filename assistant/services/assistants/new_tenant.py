@@ -156,7 +156,7 @@ def _copy_limits(source: Tenant, tenant: Tenant) -> None:
 
 
 def _copy_switches(source: Tenant, tenant: Tenant, assistants: Mapping[int, Assistant]) -> None:
-    """Copy the settings of the catalogue's tools, not of outside servers', without their secrets."""
+    """Copy the settings of the catalogue's tools, not of external servers', without their secrets."""
     rows = ToolSetting.objects.filter(tenant=source).defer("secrets")
     ToolSetting.objects.bulk_create(
         ToolSetting(

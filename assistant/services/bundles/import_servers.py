@@ -1,4 +1,4 @@
-"""Imports external MCP servers: new ones are switched off, and none gets credentials or tools that are let in."""
+"""Imports external MCP servers: new ones are switched off, and none gets credentials or tools that are allowed."""
 
 from __future__ import annotations
 

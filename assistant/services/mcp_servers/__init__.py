@@ -1,1 +1,1 @@
-"""Outside MCP servers as tenants set them up: their tools, credentials, health."""
+"""External MCP servers as tenants set them up: their tools, credentials, health."""

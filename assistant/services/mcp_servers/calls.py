@@ -1,4 +1,4 @@
-"""Calls tools of outside MCP servers, in a session of the calling member with their credentials."""
+"""Calls tools of external MCP servers, in a session of the calling member with their credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Circuit breakers for outside MCP servers: one for each server, and one for each member's own credentials.
+"""Circuit breakers for external MCP servers: one for each server, and one for each member's own credentials.
 
 A circuit opens after failures, and no requests are made while it is open. After `COOLDOWN` the next request is let
 through: a success closes the circuit, a failure opens it again.

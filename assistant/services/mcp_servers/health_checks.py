@@ -1,4 +1,4 @@
-"""Lists the tools of outside MCP servers: on request, and periodically for tenants with runs."""
+"""Lists the tools of external MCP servers: on request, and periodically for tenants with runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores and deletes members' own credentials for outside MCP servers."""
+"""Stores and deletes members' own credentials for external MCP servers."""
 
 from __future__ import annotations
 

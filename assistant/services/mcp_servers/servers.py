@@ -1,4 +1,4 @@
-"""Connections to tenants' outside MCP servers: address, credentials, and the context that a server receives."""
+"""Connections to tenants' external MCP servers: address, credentials, and the context that a server receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores the tools that outside servers list, quarantines changed ones, and records operators' decisions."""
+"""Stores the tools that external servers list, quarantines changed ones, and records operators' decisions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_ROWS = 240
 # A server may change a tool back and forth: the audit trail records it at most once in this interval.
 QUARANTINE_RECORD_INTERVAL = timedelta(hours=1)
 # Rows with the values of new ones.
-UNDECIDED = Q(is_let_in=False, needs_approval=True)
+UNDECIDED = Q(is_allowed=False, needs_approval=True)
 
 
 @transaction.atomic
@@ -61,7 +61,7 @@ def store_listing(
     _store(server, [*new, *changed])
     for definition in changed:
         row = known[definition.name]
-        if row.is_let_in and not is_quarantined(row) and definition.digest != row.accepted_digest:
+        if row.is_allowed and not is_quarantined(row) and definition.digest != row.accepted_digest:
             _record_quarantine(server, row.name)
     record_success(server=server, credential_id=credential_id)
     if gone or new or changed:
@@ -109,7 +109,7 @@ def _record_quarantine(server: McpServer, name: str) -> None:
 
 def is_quarantined(row: McpTool) -> bool:
     """Return whether a tool's definition differs from the accepted one."""
-    return row.is_let_in and row.accepted_digest != row.digest
+    return row.is_allowed and row.accepted_digest != row.digest
 
 
 def change_of(row: McpTool) -> str:
@@ -121,7 +121,7 @@ def change_of(row: McpTool) -> str:
 
 @transaction.atomic
 def decide_tool(
-    *, actor: audit_trail.Actor, tenant_id: int, tool_id: int, is_let_in: bool, needs_approval: bool, accepts: str = ""
+    *, actor: audit_trail.Actor, tenant_id: int, tool_id: int, is_allowed: bool, needs_approval: bool, accepts: str = ""
 ) -> None:
     """Let a tool in or keep it out, from the next call on, in every process.
 
@@ -135,20 +135,20 @@ def decide_tool(
     row = McpTool.objects.select_for_update().select_related("server__tenant").get(
         pk=tool_id, server__tenant_id=tenant_id
     )  # fmt: skip
-    before = (row.is_let_in, row.needs_approval, row.accepted_digest)
-    if is_let_in and (accepts or not row.is_let_in):
+    before = (row.is_allowed, row.needs_approval, row.accepted_digest)
+    if is_allowed and (accepts or not row.is_allowed):
         if accepts != row.digest:
             raise ValueError(f"The server has changed {row.name!r} meanwhile; read it again.")
         row.accepted, row.accepted_digest = row.definition, row.digest
-    row.is_let_in, row.needs_approval = is_let_in, needs_approval
-    if before == (row.is_let_in, row.needs_approval, row.accepted_digest):
+    row.is_allowed, row.needs_approval = is_allowed, needs_approval
+    if before == (row.is_allowed, row.needs_approval, row.accepted_digest):
         return
-    row.save(update_fields=["accepted", "accepted_digest", "is_let_in", "needs_approval", "changed_at"])
+    row.save(update_fields=["accepted", "accepted_digest", "is_allowed", "needs_approval", "changed_at"])
     audit_trail.record(
         actor=actor,
         action="mcptool.decide",
         target=f"{row.server}: {row.name}",
         tenant=row.server.tenant,
-        details={"let in": is_let_in, "asks first": needs_approval, "definition": row.accepted_digest[:12]},
+        details={"allowed": is_allowed, "asks first": needs_approval, "definition": row.accepted_digest[:12]},
     )
     change_notices.notify()

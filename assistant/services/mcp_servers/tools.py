@@ -22,14 +22,14 @@ from assistant.toolkit.context import UserId
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """An outside server's tool; `refusal` says why it cannot be used now, and is empty if it can.
+    """An external server's tool; `refusal` says why it cannot be used now, and is empty if it can.
 
     `server` is the server's name, and `context_keys` are the parts of a call's context that it is sent.
     """
 
     tool: Tool
     refusal: str = ""
-    is_let_in: bool = True
+    is_allowed: bool = True
     server: str = ""
     context_keys: tuple[str, ...] = ()
 
@@ -52,7 +52,7 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
     own = McpCredential.objects.of_member(user_id or 0).filter(server=OuterRef("server"), server__tenant_id=tenant_id)
     rows = (
         McpTool.objects.filter(
-            Q(is_listed=True) | Q(is_let_in=True), server__tenant_id=tenant_id, server__is_active=True
+            Q(is_listed=True) | Q(is_allowed=True), server__tenant_id=tenant_id, server__is_active=True
         )
         .select_related("server")
         .defer("server__headers", "server__oauth_client_secret")
@@ -78,15 +78,15 @@ def remote_tool_of(row: McpTool) -> RemoteTool | None:
     tool = _tool_of(row)
     if tool is None:
         return None
-    return RemoteTool(tool, _refusal(row), row.is_let_in, row.server.name, tuple(row.server.context_keys))
+    return RemoteTool(tool, _refusal(row), row.is_allowed, row.server.name, tuple(row.server.context_keys))
 
 
 def _refusal(row: McpTool) -> str:
     server = row.server
-    if not row.is_let_in:
-        return f"Not let in on the page of the server {server.name}."
+    if not row.is_allowed:
+        return f"Not allowed on the page of the server {server.name}."
     if is_quarantined(row):
-        return f"The server {server.name} has changed it since it was let in."
+        return f"The server {server.name} has changed it since it was allowed."
     if not row.is_listed:
         return f"The server {server.name} no longer offers it."
     return f"The server {server.name} does not answer." if is_open(server) else ""
@@ -103,7 +103,7 @@ def _own_refusal(server: McpServer, has_credentials: bool, rests: bool) -> str:
 
 def _tool_of(row: McpTool) -> Tool | None:
     """Return the tool as it was accepted, else as it is listed; None if its definition is no longer valid."""
-    accepted = row.accepted if row.is_let_in else None
+    accepted = row.accepted if row.is_allowed else None
     definition = (
         _Definition(row.digest, row.definition) if accepted is None else _Definition(row.accepted_digest, accepted)
     )

@@ -1,4 +1,4 @@
-"""The outside servers' tools of many tenants at once, for pages that show several tenants beside each other."""
+"""The external servers' tools of many tenants at once, for pages that show several tenants beside each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OutsideTools:
 def most_common_tools(
     *, tenants: Collection[int], limit: int, words: str = "", changes_things: bool = False, asks: bool = False
 ) -> OutsideTools:
-    """Return the tools that active outside servers of these tenants have, those of most tenants first; two queries.
+    """Return the tools that active external servers of these tenants have, those of most tenants first; two queries.
 
     Args:
         limit: the number of names to return.
@@ -71,7 +71,7 @@ def outside_tools_named(*, tenants: Collection[int], names: Collection[str]) -> 
 
 def _rows(tenants: Collection[int]) -> QuerySet[McpTool]:
     return McpTool.objects.filter(
-        Q(is_listed=True) | Q(is_let_in=True), server__tenant__in=list(tenants), server__is_active=True
+        Q(is_listed=True) | Q(is_allowed=True), server__tenant__in=list(tenants), server__is_active=True
     )
 
 

@@ -126,7 +126,7 @@ def _limits(tenants: TenantFilter, now: datetime) -> list[Item]:
 
 def _changed_tools(tenants: TenantFilter) -> list[Item]:
     allowed = tenants.rows(
-        McpTool.objects.filter(is_let_in=True, is_listed=True, server__is_active=True), "server__tenant"
+        McpTool.objects.filter(is_allowed=True, is_listed=True, server__is_active=True), "server__tenant"
     )
     changed = allowed.exclude(accepted_digest=F("digest")).order_by("server__tenant", "server", "name")
     return _items(changed, "name", "server__tenant__name", "server")

@@ -27,7 +27,7 @@ class Rule:
     also: tuple[str, ...] = ()
 
     def admits(self, scopes: Collection[str]) -> bool:
-        """Return whether a key with these scopes is let in, if only for its own runs."""
+        """Return whether a key with these scopes is allowed, if only for its own runs."""
         return not {*self.any_of, *self.own_runs}.isdisjoint(scopes) and set(self.also) <= set(scopes)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The guard for URLs that tenants set: of providers, webhooks and outside MCP servers."""
+"""The guard for URLs that tenants set: of providers, webhooks and external MCP servers."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def unblock_tool(*, actor: audit_trail.Actor, tool: str) -> bool:
 
 
 def knows_tool_anywhere(name: str) -> bool:
-    """Return whether the catalogue, or an outside server of any tenant, has a tool of this name."""
+    """Return whether the catalogue, or an external server of any tenant, has a tool of this name."""
     if name in catalogue.registry():
         return True
     rows = McpTool.objects.filter(server__is_active=True).values_list("server__prefix", "name")

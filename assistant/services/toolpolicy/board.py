@@ -25,7 +25,7 @@ from assistant.services.toolpolicy.switch_query import Switch
 from assistant.toolkit import Tool
 
 State = Literal["", "on", "ask", "off", "own"]
-# Whose tools: all, this deployment's own, or those of the tenants' outside servers.
+# Whose tools: all, this deployment's own, or those of the tenants' external servers.
 Source = Literal["", "own", "outside"]
 # Outside tools that a board shows, those of most tenants first: every server may list 200.
 MAX_OUTSIDE = 40
@@ -49,7 +49,7 @@ class BoardCell:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A tenant and its cells, in the order of the tools; None for tools of outside servers that it does not have."""
+    """A tenant and its cells, in the order of the tools; None for tools of external servers that it does not have."""
 
     tenant: Tenant
     cells: tuple[BoardCell | None, ...]
@@ -57,7 +57,7 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class BoardTools:
-    """The tools of a board: the catalogue's, then those of outside servers. `left_out` counts further outside ones."""
+    """The tools of a board: the catalogue's, then those of external servers. `left_out` counts further outside ones."""
 
     tools: tuple[Tool, ...]
     outside: ToolsByTenant
@@ -72,7 +72,7 @@ def tools_of_board(
     changes_things: bool = False,
     asks: bool = False,
 ) -> BoardTools:
-    """Return the catalogue's tools and those of the tenants' outside servers; two queries at most.
+    """Return the catalogue's tools and those of the tenants' external servers; two queries at most.
 
     Args:
         tenants: the ids of the tenants that are shown.
@@ -96,7 +96,7 @@ def tools_of_board(
 
 
 def tools_named(names: Collection[str], *, tenants: Collection[int]) -> BoardTools:
-    """Return the tools of these names, of the catalogue and of the tenants' outside servers; two queries at most."""
+    """Return the tools of these names, of the catalogue and of the tenants' external servers; two queries at most."""
     known = catalogue.registry()
     local = [tool for tool in known if tool.name in names]
     return _joined(local, outside_tools_named(tenants=tenants, names=[name for name in names if name not in known]))
@@ -142,7 +142,7 @@ def read_board(
 
 
 def _tools_of(tenant: Tenant, tools: BoardTools) -> list[tuple[Tool | None, RemoteTool | None]]:
-    """Return the tenant's own tool for each column, with the outside server's entry if it is of one."""
+    """Return the tenant's own tool for each column, with the external server's entry if it is of one."""
     known, outside = catalogue.registry(), tools.outside.get(tenant.pk, {})
     found: list[tuple[Tool | None, RemoteTool | None]] = []
     for tool in tools.tools:

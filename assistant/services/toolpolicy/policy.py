@@ -58,7 +58,7 @@ class PolicyDecision:
 class EffectiveTool:
     """A tool with its policy; `config` and `secrets` are empty if it is off.
 
-    `outage` says why a tool whose policy would otherwise be on or ask cannot be used, because its outside server is
+    `outage` says why a tool whose policy would otherwise be on or ask cannot be used, because its external server is
     unavailable; else it is empty.
     `warning` is for a person who is asked because the model has read untrusted text. `without_read` is the decision for
     a call of a tool with destinations that are all trusted.
@@ -96,7 +96,7 @@ def decide(
         block: the deployment's off switch for the tool, which takes precedence over all else.
         has_permission: whether the user has the permission that the tool requires, if any.
         narrowing: the names of the tools that the client allows; None for all.
-        refusal: why an outside server's tool cannot be used now, or "" if it can; None for other tools.
+        refusal: why an external server's tool cannot be used now, or "" if it can; None for other tools.
         read: the sources of untrusted text that the model has read in this run.
         after_untrusted: the tenant's rule for tools that are not read-only in such a run; "off" also covers those that
             read from external systems.
@@ -150,7 +150,7 @@ def _tenant_decision(tool: Tool, switch: Switch | None, *, is_remote: bool) -> P
     if switch is not None:
         return PolicyDecision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
     if is_remote:
-        return PolicyDecision("on", "Let in on the page of its server.", "server")
+        return PolicyDecision("on", "Allowed on the page of its server.", "server")
     if tool.enabled_by_default:
         return PolicyDecision("on", "On by default; the tenant has not switched it.", "catalogue")
     return PolicyDecision("off", "Off until the tenant switches it on.", "tenant")
@@ -184,10 +184,10 @@ def effective_tools(
     switches: MemberSwitches | None = None,
     read: Sequence[str] = (),
 ) -> list[EffectiveTool]:
-    """Return every tool of the catalogue, in its order, and of the tenant's outside servers with its current policy.
+    """Return every tool of the catalogue, in its order, and of the tenant's external servers with its current policy.
 
     Nothing is cached, so that a change of a switch applies to the next call in every process. Runs one query, another
-    if tools require permissions, and another if the tenant has outside servers.
+    if tools require permissions, and another if the tenant has external servers.
 
     Args:
         assistant_id: the assistant whose switches apply too; None for only the tenant's.
@@ -226,7 +226,7 @@ def effective_tools(
         entry = remote.get(tool.name)
         refusal = entry.refusal if entry else None
         decision = decide_with(refusal=refusal)
-        is_outage = entry is not None and entry.is_let_in and bool(refusal) and decide_with(refusal="").policy != "off"
+        is_outage = entry is not None and entry.is_allowed and bool(refusal) and decide_with(refusal="").policy != "off"
         effective.append(
             EffectiveTool(
                 tool,

@@ -127,7 +127,7 @@ def latest_change(*, actor: audit_trail.Actor, tenants: QuerySet[Tenant]) -> Lat
 
 
 def knows_tool(*, tenant_id: int, name: str) -> bool:
-    """Return whether the catalogue or one of the tenant's outside servers has a tool of this name."""
+    """Return whether the catalogue or one of the tenant's external servers has a tool of this name."""
     return name in catalogue.registry() or any(
         entry.tool.name == name for entry in remote_tools(tenant_id=tenant_id, user_id=None)
     )

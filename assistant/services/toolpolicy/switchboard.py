@@ -103,7 +103,7 @@ def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
 
 
 def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> list[Row]:
-    """Return all tools, outside servers' last, with a column for the tenant and one for each of its assistants."""
+    """Return all tools, external servers' last, with a column for the tenant and one for each of its assistants."""
     columns = [(None, ""), *((assistant.pk, f"{assistant.slug}: ") for assistant in assistants)]
     stored, blocks = _stored(ToolSetting.objects.filter(tenant=tenant)), read_blocks()
     last = last_switches(tenants=[tenant])

@@ -115,7 +115,7 @@ def trouble(cast: Cast, tenant: Tenant) -> None:
     use_of_today(tenant, 8)
     server = McpServer.objects.create(tenant=tenant, name="crm", url="https://crm.example.com/", is_active=True)
     McpTool.objects.create(
-        server=server, name="find", definition={}, digest="new", accepted={}, accepted_digest="old", is_let_in=True
+        server=server, name="find", definition={}, digest="new", accepted={}, accepted_digest="old", is_allowed=True
     )
     failing = hook(tenant, "https://hooks.example.com/")
     failing.failing_since = timezone.now()

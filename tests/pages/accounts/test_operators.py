@@ -1,4 +1,4 @@
-"""Operators see people's factors without secrets, and let in somebody who has lost one."""
+"""Operators see people's factors without secrets, and admit somebody who has lost one."""
 
 from __future__ import annotations
 

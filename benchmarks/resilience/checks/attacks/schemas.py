@@ -1,4 +1,4 @@
-"""JSON Schemas of callers and outside MCP servers that are made to block a process."""
+"""JSON Schemas of callers and external MCP servers that are made to block a process."""
 
 from __future__ import annotations
 

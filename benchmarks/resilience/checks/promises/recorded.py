@@ -11,7 +11,7 @@ from benchmarks.resilience.pytests import printed
 TITLE = "Secrets in a recorded session"
 HOW = (
     "Members use every interface and address, admins every page. Frames, answers, logs in both formats at DEBUG, "
-    "spans, webhooks, and requests to both tenants' providers and to an outside MCP server are searched for the "
+    "spans, webhooks, and requests to both tenants' providers and to an external MCP server are searched for the "
     "prompt, the settings of tools, every encrypted field and the other tenant's tools: "
     "tests/isolation/test_recorded.py."
 )

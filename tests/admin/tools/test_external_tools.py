@@ -1,4 +1,4 @@
-"""Tools of outside servers on the board, and their pages."""
+"""Tools of external servers on the board, and their pages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NAME = "crm__find_person"
 PAGE = f"/admin/assistant/toolsetting/tool/{NAME}/"
 
 
-def let_in(
-    tenant: Tenant, name: str = "find_person", *, description: str = "Find a person.", is_let_in: bool = True
+def allow(
+    tenant: Tenant, name: str = "find_person", *, description: str = "Find a person.", is_allowed: bool = True
 ) -> McpTool:
     """Give a tenant an active server `crm` that offers a tool."""
     server, _ = McpServer.objects.get_or_create(
@@ -33,20 +33,20 @@ def let_in(
         name=name,
         definition=definition.to_state(),
         digest=definition.digest,
-        accepted=definition.to_state() if is_let_in else None,
-        accepted_digest=definition.digest if is_let_in else "",
-        is_let_in=is_let_in,
+        accepted=definition.to_state() if is_allowed else None,
+        accepted_digest=definition.digest if is_allowed else "",
+        is_allowed=is_allowed,
         needs_approval=False,
     )
 
 
 def test_a_server_s_tools_have_cells_for_the_tenants_that_have_it(root: Client, cast: Cast) -> None:
-    let_in(cast.acme)
+    allow(cast.acme)
     found = board(root)
     assert (found["Acme", NAME], found["Globex", NAME]) == ("on", "none")
-    let_in(cast.globex, is_let_in=False)
+    allow(cast.globex, is_allowed=False)
     assert board(root)["Globex", NAME] == "off"
-    assert "Not let in on the page of the server crm." in root.get(BOARD).content.decode()
+    assert "Not allowed on the page of the server crm." in root.get(BOARD).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_server_s_tools_have_cells_for_the_tenants_that_have_it(root: Client, 
     ],
 )
 def test_filters_find_outside_tools(filters: dict[str, str], names: set[str], root: Client, cast: Cast) -> None:
-    let_in(cast.acme)
-    let_in(cast.acme, "delete_person", description="Remove a person.")
+    allow(cast.acme)
+    allow(cast.acme, "delete_person", description="Remove a person.")
     assert {tool for _, tool in board(root, **filters)} == names
 
 
 def test_a_column_is_set_for_the_tenants_that_have_the_tool(root: Client, cast: Cast) -> None:
-    let_in(cast.acme)
+    allow(cast.acme)
     root.post(BOARD, {"column": NAME, "policy": "off", "cells": "", "confirmed": "1"})
     assert stored() == {("acme", NAME): "off"}
     answer = root.post(BOARD, {"cells": f"{cast.globex.pk}:{NAME}", "policy": "on"}, follow=True)
@@ -79,8 +79,8 @@ def test_a_column_is_set_for_the_tenants_that_have_the_tool(root: Client, cast: 
 
 
 def test_an_outside_tool_has_a_page(root: Client, cast: Cast) -> None:
-    let_in(cast.acme)
-    let_in(cast.globex, is_let_in=False, description="Find anybody.")
+    allow(cast.acme)
+    allow(cast.globex, is_allowed=False, description="Find anybody.")
     McpServer.objects.filter(tenant=cast.acme).update(context_keys=["tenant_slug"])
     for number, status in enumerate(("ok", "error")):
         values = {"tenant": cast.acme, "user": cast.alice, "name": NAME, "status": status, "duration_ms": 30}
@@ -93,7 +93,7 @@ def test_an_outside_tool_has_a_page(root: Client, cast: Cast) -> None:
 
 
 def test_an_outside_tool_is_switched_off_for_everyone_on_its_page(root: Client, cast: Cast) -> None:
-    let_in(cast.acme)
+    allow(cast.acme)
     assert (
         "Off in the whole deployment"
         in root.post(PAGE, {"do": "block", "reason": "Leaks"}, follow=True).content.decode()
@@ -105,8 +105,8 @@ def test_an_outside_tool_is_switched_off_for_everyone_on_its_page(root: Client, 
 
 
 def test_a_tenants_admin_sees_no_outside_tool_of_others(amys: Client, cast: Cast) -> None:
-    let_in(cast.acme, "find_customer")
-    let_in(cast.globex)
+    allow(cast.acme, "find_customer")
+    allow(cast.globex)
     assert amys.get(PAGE).status_code == 404
     assert amys.post(PAGE, {"do": "set", "policy": "on", "confirmed": "1"}).status_code == 404
     assert amys.get(PAGE.replace("find_person", "find_customer")).status_code == 200
@@ -118,17 +118,17 @@ def test_tools_of_most_tenants_come_first_and_others_are_counted(
     root: Client, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(board_module, "MAX_OUTSIDE", 1)
-    let_in(cast.acme, "a_tool")
+    allow(cast.acme, "a_tool")
     for tenant in (cast.acme, cast.globex):
-        let_in(tenant)
+        allow(tenant)
     page = root.get(BOARD).content.decode()
     assert f'data-tool="{NAME}"' in page and 'data-tool="crm__a_tool"' not in page
-    assert "1 more tool of outside servers is not shown" in page
+    assert "1 more tool of external servers is not shown" in page
     assert f'data-tool="{NAME}"' not in root.get(BOARD, {"tool": "crm__a"}).content.decode()
 
 
 def test_a_name_that_is_too_long_for_models_is_shortened_as_in_a_run(root: Client, cast: Cast) -> None:
-    let_in(cast.acme, "find_" + "x" * 90)
+    allow(cast.acme, "find_" + "x" * 90)
     (tool,) = most_common_tools(tenants=[cast.acme.pk], limit=5).tools
     assert len(tool.name) == 64
     assert root.get(PAGE.replace(NAME, tool.name)).status_code == 200
@@ -148,12 +148,12 @@ def test_the_pages_make_no_more_queries_for_many_servers(root: Client, cast: Cas
         ]
 
     for tenant in (cast.acme, cast.globex):
-        let_in(tenant)
+        allow(tenant)
     few = counts()
     for _ in range(6):
         tenant = make_tenant()
         for number in range(3):
-            let_in(tenant, f"find_{number}")
-        let_in(tenant)
+            allow(tenant, f"find_{number}")
+        allow(tenant)
     assert counts() == few
     assert max(few) <= 18

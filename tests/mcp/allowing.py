@@ -1,4 +1,4 @@
-"""Rows of outside servers for tests, and an operator who lets their tools in."""
+"""Rows of external servers for tests, and an operator who allows their tools."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ async def look(server: McpServer, user_id: int = 0) -> Examination:
     return await examine(tenant_id=server.tenant_id, server_id=server.pk, user_id=user_id)
 
 
-async def let_in(server: McpServer, *names: str, needs_approval: bool = False) -> None:
+async def allow(server: McpServer, *names: str, needs_approval: bool = False) -> None:
     """Let these tools in as they are listed now."""
     for row in [row async for row in McpTool.objects.filter(server=server, name__in=names)]:
         await in_db(decide_tool)(
             actor=None,
             tenant_id=server.tenant_id,
             tool_id=row.pk,
-            is_let_in=True,
+            is_allowed=True,
             needs_approval=needs_approval,
             accepts=row.digest,
         )
