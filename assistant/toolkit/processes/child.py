@@ -128,7 +128,8 @@ async def _end(child: Process, feeding: asyncio.Task[None]) -> None:
 
 
 def _failure(code: int) -> ChildFailed:
-    if code == OUT_OF_MEMORY:
+    # Parsers in Rust abort when they are refused memory.
+    if code in (OUT_OF_MEMORY, -signal.SIGABRT):
         return TooMuchMemory()
     if code == -signal.SIGXCPU:
         return TooSlow()

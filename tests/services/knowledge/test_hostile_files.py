@@ -27,13 +27,13 @@ def upload(tenant: Tenant, content: bytes) -> Document:
     return add_document(tenant=tenant, title="Upload", file=ContentFile(content, name="a.pdf"))
 
 
-def readers(parent: int = os.getpid()) -> int:
+def readers(parent: int = os.getpid(), worker: bytes = b"pdf_worker") -> int:
     """How many readers run as children of a process, by default this one."""
     found = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             is_child = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1]) == parent
-            found += is_child and b"pdf_worker" in (folder / "cmdline").read_bytes()
+            found += is_child and worker in (folder / "cmdline").read_bytes()
         except OSError:
             continue
     return found

@@ -1,4 +1,4 @@
-"""Uploaded PDFs that are made to occupy the process that reads them."""
+"""Uploaded files that are made to occupy the process that reads them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ from benchmarks.resilience.checks.attacks.schemas import TOKEN, _longest
 from benchmarks.resilience.client import connected
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from tests.fake_provider import FakeProvider
-from tests.services.knowledge.hostile_pdf import HOSTILE
+from tests.services.files import hostile_office
+from tests.services.knowledge import hostile_pdf
 
 TITLE = "Hostile files"
 SECONDS, MEMORY_MB = 5, 128
 HOW = (
     "Generated PDFs (a page of 800,000 operators, streams that inflate 80,000 times, forms within forms, loops, deep "
-    "nesting, a huge map of characters, more text than is stored) are uploaded in the admin, two at a time, while "
-    f"another member chats. Reading one may take {SECONDS} s and {MEMORY_MB} MB. One process, on SQLite, which lets "
-    "one connection write at a time. The process's own watchdog says how long its event loop was held at the longest."
+    "nesting, a huge map of characters, more text than is stored), Word files (190 MB of blanks, millions of "
+    "paragraphs, deep tables, entities within entities), spreadsheets (a cell in the last place, a long text as the "
+    "value of 200,000 cells, millions of cells, a thousand sheets) and pages of HTML (deep, without ends, with open "
+    "quotes) are uploaded in the admin, two at a time, while another member chats. Reading one may take "
+    f"{SECONDS} s and {MEMORY_MB} MB. One process, on SQLite, which lets one connection write at a time. The process's "
+    "own watchdog says how long its event loop was held at the longest."
 )
 ENDED, HELD = "files that did not end as they should", "longest that the event loop was held"
 TURN, MEMORY = "slowest turn beside them", "most memory of a reader"
@@ -38,16 +42,18 @@ REFUSED = (
 )  # fmt: skip
 _IS_STORED = "stored"
 STORED = ("nested_arrays", "xref_loop", "image")
+HOSTILE = {**hostile_pdf.HOSTILE, **hostile_office.HOSTILE}
 # Longer than reading may take, waiting for another reader included.
 _PATIENCE_SECONDS = 6 * SECONDS
 
 
 def read_in_the_server() -> None:
     """The server's own process reads the files."""
-    from assistant.services.files import pdf_worker
+    from assistant.services.files import office_worker, pdf_worker
     from assistant.services.files import reading as files
 
-    files.run_in_child_and_wait = lambda worker, task, limits: pdf_worker.work(task)  # type: ignore[attr-defined]
+    workers = {Path(str(one.__file__)): one.work for one in (pdf_worker, office_worker)}
+    files.run_in_child_and_wait = lambda worker, task, limits: workers[worker](task)  # type: ignore[attr-defined]
 
 
 def read_without_limits() -> None:
@@ -93,7 +99,8 @@ def measure(testbed: Testbed) -> Sequence[Line]:
 
 
 async def _measure(testbed: Testbed, site: Site, process: Server) -> Sequence[Line]:
-    names = (*REFUSED, *STORED)[: testbed.scaled(len(REFUSED) + len(STORED), least=2)]
+    every = (*REFUSED, *hostile_office.HOSTILE, *STORED)
+    names = every[: testbed.scaled(len(every), least=2)]
     made = {name: HOSTILE[name]() for name in names}
     turns: list[float] = []
     chatting = asyncio.create_task(_chat(site, process, turns))
@@ -112,7 +119,7 @@ async def _measure(testbed: Testbed, site: Site, process: Server) -> Sequence[Li
     chatting.cancel()
     watching.cancel()
     await asyncio.gather(chatting, return_exceptions=True)
-    wrong = [f"{name} ({said})" for name, said in ended.items() if (said in _REASONS) != (name in REFUSED)]
+    wrong = [f"{name} ({said})" for name, said in ended.items() if (said in _REASONS) == (name in STORED)]
     wrong += [f"{name} ({said})" for name, said in ended.items() if said not in (*_REASONS, _IS_STORED)]
     memory = await asyncio.gather(watching, return_exceptions=True)
     most = memory[0] if isinstance(memory[0], float) else 0.0
@@ -155,7 +162,7 @@ def _peaks(server: int) -> Iterator[float]:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):
             parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            if parent == server and b"pdf_worker" in (folder / "cmdline").read_bytes():
+            if parent == server and re.search(rb"(pdf|office)_worker", (folder / "cmdline").read_bytes()):
                 peak = re.findall(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text())[0]
                 yield int(peak) / 1024
 
@@ -172,7 +179,7 @@ async def _upload_all(site: Site, process: Server, made: dict[str, bytes]) -> di
         async def upload(name: str) -> str:
             form = aiohttp.FormData({"tenant": str(tenant), "title": name, "kind": "pdf", "text": ""})
             form.add_field("csrfmiddlewaretoken", cookies["csrftoken"])
-            form.add_field("file", made[name], filename=f"{name}.pdf", content_type="application/pdf")
+            form.add_field("file", made[name], filename=name + _suffix(made[name]))
             try:
                 async with (
                     places,
@@ -187,6 +194,11 @@ async def _upload_all(site: Site, process: Server, made: dict[str, bytes]) -> di
         said = await asyncio.gather(*map(upload, made))
     stored = {title for (title,) in site.database.rows("SELECT title FROM assistant_document")}
     return {name: _IS_STORED if name in stored else one for name, one in zip(made, said, strict=True)}
+
+
+def _suffix(content: bytes) -> str:
+    starts = {b"%PDF": ".pdf", b"<!do": ".html"}
+    return starts.get(content[:4]) or (".docx" if b"word/document.xml" in content else ".xlsx")
 
 
 def _said(status: int, text: str) -> str:
