@@ -77,3 +77,18 @@ async def ask_for_customer(server: Any, mode: str, home: Path) -> Any:
     async with Client(stdio_client(program), mode=mode) as client:
         assert "get_customer" in {tool.name for tool in (await client.list_tools()).tools}
         return (await client.call_tool("get_customer", {"customer_id": 42})).structured_content
+
+
+@pytest.mark.parametrize("package", ["sdk", "client"])
+def test_the_typescript_sdks_approve(package: str, uvicorn_server: Server, keys: dict[str, str], cast: Cast) -> None:
+    """Both speak a protocol before 2026-07-28 by default."""
+    switch_tool(cast.acme, "get_customer", "ask")
+    done = subprocess.run(
+        ["node", "mcp-approve.mjs", package, f"{uvicorn_server.url}/mcp/"],
+        cwd=HERE, env={**os.environ, "API_KEY": keys["Lena Hofbauer"]}, capture_output=True, text=True, timeout=200,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert len(said["asked"]) == 1 and "get_customer asks before it runs" in said["asked"][0]
+    assert said["result"]["structuredContent"]["name"] == "Lena Hofbauer"

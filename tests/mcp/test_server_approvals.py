@@ -146,31 +146,84 @@ class Session(Client):
         self.sent = headers(key, version=OLDER) | {"mcp-session-id": response.headers["mcp-session-id"]}
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def send(self, body: Json) -> int:
-        return self.http.post(self.url, json=body, headers=self.sent).status_code
+    def send(self, body: Json, url: str = "") -> int:
+        return self.http.post(url or self.url, json=body, headers=self.sent).status_code
 
-    def call_answering(self, tool: str, arguments: Json, said: Json) -> list[Json]:
-        """Call a tool, answering whatever it asks; every message of its stream."""
+    def call_answering(self, tool: str, arguments: Json, said: Json, url: str = "") -> list[Json]:
+        """Call a tool, answering whatever it asks, at another address if one is given; every message of its stream."""
         seen = []
         body = message("tools/call", {"name": tool, "arguments": arguments}, version=OLDER)
         with self.http.stream("POST", self.url, json=body, headers=self.sent) as response:
             for one in events(response.iter_lines()):
                 seen.append(one)
                 if one.get("method") == "elicitation/create":
-                    assert self.send({"jsonrpc": "2.0", "id": one["id"], "result": said}) == 202
+                    assert self.send({"jsonrpc": "2.0", "id": one["id"], "result": said}, url) == 202
         return seen
 
 
-def test_an_older_client_is_asked_on_its_session(with_sessions: Server, cast: Cast, alice_key: str) -> None:
-    alice = Session(with_sessions.url, alice_key)
+@pytest.fixture(params=["uvicorn", "daphne", "uvicorn+sessions"])
+def any_served(request: pytest.FixtureRequest, serving: dict[str, Server], transactional_db: None) -> Server:
+    """A server that keeps sessions for clients older than 2026-07-28, or servers that do not."""
+    return serving[request.param]
+
+
+def test_an_older_client_is_asked_on_the_stream(any_served: Server, cast: Cast, alice_key: str) -> None:
+    alice = Session(any_served.url, alice_key)
     *_, question, result = alice.call_answering("erase", {"what": "the disk"}, YES["approval"])
     assert "the disk" in question["params"]["message"]
     assert text_of(result["result"]) == "Erased the disk."
     assert ToolCall.objects.get().decided_by == cast.alice
 
 
-def test_a_session_belongs_to_its_key(with_sessions: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:
-    alice = Session(with_sessions.url, alice_key)
+def test_an_older_client_that_says_no_is_heard(uvicorn_served: Server, alice_key: str) -> None:
+    *_, result = Session(uvicorn_served.url, alice_key).call_answering("erase", {"what": "it"}, {"action": "decline"})
+    assert result["result"]["isError"] and "declined" in text_of(result["result"])
+    assert ToolCall.objects.get().status == "declined"
+
+
+@pytest.mark.parametrize("said", [{"action": "perhaps"}, {}, [], None])
+def test_an_older_clients_unreadable_answer_runs_nothing(said: Any, uvicorn_served: Server, alice_key: str) -> None:
+    *_, result = Session(uvicorn_served.url, alice_key).call_answering("erase", {"what": "it"}, said)
+    assert result["result"]["isError"] and "cannot be read" in text_of(result["result"])
+    assert not ToolCall.objects.filter(status="ok").exists()
+
+
+@pytest.mark.services
+def test_the_answer_may_reach_another_process(
+    serving: dict[str, Server], transactional_db: None, cast: Cast, alice_key: str
+) -> None:
+    alice, there = Session(serving["uvicorn"].url, alice_key), f"{serving['daphne'].url}/mcp/"
+    *_, result = alice.call_answering("erase", {"what": "the disk"}, YES["approval"], there)
+    assert text_of(result["result"]) == "Erased the disk."
+
+
+def test_nobody_else_answers_a_question(uvicorn_served: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:
+    alice, mallory = Session(uvicorn_served.url, alice_key), Session(uvicorn_served.url, mallory_key)
+    body = message("tools/call", {"name": "erase", "arguments": {"what": "the disk"}}, version=OLDER)
+    with alice.http.stream("POST", alice.url, json=body, headers=alice.sent) as response:
+        stream = events(response.iter_lines())
+        question = next(one for one in stream if one.get("method") == "elicitation/create")
+        answered = {"jsonrpc": "2.0", "id": question["id"]}
+        assert mallory.send({**answered, "result": YES["approval"]}) == 202
+        assert ToolCall.objects.get().status == "awaiting_approval"
+        assert alice.send({**answered, "result": {"action": "decline"}}) == 202
+        assert "declined" in text_of(next(stream)["result"])
+    assert ToolCall.objects.get().status == "declined"
+
+
+@pytest.mark.parametrize("session", ["c-", "c-forged", "c-" + "x" * 5000])
+def test_a_session_that_was_not_given_is_unknown(session: str, any_served: Server, alice_key: str) -> None:
+    response = Client(any_served.url, alice_key, version=OLDER).post("tools/list", **{"mcp-session-id": session})
+    assert response.status_code == 404
+
+
+def test_a_request_without_a_session_is_served_by_itself(any_served: Server, alice_key: str) -> None:
+    """As docs/mcp.md does by curl."""
+    assert "erase" in Client(any_served.url, alice_key, version=OLDER).tools()
+
+
+def test_a_session_belongs_to_its_key(any_served: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:
+    alice = Session(any_served.url, alice_key)
     second_key = create_api_key(tenant=cast.acme, user=cast.alice, name="second")[1]
     for key in (mallory_key, second_key):
         stolen = alice.sent | {"authorization": f"Bearer {key}"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
@@ -18,7 +20,8 @@ from assistant.mcp_client import ToolDefinition
 from assistant.models import McpServer, McpTool, ToolCall, ToolSetting
 from assistant.services.limits.rate_limits import MCP_BURST, take_mcp_request
 from assistant.services.tenancy.api_keys import revoke_api_keys
-from assistant.services.tenancy.members import create_api_key
+from assistant.services.tenancy.members import Member, create_api_key
+from assistant.services.toolcalls import direct_call
 from assistant.services.toolcalls.direct_call import MAX_CALLS
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -260,12 +263,37 @@ def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:
     assert take_mcp_request(tenant_id=1, user_id=2) and take_mcp_request(tenant_id=2, user_id=1)
 
 
-def test_concurrent_calls_of_a_member_are_limited(uvicorn_served: Server, alice_key: str, mallory_key: str) -> None:
+def test_concurrent_calls_of_a_member_wait_for_each_other(
+    uvicorn_served: Server, alice_key: str, mallory_key: str
+) -> None:
     alice, mallory = Client(uvicorn_served.url, alice_key), Client(uvicorn_served.url, mallory_key)
     params = {"name": "wait_for_ever", "arguments": {}, "_meta": {"progressToken": "p1"}}
-    with ExitStack() as stack:
+    with ThreadPoolExecutor(1) as threads, ExitStack() as stack:
         running = [stack.enter_context(streaming(alice, "tools/call", params)) for _ in range(MAX_CALLS)]
         assert {next(messages)["method"] for messages in running} == {"notifications/progress"}
-        refused = alice.call("who_am_i")
-        assert refused["isError"] and "Wait until one" in text_of(refused)
+        waiting = threads.submit(alice.call, "who_am_i")
         assert mallory.call("who_am_i")["structuredContent"]["tenant"] == "globex"
+        assert not waiting.done()
+        stack.close()  # which cancels those that run
+        assert waiting.result()["structuredContent"]["tenant"] == "acme"
+
+
+def test_twenty_calls_at_once_are_all_answered(uvicorn_served: Server, alice_key: str) -> None:
+    def call(_: int) -> Any:
+        return Client(uvicorn_served.url, alice_key).call("who_am_i")
+
+    with ThreadPoolExecutor(20) as threads:
+        assert all(not result.get("isError") for result in threads.map(call, range(20)))
+
+
+async def test_of_very_many_calls_the_last_are_refused(alice_member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_call, "MAX_WAITING", 2)
+    monkeypatch.setattr(direct_call, "WAIT_SECONDS", 0.05)
+    leave = [await direct_call._take_place(alice_member) for _ in range(MAX_CALLS)]
+    waiting = [asyncio.create_task(direct_call._take_place(alice_member)) for _ in range(3)]
+    said = await asyncio.gather(*waiting, return_exceptions=True)
+    assert ["waiting" in str(one) for one in said] == [False, False, True]
+    assert all(isinstance(one, direct_call.TooManyCalls) for one in said)
+    for one in leave:
+        one()
+    assert not direct_call._places

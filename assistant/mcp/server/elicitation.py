@@ -1,7 +1,7 @@
 """Asks clients for input that a tool or prompt needs.
 
 Since protocol 2026-07-28 the questions are returned as the result, and the client repeats the request with its answers.
-Older clients are asked on their session.
+Older clients are asked on the response's stream: on a session by the SDK, else by `older_clients`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from mcp_types import (
     UrlElicitationCapability,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from assistant.mcp.server.caller import Context
+from assistant.mcp.server.older_clients import OlderClient, older_client
 
 Question = CreateMessageRequest | ElicitRequest | ListRootsRequest
 R = TypeVar("R", bound=BaseModel)
@@ -87,16 +88,23 @@ def accepts(context: Context, method: str) -> bool:
 
 def _accepts(context: Context, needed: ClientCapabilities) -> bool:
     is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-    if not is_modern and not context.session.can_send_request:
+    if not is_modern and not context.session.can_send_request and _older(context) is None:
         return False
     return _declares(context, needed)
 
 
+def _older(context: Context) -> OlderClient | None:
+    return None if context.request is None else older_client(context.request.scope)
+
+
 def _declares(context: Context, needed: ClientCapabilities) -> bool:
+    older = _older(context)
+    declared = context.session.client_capabilities if older is None else older.capabilities
+    if declared is None:
+        return False
     if needed.elicitation is None:
-        return context.session.check_client_capability(needed)
-    declared = context.session.client_capabilities
-    if declared is None or declared.elicitation is None:
+        return (declared.sampling if needed.sampling is not None else declared.roots) is not None
+    if declared.elicitation is None:
         return False
     has_urls = declared.elicitation.url is not None
     # By the specification an empty object means forms.
@@ -155,5 +163,18 @@ def _refuse_unless_declared(context: Context, asked: InputNeeded) -> None:
 async def _ask(context: Context, question: Question) -> BaseModel:
     if not _accepts(context, _capabilities_for(question)):
         raise CannotAsk(f"This needs {question.method}, which this client or connection does not accept.")
+    if (older := _older(context)) is not None:
+        return await _ask_older(older, question)
     related = ServerMessageMetadata(related_request_id=context.request_id)
     return await context.session.send_request(question, _ANSWERS[question.method], metadata=related)
+
+
+async def _ask_older(client: OlderClient, question: Question) -> BaseModel:
+    data = question.model_dump(by_alias=True, mode="json", exclude_none=True)
+    try:
+        answer = await client.ask(data["method"], data.get("params", {}))
+        return _ANSWERS[question.method].model_validate(answer["result"], by_name=False)
+    except TimeoutError:
+        raise CannotAsk("The client did not answer the question in time.") from None
+    except (KeyError, ValidationError):
+        raise CannotAsk("The client's answer to the question was an error or cannot be read.") from None

@@ -1,10 +1,10 @@
-"""Runs the SDK's session manager in its own task, started by the first request."""
+"""Runs the SDK's session managers in tasks of their own, started by the first request."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
-from django.conf import settings
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from assistant.mcp.server.protocol import build_server
@@ -16,16 +16,16 @@ MAX_SESSIONS = 2000
 
 
 class _Runner:
-    """The manager of one event loop. Its task group must be entered and left in the same task."""
+    """A manager of one event loop. Its task group must be entered and left in the same task."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_sessions: bool) -> None:
         self.ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
-        self.task = asyncio.create_task(self._run(), name="mcp-sessions")
+        self.task = asyncio.create_task(self._run(with_sessions), name="mcp-sessions")
 
-    async def _run(self) -> None:
+    async def _run(self, with_sessions: bool) -> None:
         manager = StreamableHTTPSessionManager(
-            build_server(with_sessions=settings.MCP_SESSIONS),
-            stateless=not settings.MCP_SESSIONS,
+            build_server(with_sessions=with_sessions),
+            stateless=not with_sessions,
             max_request_body_size=MAX_BODY,
             max_sessions=MAX_SESSIONS,
         )
@@ -34,11 +34,15 @@ class _Runner:
             await asyncio.Event().wait()
 
 
-_runners = PerLoop(_Runner)
+_runners = {
+    True: PerLoop(partial(_Runner, with_sessions=True)),
+    False: PerLoop(partial(_Runner, with_sessions=False)),
+}
 
 
-async def get_manager() -> StreamableHTTPSessionManager:
-    """Return the manager of the running event loop."""
-    if _runners.get().task.done():
-        _runners.reset()
-    return await asyncio.shield(_runners.get().ready)
+async def get_manager(*, with_sessions: bool) -> StreamableHTTPSessionManager:
+    """Return the running event loop's manager that keeps sessions of older clients, or the one that does not."""
+    runners = _runners[with_sessions]
+    if runners.get().task.done():
+        runners.reset()
+    return await asyncio.shield(runners.get().ready)

@@ -22,6 +22,7 @@ from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, unavailable
 from assistant.services.eventlog.configured import configured_log
+from assistant.services.eventlog.control_messages import handle_control_message
 from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.limits.run_queue import Place, RunQueue
 from assistant.services.loop_watch import LoopWatch
@@ -234,7 +235,7 @@ class Runs:
         verb, _, argument = message.partition(" ")
         if verb == "cancel" and argument.isdigit():
             self._cancel_here(int(argument))
-        else:
+        elif not handle_control_message(verb, argument):
             self._queue.on_message(verb, argument)
 
     async def _run_housekeeping(self) -> None:

@@ -32,15 +32,27 @@ __all__ = ["CalledTool", "Decision", "TooManyCalls", "ToolCall", "call_tool", "c
 # Also for tools with a longer timeout of their own.
 MAX_CALL_SECONDS = 300.0
 
-# Concurrent calls of one member in this process, so that one member cannot take all tool threads.
+# Concurrent calls of one member in this process, so that one member cannot take all tool threads. Further ones wait.
 MAX_CALLS = 8
+# How many may wait, and how long: clients give up after a minute by default.
+MAX_WAITING, WAIT_SECONDS = 100, 50.0
 
 OnProgress = Callable[[float, float | None, str], Awaitable[None]]
-_calls: dict[asyncio.Task[CalledTool], Member] = {}
 
 
 class TooManyCalls(Exception):
-    """The member has `MAX_CALLS` calls in progress; the message can be shown to the member."""
+    """Too many calls of the member run and wait already; the message can be shown to the member."""
+
+
+@dataclass(slots=True)
+class _Places:
+    """The places of one member's calls."""
+
+    free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_CALLS))
+    users: int = 0
+
+
+_places: dict[tuple[Any, Any], _Places] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +128,48 @@ async def call_tool(
         on_progress: called with the tool's progress (done, total, message), in order.
 
     Raises:
-        TooManyCalls: the member has too many calls running.
+        TooManyCalls: too many calls of the member run and wait already, or none of them ended in `WAIT_SECONDS`.
     """
-    if sum(one.user == member.user and one.tenant == member.tenant for one in _calls.values()) >= MAX_CALLS:
-        raise TooManyCalls(f"You have {MAX_CALLS} calls running. Wait until one of them has ended.")
+    leave = await _take_place(member)
     task = asyncio.create_task(
         _call(member, call, decision, can_ask=can_ask, extra=extra, on_progress=on_progress),
         name=f"call-{call.name[:64]}",
     )
-    _calls[task] = member
-    task.add_done_callback(_calls.pop)
+    # Not when the caller is cancelled: the tool's thread may go on for a while.
+    task.add_done_callback(lambda _: leave())
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         task.cancel()
         raise
+
+
+async def _take_place(member: Member) -> Callable[[], None]:
+    """Wait for one of the member's places, in the order of asking. Return a function that leaves it."""
+    key = (member.tenant_id, member.user_id)
+    places = _places.setdefault(key, _Places())
+    if places.users >= MAX_CALLS + MAX_WAITING:
+        raise TooManyCalls(f"You have {MAX_CALLS} calls running and {MAX_WAITING} waiting. Wait until some have ended.")
+    places.users += 1
+
+    def forget() -> None:
+        places.users -= 1
+        if not places.users:
+            del _places[key]
+
+    def leave() -> None:
+        places.free.release()
+        forget()
+
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            await places.free.acquire()
+    except BaseException as exc:
+        forget()
+        if isinstance(exc, TimeoutError):
+            raise TooManyCalls(f"You have {MAX_CALLS} calls running. Wait until one of them has ended.") from None
+        raise
+    return leave
 
 
 async def _call(
