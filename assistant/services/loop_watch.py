@@ -105,6 +105,14 @@ class LoopWatch:
         metrics.count_held(holder.coroutine, seconds, tool=holder.tool)
         if self._measured_at - self._logged_at >= LOG_SECONDS:
             self._logged_at = self._measured_at
+            if holder.task == UNKNOWN:
+                logger.warning(
+                    "The event loop was late by %d ms, and no task was running: its machine gave this process no time, "
+                    "or a callback took it (at %s)",
+                    seconds * 1000,
+                    holder.place or UNKNOWN,
+                )
+                return
             logger.warning(
                 "The event loop was held for %d ms by %sthe task %s (%s) at %s",
                 seconds * 1000,

@@ -100,6 +100,15 @@ async def test_an_operator_can_switch_it_off(settings: Settings) -> None:
 
 
 @pytest.mark.usefixtures("watch")
+async def test_of_a_callback_the_line_says_that_no_task_ran(caplog: pytest.LogCaptureFixture) -> None:
+    before = counted("unknown")
+    with caplog.at_level(logging.WARNING, "assistant.loop"):
+        asyncio.get_running_loop().call_soon(time.sleep, 0.6)
+        await settled("unknown", before)
+    assert any("no task was running" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.usefixtures("watch")
 async def test_a_tool_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
     @tool
     async def crunch() -> str:
