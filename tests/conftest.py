@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -46,8 +47,11 @@ LONG = (
 )  # fmt: skip
 
 
-def _place(item: pytest.Item) -> str:
-    return item.path.relative_to(Path(__file__).parent).as_posix()
+@cache
+def _position(path: Path) -> int:
+    """Return where the tests of a file come in the order of `LONG`."""
+    place = path.relative_to(Path(__file__).parent).as_posix()
+    return next((i for i, long in enumerate(LONG) if place.startswith(long)), len(LONG))
 
 
 # Runs around all other hooks: `-m` needs the markers, and pytest-django sorts tests too.
@@ -63,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     yield
     elsewhere = "once" if has_services() else "services"
     items[:] = [item for item in items if item.get_closest_marker(elsewhere) is None]
-    items.sort(key=lambda item: next((i for i, long in enumerate(LONG) if _place(item).startswith(long)), len(LONG)))
+    items.sort(key=lambda item: _position(item.path))
 
 
 def pytest_report_header() -> str:
