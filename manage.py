@@ -15,7 +15,7 @@ def main() -> None:
     from assistant.services.tenancy.row_scope import all_tenants
 
     with all_tenants():
-        # Whoever may run commands here is the deployment's operator.
+        # A person who may run commands here is the deployment's operator.
         execute_from_command_line(sys.argv)
 
 

@@ -1,8 +1,13 @@
 """Settings of the test suite: the deployment's own, on the databases that TEST_DATABASE_URL and TEST_REDIS_URL name."""
 
 import os
+import sys
 import tempfile
 from urllib.parse import urlsplit, urlunsplit
+
+# Also where PYTHONDONTWRITEBYTECODE is set, as in many images: without bytecode every test run rewrites the assertions
+# of all tests, and each of hundreds of processes compiles the whole application, which takes half of its start.
+sys.dont_write_bytecode = False
 
 os.environ["ENV_FILE"] = os.devnull
 os.environ["DEBUG"] = "false"

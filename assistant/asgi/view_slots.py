@@ -83,7 +83,7 @@ class Places:
         return True
 
     def give_back(self) -> None:
-        """Give a place to whoever waits."""
+        """Give the place to the next request that waits."""
         while len(self._waiting):
             following = self._waiting.pop()
             if not following.done():

@@ -58,7 +58,7 @@ class Invitation(models.Model):
     role = models.CharField(_("role"), max_length=10, choices=Membership.Role.choices, default=Membership.Role.MEMBER)
     invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     serial = models.PositiveIntegerField(default=1)
-    # Whether the newest link was sent to the address, which is then proven to be that of whoever opens it.
+    # Whether the newest link was sent to the address, which is then proven to belong to the person who opens it.
     is_sent = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()

@@ -10,7 +10,7 @@ from assistant.toolkit.thread_context import PoolThread
 
 # A tool may keep some, such as those of a client library. From this number on, and whenever it doubles, it is reported.
 REPORTED_FROM = 10
-# Threads of pools that belong to the event loop or the database, whoever lets them start.
+# Threads of pools that belong to the event loop or the database, whichever tool made them start.
 _SHARED_POOLS = ("asyncio_", "orm_")
 
 Report = Callable[[str, int], None]

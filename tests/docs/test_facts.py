@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,15 +19,16 @@ WEBSOCKET = ROOT / "docs/websocket.md"
 NEW_FILES = {"tools/seats.py", "cassettes/invoices.json"}
 
 
-def calls(*roots: str) -> Iterator[tuple[str, ast.Call]]:
-    """Every call in the code below these folders, with the name of what is called."""
-    for root in roots:
-        place = ROOT / root
-        for path in [place] if place.is_file() else place.rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Call):
-                    function = node.func
-                    yield getattr(function, "attr", getattr(function, "id", "")), node
+@cache
+def calls(root: str) -> list[tuple[str, ast.Call]]:
+    """Return every call in the code below this folder, with the name of what is called."""
+    place = ROOT / root
+    return [
+        (getattr(node.func, "attr", getattr(node.func, "id", "")), node)
+        for path in ([place] if place.is_file() else place.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+    ]
 
 
 def text_argument(call: ast.Call, position: int, name: str) -> list[str]:

@@ -18,7 +18,7 @@ _Origin = Conversation.TitleOrigin
 def claim_title(*, key: RunKey) -> bool:
     """Return whether a conversation lacks a title that a person or a model wrote, and no other process asks for it.
 
-    Whoever claims it must call `store_title`, so that a later run can claim it otherwise.
+    The caller must then call `store_title`; until it does, no other run can ask for the title.
     """
     waiting = _conversation(key).filter(title_origin=_Origin.FIRST_WORDS)
     return key.number <= MAX_RUNS and bool(waiting.update(title_origin=_Origin.ASKING))

@@ -30,7 +30,7 @@ class SingleFlight(Generic[T]):
         self._ends_waiting_at = 0.0
 
     async def outcome(self, seconds: float) -> T | None:
-        """Return what the check says, None if it takes longer. Whoever asks later waits no longer than the first."""
+        """Return what the check says, None if it takes longer. Later callers wait no longer than the first."""
         loop = asyncio.get_running_loop()
         if self._flight is None or self._flight.done():
             self._flight, self._ends_waiting_at = loop.create_future(), loop.time() + seconds

@@ -178,7 +178,7 @@ def judge(*, case: EvaluationCase, verdict: str, note: str = "", actor: audit_tr
 
 @transaction.atomic
 def expect(*, case: EvaluationCase, tool: str, text: str, actor: audit_trail.Actor = None) -> None:
-    """Store what is expected of the answers to a question; answers that are there already are judged anew."""
+    """Store what is expected of the answers to a question; existing answers are judged again."""
     case.expected_tool, case.expected_text = tool, text
     case.save(update_fields=["expected_tool", "expected_text"])
     for result in case.results.all():

@@ -120,7 +120,7 @@ class RunQueue:
         self._task = asyncio.create_task(self._run(), name="run-queue", context=contextvars.Context())
 
     def stop(self) -> None:
-        """Stop the task; runs that wait are then ended by whoever waits for them."""
+        """Stop the task; runs that wait are then ended by the callers that wait for them."""
         if self._task is not None:
             self._task.cancel()
 

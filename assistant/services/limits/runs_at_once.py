@@ -144,8 +144,8 @@ def start_first(*, tenant_id: int, owner: str, queued: Sequence[QueuedRun]) -> i
 
 
 def _start_first(tenant_id: int, owner: str, queued: Sequence[QueuedRun]) -> int | None:
-    # A run that is opened meanwhile starts only if it and all queued ones are within the limits. Whoever holds this
-    # tenant's lock for long, such as a host's transaction, does not delay the queues of others.
+    # A run that is opened meanwhile starts only if it and all queued ones are within the limits. A long hold of
+    # this tenant's lock, such as by a host's transaction, does not delay the queues of other tenants.
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL lock_timeout = '1s'")

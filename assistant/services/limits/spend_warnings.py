@@ -1,7 +1,7 @@
 """Tells tenants that they have spent a part of their monthly limit of cost: a webhook event, and e-mails.
 
-Each part is told once a month over all processes, since the row about it is unique. E-mails are due by the same row, so
-that a process that dies leaves them to another.
+Each warning is sent once a month by all processes together, because its row is unique. The row also says that the
+e-mails are due, so another process sends them if the first one dies.
 """
 
 from __future__ import annotations

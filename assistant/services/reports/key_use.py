@@ -1,4 +1,4 @@
-"""What an API key was used for lately, for whoever replaces a key that has leaked."""
+"""What an API key was used for lately, for the person who replaces a leaked key."""
 
 from __future__ import annotations
 

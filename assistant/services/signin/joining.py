@@ -33,7 +33,7 @@ def is_connected(user: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The account with an address. `is_proven`: whoever has the address may use it without a password of it."""
+    """The account with an address. `is_proven`: the owner of the address may use it without its password."""
 
     user: Any
     is_proven: bool
@@ -47,8 +47,8 @@ class SeveralAccounts(LookupError):
 def account_with(email: str) -> Account | None:
     """Return the account with an address, or None.
 
-    An address of an account with a password proves nothing by itself: whoever made the account could have typed it. It
-    is proven if an invitation was sent there and accepted.
+    An address of an account with a password proves nothing by itself, since anyone could have typed it when they
+    made the account. It is proven if an invitation was sent there and accepted.
 
     Raises:
         SeveralAccounts

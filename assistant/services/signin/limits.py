@@ -44,7 +44,7 @@ FROM_DEVICE = Limit("device", 5, 60)
 # All names from one address, which may be an office with many people.
 OF_ADDRESS = Limit("address", 50, 10)
 # Second factors of one name from all addresses together, but for devices that have signed in with it. A code has six
-# digits, and whoever tries one knows the password already.
+# digits, and a person who enters one knows the password already.
 SECOND_FACTORS = Limit("second-factor", 20, 300)
 
 
@@ -123,7 +123,7 @@ def admit(*, name: str, address: str, device: str = "", of_name: Limit = EVERYWH
 def ways_of(own: str, address: str, device: str = "", of_name: Limit = EVERYWHERE) -> list[Keys]:
     """Return the counters of a sign-in by a name in one spelling; it needs room in all of one of the groups.
 
-    Second factors have no reserve: whoever tries one knows the password, and a code is short.
+    Second factors have no reserve: a person who enters one knows the password, and a code is short.
     """
     if device:
         return [((FROM_DEVICE.key(own, device), FROM_DEVICE),)]

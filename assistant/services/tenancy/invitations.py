@@ -1,6 +1,6 @@
 """Invitations to tenants: by a signed link, which works once, for some days, and until it is revoked.
 
-Whoever opens a link joins with their account of the invited e-mail address, or makes a new account.
+A person who opens the link joins with the account that has the invited e-mail address, or makes a new account.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def token_of(invitation: Invitation) -> str:
 def invitation_of(token: str) -> Invitation | None:
     """Return the invitation of a link that can be accepted now, else None.
 
-    It can be while whoever invited may still give the role.
+    It can be accepted only while the person who sent it may still give the role.
     """
     try:
         pk, _dot, serial = _signer.unsign(token).partition(".")

@@ -31,7 +31,7 @@ def person_settings(user: Any) -> PersonValues:
 
 
 def settings_for(request: Any) -> PersonValues:
-    """Return the settings of whoever is signed in, read once a request; `NOTHING_SET` for others."""
+    """Return the settings of the signed-in user, read once a request; `NOTHING_SET` for others."""
     if (found := getattr(request, "_assistant_person", None)) is None:
         found = request._assistant_person = _read(request)
     return found
