@@ -7,22 +7,18 @@ The openai package (in `http_clients`) handles keys, connections and retries. Th
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
-import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
-from assistant.providers.failure_masking import masked
-from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW, request_id_in
+from assistant.providers.failures import as_model_error, complete_error, request_id_header
+from assistant.providers.openai_wire.error_sentences import NO_KEY
 from assistant.providers.openai_wire.extra_body import checked_extra_body
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.openai_wire.reply_assembler import Assembler
@@ -32,14 +28,12 @@ from assistant.providers.openai_wire.sse import EventReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
-from assistant.toolkit.logs import request_id
 
 if TYPE_CHECKING:
     import httpx2
 
     from assistant.providers.openai_wire.http_clients import Client
 
-log = logging.getLogger(__name__)
 # The openai package refuses an empty key, and many servers need none.
 _NO_KEY = "no-key"
 
@@ -181,7 +175,7 @@ class OpenAIModel:
                 finally:
                     await body.close()
         except Exception as exc:
-            error = _as_model_error(exc)
+            error = as_model_error(exc)
             self._complete(error, request, assembler, headers)
             for delta in assembler.take():
                 yield delta
@@ -199,13 +193,15 @@ class OpenAIModel:
     def _complete(
         self, error: ModelError, request: ModelRequest, assembler: Assembler, headers: Mapping[str, str]
     ) -> None:
-        """Add to an error what is known of the request, take keys and prompts out of its details, and log it."""
-        error.usage = assembler.usage
-        details = error.details or FailureDetails()
-        if not details.request_id:
-            details = replace(details, request_id=request_id_in(headers))
-        error.details = masked(details, request, keys=() if self._key == _NO_KEY else (self._key,))
-        log.warning("%s, model %s: %s (%s)", self.provider, self.name, error, error.cause)
+        complete_error(
+            error,
+            request,
+            provider=self.provider,
+            model=self.name,
+            usage=assembler.usage,
+            headers=headers,
+            key="" if self._key == _NO_KEY else self._key,
+        )
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request and return the response, whose body has not been read."""
@@ -242,36 +238,8 @@ class OpenAIModel:
             key = self._key.encode()
             request.on_sent(content if self._key == _NO_KEY else content.replace(key, b"[key]"))
         return await client.ask(
-            content, seconds=self._timeout, max_retries=self._max_retries, headers=_request_id_header()
+            content, seconds=self._timeout, max_retries=self._max_retries, headers=request_id_header()
         )
 
 
 _STREAM = OpenAIModel.stream
-
-
-def _request_id_header() -> dict[str, str]:
-    """Return a header with the request's id, so that the provider's log and this one can be compared.
-
-    Source: https://platform.openai.com/docs/api-reference/debugging-requests
-    """
-    known = request_id()
-    return {"X-Client-Request-Id": known} if known else {}
-
-
-def _as_model_error(exc: Exception) -> ModelError:
-    """Return the `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
-    if isinstance(exc, ModelError):
-        return exc
-    causes = list(_causes(exc))
-    timed_out = any(isinstance(cause, TimeoutError) for cause in causes)
-    error = ModelError(TOO_SLOW, "provider_timeout", kind="slow") if timed_out else ModelError(BROKEN, kind="down")
-    place = traceback.extract_tb(exc.__traceback__)[-1]
-    names = " from ".join(type(cause).__name__ for cause in causes)
-    error.add_note(f"{names}, {Path(place.filename).name} line {place.lineno}")
-    return error
-
-
-def _causes(exc: BaseException | None) -> Iterator[BaseException]:
-    while exc is not None:
-        yield exc
-        exc = exc.__cause__
