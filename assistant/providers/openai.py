@@ -19,12 +19,13 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
 from assistant.providers.failures import as_model_error, complete_error, request_id_header
 from assistant.providers.openai_wire.error_sentences import NO_KEY
-from assistant.providers.openai_wire.extra_body import checked_extra_body
+from assistant.providers.openai_wire.extra_body import RESERVED, checked_extra_body
+from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
-from assistant.providers.openai_wire.response_body import Body
-from assistant.providers.openai_wire.sse import EventReader
+from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
+from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
@@ -41,8 +42,8 @@ _NO_KEY = "no-key"
 http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
 # Servers that refused `stream_options`, by address and key, since a gateway may route each key to another server.
 _without_usage: set[tuple[str, str]] = set()
-# Servers that refused structured output, by address and model.
-_without_format: set[tuple[str, str]] = set()
+# Servers that refused structured output, by address, path and model.
+_without_format: set[tuple[str, str, str]] = set()
 # Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
 _WELL_KNOWN = {
     "openai.azure.com": "azure.ai.openai",
@@ -60,7 +61,7 @@ _WELL_KNOWN = {
     "x.ai": "x_ai",
 }
 _NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
-_NAMES_FORMAT = re.compile(r"response_format|json_schema|structured output", re.IGNORECASE)
+_NAMES_FORMAT = re.compile(r"response_format|text\.format|json_schema|structured output", re.IGNORECASE)
 
 
 class OpenAIModel:
@@ -83,6 +84,10 @@ class OpenAIModel:
             the kind.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
+
+    # The address below `base_url`, and options of a request that `extra_body` cannot set.
+    _path = "/chat/completions"
+    _reserved = RESERVED
 
     def __init__(
         self,
@@ -112,7 +117,7 @@ class OpenAIModel:
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
         self._text_calls = self._profile.text_calls if text_calls is None else text_calls
-        self._extra_body = checked_extra_body(extra_body)
+        self._extra_body = checked_extra_body(extra_body, reserved=self._reserved)
         self._timeout = timeout
         self._max_retries = max_retries
         self._guard = guard
@@ -121,7 +126,7 @@ class OpenAIModel:
     @property
     def output_mode(self) -> Literal["native", "tool"]:
         """How to request typed answers: as structured output, until this server has refused that for this model."""
-        return "tool" if (self._url, self.name) in _without_format else "native"
+        return "tool" if (self._url, self._path, self.name) in _without_format else "native"
 
     @property
     def circuit_key(self) -> tuple[str, str, str]:
@@ -135,7 +140,7 @@ class OpenAIModel:
         return next((name for end, name in _WELL_KNOWN.items() if f".{host}".endswith(f".{end}")), "openai")
 
     def __repr__(self) -> str:
-        return f"OpenAIModel({self.name!r}, provider={self.provider!r})"
+        return f"{type(self).__name__}({self.name!r}, provider={self.provider!r})"
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
@@ -149,14 +154,7 @@ class OpenAIModel:
     async def _stream(
         self, request: ModelRequest, on_text: Callable[[str], bool] | None
     ) -> AsyncGenerator[Delta | Reply]:
-        assembler = Assembler(
-            names={tool.name for tool in request.tools},
-            taken={call.id for message in request.messages for call in message.tool_calls},
-            kind=self._profile.kind,
-            model=self.name,
-            text_calls=self._text_calls,
-        )
-        reader = EventReader()
+        reader, assembler = self._reading(request)
         headers: Mapping[str, str] = {}
         try:
             async with aclosing(await self._open(request)) as response:
@@ -190,8 +188,20 @@ class OpenAIModel:
             yield delta
         yield reply
 
+    def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], ReplyAssembler[Any]]:
+        """Return what parses the answer to a request, and what puts the reply together."""
+        assembler = Assembler(
+            names={tool.name for tool in request.tools},
+            taken=call_ids_of(request),
+            kind=self._profile.kind,
+            model=self.name,
+            origin=origin_of(self._url),
+            text_calls=self._text_calls,
+        )
+        return EventReader(), assembler
+
     def _complete(
-        self, error: ModelError, request: ModelRequest, assembler: Assembler, headers: Mapping[str, str]
+        self, error: ModelError, request: ModelRequest, assembler: ReplyAssembler[Any], headers: Mapping[str, str]
     ) -> None:
         complete_error(
             error,
@@ -214,17 +224,24 @@ class OpenAIModel:
                 return await self._post(client, request)
             except Refusal as refusal:
                 if request.response_format and _NAMES_FORMAT.search(refusal.reason):
-                    _without_format.add((self._url, self.name))
+                    _without_format.add((self._url, self._path, self.name))
                     raise NoTypedAnswers("The provider does not support structured output.") from refusal
                 if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
                     raise NoTypedAnswers("The provider does not support tools.") from refusal
-                if "stream_options" not in refusal.reason or self._server_key in _without_usage:
+                if not self._may_repeat(refusal):
                     raise
-                _without_usage.add(self._server_key)
                 return await self._post(client, request)
 
-    async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
-        content = request_body(
+    def _may_repeat(self, refusal: Refusal) -> bool:
+        """Note what the server refused; returns whether the request may succeed without it."""
+        if "stream_options" not in refusal.reason or self._server_key in _without_usage:
+            return False
+        _without_usage.add(self._server_key)
+        return True
+
+    def _body(self, request: ModelRequest) -> bytes:
+        """Return the JSON body of a request."""
+        return request_body(
             request,
             model=self.name,
             strict=self._strict,
@@ -233,13 +250,26 @@ class OpenAIModel:
             sees_images=self._sees_images,
             profile=self._profile,
             extra=self._extra_body,
+            origin=origin_of(self._url),
         )
+
+    async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
+        content = self._body(request)
         if request.on_sent is not None:
             key = self._key.encode()
             request.on_sent(content if self._key == _NO_KEY else content.replace(key, b"[key]"))
         return await client.ask(
-            content, seconds=self._timeout, max_retries=self._max_retries, headers=request_id_header()
+            content,
+            path=self._path,
+            seconds=self._timeout,
+            max_retries=self._max_retries,
+            headers=request_id_header(),
         )
 
 
 _STREAM = OpenAIModel.stream
+
+
+def call_ids_of(request: ModelRequest) -> set[str]:
+    """Return the ids of the calls in the conversation that a request sends."""
+    return {call.id for message in request.messages for call in message.tool_calls}

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
-from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
@@ -166,7 +166,7 @@ class _Turn:
                 if isinstance(event, RunFinished):
                     return
 
-    async def _ask(self) -> AsyncGenerator[Event, None]:
+    async def _ask(self) -> AsyncGenerator[Event, None]:  # noqa: PLR0912 - one branch a kind of item
         """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
         requests = self._requests
         for told in requests.before():
@@ -187,6 +187,9 @@ class _Turn:
                     reply = item
                 elif item is None:
                     raise ModelError("The model's answer broke off before its end.")
+                elif isinstance(item, ProviderCall):
+                    async for event in requests.provider_calls.ran(item, writer):
+                        yield event
                 else:
                     self._transcript.timeline.first_token()
                     for event in answer_stream.events(item):

@@ -15,6 +15,7 @@ from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.turn.offer import choice_of_round, offered_tools
 from assistant.core.turn.plan import Plan
+from assistant.core.turn.provider_calls import ProviderCalls
 from assistant.core.turn.recovery import Recovery
 from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
@@ -36,6 +37,7 @@ class ModelRequests:
 
     Attributes:
         rounds: how many were made, without those that were repeated.
+        provider_calls: the calls that the provider runs itself.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class ModelRequests:
         answer: TypedAnswer | None,
     ) -> None:
         self.rounds = 0
+        self.provider_calls = ProviderCalls(plan, transcript)
         self._plan = plan
         self._transcript = transcript
         self._limiter = limiter
@@ -74,14 +77,15 @@ class ModelRequests:
         rounds = settings.limits.rounds
         if rounds and self.rounds > rounds:
             raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
-        tools = await offered_tools(plan)
-        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
+        offered = await offered_tools(plan)
+        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in offered):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
         recovery.sending(sent)
         self._transcript.read = ReadText.of(sent)
+        tools = await self.provider_calls.allowed(offered, self.model, self._transcript.read)
         request = ModelRequest(
             messages=for_model([*sent, *recovery.mending]),
             tools=tools,

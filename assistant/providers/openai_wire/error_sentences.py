@@ -24,6 +24,11 @@ REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-r
 
 # What is logged as a code; a longer text, or one with spaces, could quote the prompt.
 _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
+# Codes of requests that would fail again, of errors in a stream, which have no status.
+_UNMENDABLE = re.compile(
+    r"invalid_(?:request|prompt|image|base64|value|type)|image_|_image|policy|content_filter|unsupported|not_supported"
+    r"|model_not_found|missing_required|unknown_parameter"
+)
 # Statuses after which the same request may soon succeed.
 _PASSING = frozenset({408, 409, 429})
 # Characters of a call that the provider could not read, which the model is shown to mend it.
@@ -63,7 +68,9 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
         return ModelError(TOO_BUSY, "provider_rate_limited", kind="busy")
     if "invalid_api_key" in hint or "authentication" in hint:
         return ModelError(REFUSED_KEY)
-    return ModelError(TOO_SLOW, "provider_timeout", kind="slow") if "timeout" in hint else None
+    if "timeout" in hint:
+        return ModelError(TOO_SLOW, "provider_timeout", kind="slow")
+    return ModelError(REFUSED) if status is None and _UNMENDABLE.search(hint) else None
 
 
 def _by_status(status: int | None) -> ModelError:

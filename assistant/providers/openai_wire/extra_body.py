@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -35,14 +35,14 @@ class InvalidExtraBody(ValueError):
     """These options cannot be sent; the message says why, for who set them."""
 
 
-def checked_extra_body(options: object) -> Mapping[str, Any]:
-    """Return the options of a provider; None is none. Raises `InvalidExtraBody`."""
+def checked_extra_body(options: object, reserved: Collection[str] = RESERVED) -> Mapping[str, Any]:
+    """Return the options of a provider; None is none. Raises `InvalidExtraBody`, also if one is `reserved`."""
     if options is None or options == {}:
         return _NOTHING
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         raise InvalidExtraBody("The options must be a JSON object.")
-    if reserved := sorted(RESERVED & set(options)):
-        raise InvalidExtraBody(f"These options cannot be set here: {', '.join(reserved)}.")
+    if found := sorted({*options}.intersection(reserved)):
+        raise InvalidExtraBody(f"These options cannot be set here: {', '.join(found)}.")
     if is_deeper(options, MAX_LEVELS):
         raise InvalidExtraBody(f"The options may have at most {MAX_LEVELS} levels.")
     try:

@@ -29,7 +29,7 @@ _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def wire_messages(
-    messages: Sequence[Message], profile: Profile, model: str, *, sees_images: bool = False
+    messages: Sequence[Message], profile: Profile, model: str, *, origin: str = "", sees_images: bool = False
 ) -> list[dict[str, Any]]:
     """Return the messages as a request carries them.
 
@@ -38,13 +38,13 @@ def wire_messages(
     of the user, since results can only be text; those that a user sent follow the text of the user's message.
 
     Args:
-        model: gets back what it gave with its messages.
+        model: gets back what it gave with its messages, if it is at the same address (`origin`).
     """
     messages = with_one_system_message(messages)
     states = {
         index: state
         for index, message in enumerate(messages)
-        if message.provider_state and (state := read_state(message.provider_state, profile.kind, model))
+        if message.provider_state and (state := read_state(message.provider_state, profile.kind, model, origin))
     }
     ids = CallIds(profile)
     has_images = sees_images and profile.content != "text" and any(message.media for message in messages)

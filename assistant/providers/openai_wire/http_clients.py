@@ -42,13 +42,20 @@ class Client(openai.AsyncOpenAI):
     """The openai client, for requests whose bodies are built by `request_body`."""
 
     async def ask(
-        self, content: bytes, *, seconds: float, max_retries: int, headers: Mapping[str, str]
+        self,
+        content: bytes,
+        *,
+        seconds: float,
+        max_retries: int,
+        headers: Mapping[str, str],
+        path: str = "/chat/completions",
     ) -> httpx2.Response:
-        """Send the body of a chat-completions request; returns the response, whose body has not been read.
+        """Send the body of a request; returns the response, whose body has not been read.
 
         Args:
             seconds: how long to wait for the first byte, and for each further one.
             headers: of this request only.
+            path: where it is sent, below the base URL.
 
         Raises:
             ModelError: the server answered with an error.
@@ -57,7 +64,7 @@ class Client(openai.AsyncOpenAI):
         try:
             # With this `cast_to` the package returns the plain response without a stream object.
             response: Any = await self.post(
-                "/chat/completions",
+                path,
                 cast_to=httpx2.Response,
                 content=content,
                 options={

@@ -14,6 +14,16 @@ from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextD
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
 from assistant.providers.openai_wire.chunks import CallPiece, Chunk, FunctionPiece, Piece
+from assistant.providers.openai_wire.endings import (
+    CALL_CUT,
+    CALL_REFUSED,
+    CONTRADICTED,
+    CUT,
+    CUTS,
+    EMPTY,
+    NO_CALL,
+    REASONS,
+)
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.provider_state import merge_fields, written_state
 from assistant.providers.openai_wire.reply_parts import UNREADABLE, Channel, plain_text
@@ -21,25 +31,8 @@ from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
 
-# Providers' names of the finish reasons; with any other reason the answer may be incomplete.
-_REASONS: dict[str, FinishReason] = {
-    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed"), "stop"),
-    **dict.fromkeys(("tool_calls", "function_call", "tool_use", "tool_call"), "tool_calls"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
-    **dict.fromkeys(("content_filter", "safety", "sensitive", "recitation"), "content_filter"),
-    "refusal": "refusal",
-}
-# Reasons for an incomplete answer; a later reason does not replace these.
-_CUTS = {"length", "content_filter", "refusal"}
-
 # What the database column of usage records can hold.
 MAX_MODEL_NAME = 200
-EMPTY = "The provider sent an empty answer."
-CUT = "The provider's answer broke off before its end."
-CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
-CALL_REFUSED = "The model refused to continue after a tool call, which was not run."
-CONTRADICTED = "The provider ended the answer with another text than it had sent."
-NO_CALL = "The model announced a tool call and sent none."
 
 
 class Assembler:
@@ -48,7 +41,7 @@ class Assembler:
     Args:
         names: the offered tools.
         taken: ids of earlier tool calls of the conversation.
-        kind: the kind of the provider, and `model` its model, to which the reply's state goes back.
+        kind: the kind of the provider, `model` its model and `origin` its address, which get back its state.
         text_calls: take calls out of the text (`<tool_call>`), for models that write them there.
     """
 
@@ -59,9 +52,10 @@ class Assembler:
         taken: Collection[str] = (),
         kind: str = "openai",
         model: str = "",
+        origin: str = "",
         text_calls: bool = False,
     ) -> None:
-        self._origin = kind, model
+        self._origin = kind, model, origin
         self._reasoning_field = ""
         self._extra: dict[str, Any] = {}
         self._tags = TextTags(self._text_so_far, names if text_calls else ())
@@ -109,7 +103,7 @@ class Assembler:
             elif choice.message is not None:
                 self._add(choice.message)
             # Some servers send a `stop` after the actual reason.
-            if choice.finish_reason and _REASONS.get(self._finish.lower()) not in _CUTS:
+            if choice.finish_reason and REASONS.get(self._finish.lower()) not in CUTS:
                 self._finish = choice.finish_reason
 
     def take(self) -> list[Delta]:
@@ -160,7 +154,7 @@ class Assembler:
         )
 
     def _state(self) -> str:
-        kind, model = self._origin
+        kind, model, origin = self._origin
         reasoning = "".join(self._reasoning.parts)
         return written_state(
             kind,
@@ -168,6 +162,7 @@ class Assembler:
             calls=self._calls.states(),
             fields={"extra_content": self._extra} if self._extra else {},
             reasoning=(self._reasoning_field, reasoning) if reasoning and self._reasoning_field else None,
+            origin=origin,
         )
 
     def _reason(self, is_closed: bool) -> FinishReason:
@@ -176,7 +171,7 @@ class Assembler:
             if not is_closed:
                 raise ModelError(CUT, kind="down")
             return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
-        reason = _REASONS.get(self._finish.lower())
+        reason = REASONS.get(self._finish.lower())
         if reason is None:
             error = ModelError(CUT)
             error.add_note(f"finish_reason {self._finish[:40]!r}")

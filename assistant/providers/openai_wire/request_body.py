@@ -31,6 +31,7 @@ def request_body(
     sees_images: bool = False,
     profile: Profile = _OPENAI,
     extra: Mapping[str, Any] = _NOTHING,
+    origin: str = "",
 ) -> bytes:
     """Return the JSON body to send.
 
@@ -41,13 +42,14 @@ def request_body(
         sees_images: send the images that tools returned and users attached.
         profile: what the provider takes.
         extra: further options, in place of which `request.options` are used.
+        origin: stands for the provider's address, whose own state goes back to it.
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
     body: dict[str, Any] = {
         **extra,
         **_options(request.options, profile),
         "model": model,
-        "messages": wire_messages(messages, profile, model, sees_images=sees_images),
+        "messages": wire_messages(messages, profile, model, origin=origin, sees_images=sees_images),
         "stream": True,
     }
     if with_usage:
@@ -57,10 +59,15 @@ def request_body(
         if request.tool_choice:
             body["tool_choice"] = _choice(request.tool_choice)
     if request.response_format:
-        body["response_format"] = _format(request.response_format, strict)
+        body["response_format"] = strict_format(request.response_format, strict)
+    return encoded(body)
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """Return a request's body as JSON; lone surrogates become question marks."""
     try:
         return msgspec.json.encode(body)
-    except UnicodeEncodeError:  # a lone surrogate in the history
+    except UnicodeEncodeError:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -83,7 +90,8 @@ def _tool(tool: Tool, strict: bool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _format(response_format: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
+def strict_format(response_format: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
+    """Return what requests a typed answer, with a strict schema if that is wanted and possible."""
     described = response_format.get("json_schema") if strict and response_format.get("type") == "json_schema" else None
     if not isinstance(described, dict) or "strict" in described:
         return response_format

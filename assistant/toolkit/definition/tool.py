@@ -80,6 +80,9 @@ class Tool:
         preview: a function of the arguments and the context: what the call would change, for the person who approves
             it. It runs in a thread, like a sync tool, and changes nothing.
         is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
+        is_provider_side: whether the model's provider runs it within an answer, such as a search of the web. It has no
+            handler, is offered to models whose provider has it, and is off where its policy is "ask": nobody can be
+            asked.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Tool:
     asks: Callable[[Mapping[str, Any]], Question] | None = None
     preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None = None
     is_client_side: bool = False
+    is_provider_side: bool = False
 
     def __post_init__(self) -> None:
         _check_definition(self)
@@ -198,6 +202,20 @@ class Tool:
         """Make a tool that the client runs; it is offered to the model, but cannot be called here."""
         return cls(name=name, description=description, parameters=parameters, is_client_side=True)
 
+    @classmethod
+    def provider_side(cls, *, name: str, description: str, parameters: JsonSchema, title: str = "") -> Tool:
+        """Make a tool that the model's provider runs; what it brings is text from outside."""
+        return cls(
+            name=name,
+            description=description,
+            parameters=parameters,
+            title=title,
+            read_only=True,
+            open_world=True,
+            untrusted=True,
+            is_provider_side=True,
+        )
+
     def check(self, arguments: Arguments) -> dict[str, Any]:
         """Return the validated, typed arguments by parameter name. Raises `InvalidArguments`."""
         assert self.signature is not None  # noqa: S101 - set when it was made  # nosec B101
@@ -212,7 +230,7 @@ class Tool:
             Exception: any other exception of the function, unchanged.
         """
         if self.handler is None or self.signature is None:
-            raise InvalidTool(f"Tool {self.name!r} runs at the client.")
+            raise InvalidTool(f"Tool {self.name!r} runs at the {self._place}.")
         positional, keywords = self.signature.keywords(self.check(arguments))
         given = {**keywords, **dict.fromkeys(self.signature.contexts, context)}
         return await perform(self, partial(self.handler, *positional, **given), context)
@@ -237,6 +255,10 @@ class Tool:
         """Whether the function runs on the event loop, not in a thread."""
         return self.handler is not None and is_async(self.handler)
 
+    @property
+    def _place(self) -> str:
+        return "provider" if self.is_provider_side else "client"
+
     @cached_property
     def _strict_parameters(self) -> JsonSchema | None:
         return strict_form(self.parameters)
@@ -244,7 +266,7 @@ class Tool:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function directly, without validation and context."""
         if self.handler is None:
-            raise TypeError(f"Tool {self.name!r} runs at the client.")
+            raise TypeError(f"Tool {self.name!r} runs at the {self._place}.")
         return self.handler(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool:
@@ -270,7 +292,8 @@ def _check_definition(tool: Tool) -> None:
         "has no description; the model chooses tools by it": is_blank(tool, "description") and not tool.is_client_side,
         "must have the JSON Schema of an object as its parameters": not isinstance(tool.parameters, dict)
         or tool.parameters.get("type", "object") != "object",
-        "has neither a handler nor runs at the client": tool.handler is None and not tool.is_client_side,
+        "has neither a handler nor runs at the client": tool.handler is None
+        and not (tool.is_client_side or tool.is_provider_side),
         "must have a timeout above 0": tool.timeout is not None and not tool.timeout > 0,
         "must have max_calls above 0": tool.max_calls is not None and tool.max_calls < 1,
         "cannot have a negative number of retries": tool.retries < 0 or tool.retry_delay < 0,
