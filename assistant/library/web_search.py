@@ -1,19 +1,7 @@
-"""The provider's search of the web: offered to models whose provider searches itself within an answer."""
+"""The provider's search of the web, for models whose provider searches within an answer."""
 
 from __future__ import annotations
 
-from assistant.toolkit import Tool
+from assistant.providers.web_search import provider_web_search
 
-provider_web_search = Tool.provider_side(
-    name="provider_web_search",
-    title="Search the web (by the provider)",
-    description="Search the web, and read pages.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "What is searched for."},
-            "page": {"type": "string", "description": "A page that is read."},
-            "find": {"type": "string", "description": "What is looked for in a page."},
-        },
-    },
-)
+__all__ = ["provider_web_search"]

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from assistant.providers.google.model import GoogleModel
     from assistant.providers.openai import OpenAIModel
     from assistant.providers.responses import ResponsesModel
+    from assistant.providers.web_search import provider_web_search
 
-__all__ = ["AnthropicModel", "GoogleModel", "OpenAIModel", "ResponsesModel", "ScriptedModel"]
+__all__ = ["AnthropicModel", "GoogleModel", "OpenAIModel", "ResponsesModel", "ScriptedModel", "provider_web_search"]
 
 _MODULES = {
     "AnthropicModel": "assistant.providers.anthropic.model",
@@ -23,6 +24,7 @@ _MODULES = {
     "OpenAIModel": "assistant.providers.openai",
     "ResponsesModel": "assistant.providers.responses",
     "ScriptedModel": "assistant.core.llm.scripted",
+    "provider_web_search": "assistant.providers.web_search",
 }
 
 

@@ -16,7 +16,7 @@ from assistant.admin.settings.provider_pages import ProviderPages
 from assistant.models import Provider
 from assistant.models.assistants import ADDRESS_HELP
 from assistant.models.fields import is_stored
-from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body
+from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.services.assistants.provider_choice import check_prices, format_problem
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
@@ -50,12 +50,6 @@ class ProviderForm(TenantForm):
             "prices",
         )
 
-    def clean_extra_body(self) -> Any:
-        try:
-            return dict(checked_extra_body(self.cleaned_data["extra_body"] or {}))
-        except InvalidExtraBody as exc:
-            raise forms.ValidationError(str(exc)) from exc
-
     def clean_prices(self) -> Any:
         prices = self.cleaned_data["prices"] or {}
         try:
@@ -66,6 +60,12 @@ class ProviderForm(TenantForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        if "extra_body" in cleaned:
+            reserved = reserved_by(cleaned.get("wire_format") or self.instance.wire_format)
+            try:
+                cleaned["extra_body"] = dict(checked_extra_body(cleaned["extra_body"] or {}, reserved))
+            except InvalidExtraBody as exc:
+                self.add_error("extra_body", str(exc))
         if cleaned.get("new_api_key") and cleaned.get("clear_api_key"):
             self.add_error("clear_api_key", "Either give a new key or delete the stored one.")
         # A format that was switched off later does not keep the rest of the form from being changed.

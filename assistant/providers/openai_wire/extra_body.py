@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from assistant.core.values.wire_formats import RESPONSES
 from assistant.toolkit.bounded_json import is_deeper
 
 # Of all options together, as JSON.
@@ -28,7 +29,23 @@ RESERVED = frozenset(
         "tools",
     }
 )
+# The same of Responses, and what would have the provider store the conversation.
+RESERVED_BY_RESPONSES = RESERVED | {
+    "background",
+    "conversation",
+    "include",
+    "input",
+    "instructions",
+    "previous_response_id",
+    "prompt",
+    "store",
+}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def reserved_by(wire_format: str) -> Collection[str]:
+    """Return the options that cannot be set for a provider with this wire format."""
+    return RESERVED_BY_RESPONSES if wire_format == RESPONSES else RESERVED
 
 
 class InvalidExtraBody(ValueError):

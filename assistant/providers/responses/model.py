@@ -7,7 +7,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelRequest
 from assistant.providers.openai import OpenAIModel, call_ids_of
-from assistant.providers.openai_wire.extra_body import RESERVED
+from assistant.providers.openai_wire.extra_body import RESERVED_BY_RESPONSES
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal
 from assistant.providers.openai_wire.response_body import ReplyAssembler
@@ -15,7 +15,7 @@ from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.profiles.profile import family
 from assistant.providers.responses.events import EVENTS
 from assistant.providers.responses.reply_assembler import ResponseAssembler
-from assistant.providers.responses.request_body import OWN_OPTIONS, response_request
+from assistant.providers.responses.request_body import response_request
 from assistant.providers.responses.web_search import WEB_SEARCH
 
 # Models of OpenAI's that do not reason, and refuse to encrypt reasoning.
@@ -36,7 +36,7 @@ class ResponsesModel(OpenAIModel):
 
     provider_tools = frozenset({WEB_SEARCH})
     _path = "/responses"
-    _reserved = RESERVED | OWN_OPTIONS
+    _reserved = RESERVED_BY_RESPONSES
 
     def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], ReplyAssembler[Any]]:
         reader = StreamReader(EVENTS)

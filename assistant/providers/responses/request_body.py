@@ -12,10 +12,6 @@ from assistant.providers.responses.history import InputWriter
 from assistant.providers.responses.web_search import INCLUDE, MAX_SEARCHES, REQUESTED, WEB_SEARCH
 from assistant.toolkit import Tool
 
-# What a request contains anyway, or what would have the provider store it.
-OWN_OPTIONS = frozenset(
-    {"background", "conversation", "include", "input", "instructions", "previous_response_id", "prompt", "store"}
-)
 ENCRYPTED = "reasoning.encrypted_content"
 # Options of chat completions that have another name here, or another place, or are refused.
 _RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assistant.core.llm.protocol import ProviderCall
+from assistant.providers.web_search import provider_web_search
 from assistant.toolkit.text import clean_text
 
-# The tool's name in the catalogue, as `assistant.library.web_search` has it.
-WEB_SEARCH = "provider_web_search"
+WEB_SEARCH = provider_web_search.name
 # Calls of the provider's own tools in one answer: each costs.
 MAX_SEARCHES = 10
 # Pages that a search is shown with, and characters of an address or a query.

@@ -16,7 +16,7 @@ from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.models import Assistant, Provider
 from assistant.providers import FORMATS, model_class
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
-from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body
+from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.price_list import prices_of
@@ -154,7 +154,7 @@ def check_prices(prices: object) -> None:
 
 def _extra_body(provider: Provider) -> Mapping[str, Any]:
     try:
-        return checked_extra_body(provider.extra_body)
+        return checked_extra_body(provider.extra_body, reserved_by(provider.wire_format))
     except InvalidExtraBody:
         # The admin refuses such options, but a row that was written elsewhere must not make runs fail.
         logger.warning("The further options of provider %s are not allowed and not sent", provider.pk)

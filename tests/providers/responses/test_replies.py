@@ -115,7 +115,7 @@ CASES = [
          error="too many requests", code="provider_rate_limited"),
     Case("Failed by the prompt", sse(ending(status="failed", error={"code": "invalid_prompt", "message": "x"})),
          error="did not accept"),
-    Case("Failed because it is too long", sse(ending(status="failed", error=TOO_LONG)), error="too long for this model"),
+    Case("Failed because it is too long", sse(ending(status="failed", error=TOO_LONG)), error="too long"),
     Case("Failed without a reason", sse(ending(status="failed")), error="The provider failed"),
     Case("Cancelled", sse(ending(status="cancelled")), error="The provider failed"),
     Case("An error event", sse({"type": "error", "code": "server_error", "message": "x", "param": None}),
