@@ -197,6 +197,7 @@ class OpenAIModel:
             model=self.name,
             origin=origin_of(self._url),
             text_calls=self._text_calls,
+            begins_thinking=self._profile.begins_thinking,
         )
         return EventReader(), assembler
 

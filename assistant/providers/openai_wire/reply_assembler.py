@@ -43,6 +43,7 @@ class Assembler:
         taken: ids of earlier tool calls of the conversation.
         kind: the kind of the provider, `model` its model and `origin` its address, which get back its state.
         text_calls: take calls out of the text (`<tool_call>`), for models that write them there.
+        begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
     def __init__(
@@ -54,12 +55,13 @@ class Assembler:
         model: str = "",
         origin: str = "",
         text_calls: bool = False,
+        begins_thinking: bool = False,
     ) -> None:
         self._origin = kind, model, origin
         self._reasoning_field = ""
         self._extra: dict[str, Any] = {}
-        self._tags = TextTags(self._text_so_far, names if text_calls else ())
-        self._names, self._reads_calls = names, text_calls
+        self._tags = TextTags(self._text_so_far, names if text_calls else (), begins_inside=begins_thinking)
+        self._names, self._reads_calls, self._begins_thinking = names, text_calls, begins_thinking
         self._in_text: list[CallPiece] = []
         self._text, self._reasoning = Channel(), Channel()
         self._calls = CallAssembler(names, taken)
@@ -121,7 +123,7 @@ class Assembler:
         Raises:
             ModelError: the answer is cut off or empty, or its calls are incomplete.
         """
-        self._close()
+        self._close(is_cut=not (is_closed or self._finish))
         if not self._calls.calls:  # a server that sends a call may leave it in the text too
             self._add_calls(self._in_text)
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
@@ -185,6 +187,7 @@ class Assembler:
     def _add(self, piece: Piece) -> None:
         reasoning = piece.reasoning_content or piece.reasoning
         if reasoning and isinstance(reasoning, str):
+            self._tags.expect_text()
             self._reasoning_field = "reasoning_content" if piece.reasoning_content else "reasoning"
             self._emit(self._reasoning, self._reasoning.joiner.add(reasoning))
         if content := piece.content:
@@ -225,13 +228,14 @@ class Assembler:
         for call, text in self._calls.add(pieces):
             self._emit(call, text, allow_empty=True)
 
-    def _close(self) -> str:
+    def _close(self, *, is_cut: bool = False) -> str:
         """Add the text that was held back; returns the answer's text."""
         self._emit(self._reasoning, self._reasoning.joiner.finish())
         if rest := self._text.joiner.finish():
             self._add_text(rest)
         if not self._tags.is_idle:
-            self._add_parts_of_text(self._tags.finish())
+            is_cut = is_cut or bool(self._calls.calls) or REASONS.get(self._finish.lower()) in CUTS
+            self._add_parts_of_text(self._tags.finish(is_cut=is_cut))
         self._flush()
         return "".join(self._text.parts)
 
@@ -241,7 +245,7 @@ class Assembler:
         Raises:
             ModelError: the message contradicts the streamed text.
         """
-        whole = Assembler(names=self._names, text_calls=self._reads_calls)
+        whole = Assembler(names=self._names, text_calls=self._reads_calls, begins_thinking=self._begins_thinking)
         whole._add(message)
         streamed, text = self._close(), whole._close()
         if text and text.strip() != streamed.strip():

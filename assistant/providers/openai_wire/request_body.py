@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -46,8 +46,8 @@ def request_body(
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
     body: dict[str, Any] = {
-        **extra,
-        **_options(request.options, profile),
+        **_named(extra, profile),
+        **_named(request.options, profile, omitted=profile.omitted),
         "model": model,
         "messages": wire_messages(messages, profile, model, origin=origin, sees_images=sees_images),
         "stream": True,
@@ -77,10 +77,11 @@ def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Me
     return [*messages[:start], *worked_turns(tools), *messages[start:]]
 
 
-def _options(options: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
-    if not profile.renamed and not profile.omitted:
+def _named(options: Mapping[str, Any], profile: Profile, omitted: Collection[str] = frozenset()) -> Mapping[str, Any]:
+    """Return options under the names that the provider has for them, without those that it refuses."""
+    if not profile.renamed and not omitted:
         return options
-    return {profile.renamed.get(name, name): value for name, value in options.items() if name not in profile.omitted}
+    return {profile.renamed.get(name, name): value for name, value in options.items() if name not in omitted}
 
 
 def _tool(tool: Tool, strict: bool) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class Profile:
         renamed: other names of options.
         omitted: options that are refused.
         text_calls: whether the models write calls into their text (`<tool_call>`) where a server does not read them.
+        begins_thinking: whether the model's template opens the reasoning itself: an answer of a server that does not
+            separate it begins with reasoning, and has only `</think>`.
     """
 
     kind: str
@@ -75,6 +77,16 @@ class Profile:
     renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     omitted: frozenset[str] = frozenset()
     text_calls: bool = False
+    begins_thinking: bool = False
+
+
+# Models whose templates end with `<think>`.
+_BEGINS_THINKING = re.compile(r"qwq|qwen[\w.-]*thinking|(.*-)?deepseek-r1|(.*-)?r1-(distill|0528)|.*-thinking")
+
+
+def begins_thinking(model: str) -> bool:
+    """Return whether a model's template opens its reasoning, by the model's name."""
+    return _BEGINS_THINKING.match(family(model)) is not None
 
 
 def family(model: str) -> str:

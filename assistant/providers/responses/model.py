@@ -41,7 +41,11 @@ class ResponsesModel(OpenAIModel):
     def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], ReplyAssembler[Any]]:
         reader = StreamReader(EVENTS)
         assembler = ResponseAssembler(
-            reader=reader, taken=call_ids_of(request), model=self.name, origin=origin_of(self._url)
+            reader=reader,
+            taken=call_ids_of(request),
+            model=self.name,
+            origin=origin_of(self._url),
+            begins_thinking=self._profile.begins_thinking,
         )
         return reader, assembler
 

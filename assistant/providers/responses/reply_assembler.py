@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from assistant.core.llm.protocol import Delta, ModelError, ProviderCall
+from assistant.core.llm.protocol import Delta, ModelError
 from assistant.core.values.messages import FinishReason, Reply, ToolCall, Usage
 from assistant.providers.openai_wire.call_assembler import MIXED_UP, NO_NAME
 from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, EMPTY
@@ -20,8 +20,9 @@ from assistant.providers.openai_wire.reply_parts import UNREADABLE, plain_text
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.responses.endings import reason_of, usage_of
 from assistant.providers.responses.events import Event
-from assistant.providers.responses.item_state import BETWEEN, ItemState, reasoning_state, written_items
+from assistant.providers.responses.item_state import ItemState, reasoning_state, written_items
 from assistant.providers.responses.items import CALL, MESSAGE, REASONING, Item
+from assistant.providers.responses.shown_reply import ShownReply
 from assistant.providers.responses.web_search import returned, search_of
 from assistant.toolkit.text import clean_text
 
@@ -37,10 +38,17 @@ class ResponseAssembler:
         reader: parses the stream; told when the response has ended, since nothing follows.
         taken: ids of earlier calls of the conversation.
         model: to which, at `origin`, the reply's state goes back.
+        begins_thinking: the text begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
     def __init__(
-        self, *, reader: StreamReader[Event], taken: Collection[str] = (), model: str = "", origin: str = ""
+        self,
+        *,
+        reader: StreamReader[Event],
+        taken: Collection[str] = (),
+        model: str = "",
+        origin: str = "",
+        begins_thinking: bool = False,
     ) -> None:
         self._reader = reader
         self._taken = set(taken)
@@ -48,10 +56,7 @@ class ResponseAssembler:
         self._items: list[Item] = []
         self._by_place: dict[tuple[str, Any], Item] = {}
         self._calls: list[Item] = []
-        self._runs: list[tuple[Item | ProviderCall, list[str]]] = []
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._needs_gap = {MESSAGE: False, REASONING: False}
+        self._shown = ShownReply(begins_thinking=begins_thinking)
         self._state: list[ItemState] = []
         self._is_state_whole = True
         self._is_refused = False
@@ -76,17 +81,16 @@ class ResponseAssembler:
             raise failure_in_stream(failure)
         match event.type:
             case "response.output_text.delta":
-                self._add_text(self._item(MESSAGE, event), plain_text(event.delta))
+                self._add(self._item(MESSAGE, event), plain_text(event.delta))
             case "response.refusal.delta":
                 self._is_refused = True
-                self._add_text(self._item(MESSAGE, event), plain_text(event.delta))
+                self._add(self._item(MESSAGE, event), plain_text(event.delta))
             case "response.function_call_arguments.delta":
-                call = self._item(CALL, event)
-                self._add_arguments(call, call.joiner.add(plain_text(event.delta)))
+                self._add(self._item(CALL, event), plain_text(event.delta))
             case "response.function_call_arguments.done":
                 self._complete_call(self._item(CALL, event), event.arguments)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" | "response.reasoning.delta":
-                self._add_reasoning(self._item(REASONING, event), plain_text(event.delta))
+                self._add(self._item(REASONING, event), plain_text(event.delta))
             case "response.reasoning_summary_part.added":
                 self._item(REASONING, event).starts_part = True
             case "response.output_item.added" if isinstance(event.item, dict):
@@ -103,8 +107,7 @@ class ResponseAssembler:
 
     def take(self) -> list[Delta]:
         """Return the deltas since `take` was last called; adjacent ones of the same item are joined."""
-        runs, self._runs = self._runs, []
-        return [item if isinstance(item, ProviderCall) else item.delta("".join(pieces)) for item, pieces in runs]
+        return self._shown.take()
 
     def finish(self, *, is_closed: bool) -> Reply:
         """Return the complete reply. Call `take` once more after it, for deltas that were held back.
@@ -128,12 +131,12 @@ class ResponseAssembler:
             reason = "tool_calls"
         elif reason == "stop" and self._is_refused:
             reason = "refusal"
-        text = "".join(self._text)
+        text = self._shown.text
         if reason == "stop" and not text.strip():
             raise ModelError(EMPTY, kind="empty")
         return Reply(
             text=text,
-            reasoning="".join(self._reasoning),
+            reasoning=self._shown.reasoning,
             tool_calls=tuple(ToolCall(call.our_id, call.name, call.text) for call in self._calls),
             usage=self.usage,
             finish_reason=reason,
@@ -171,7 +174,7 @@ class ResponseAssembler:
             own = clean_text(call_id) if isinstance(call_id, str) else ""
             item.set_name(clean_text(name), own, "" if own in self._taken else own)
             self._taken.add(item.our_id)
-            self._emit(item, item.text)
+            self._shown.begin_call(item)
 
     def _close(self, item: Item, raw: Mapping[str, Any]) -> None:
         """Complete an item from the event that ends it, or from the response's list of items."""
@@ -189,8 +192,7 @@ class ResponseAssembler:
                 self._close_reasoning(item, raw)
             case "web_search_call":
                 self._state.append(ItemState("search", fields=returned(raw)))
-                self._runs.append((replace(search_of(raw), provider_state=self._take_state()), []))
-                self._needs_gap = dict.fromkeys(self._needs_gap, False)
+                self._shown.add_call(replace(search_of(raw), provider_state=self._take_state()))
             case kind if kind.endswith("_call"):
                 # The answer rests on something that can be neither given nor shown.
                 raise ModelError(UNREADABLE)
@@ -204,7 +206,9 @@ class ResponseAssembler:
         rest = item.rest_of("".join(texts))
         if rest is None:
             raise ModelError(CONTRADICTED)
-        self._add_whole_text(item, rest)
+        self._shown.add(item, rest)
+        is_cut = bool(self._calls) or (self._ending or {}).get("status") == "incomplete"
+        self._shown.end_message(item, is_cut=is_cut)
         characters = sum(map(len, item.parts))
         self._state.append(
             ItemState("text", id=_text_of(raw, "id"), phase=_text_of(raw, "phase"), characters=characters)
@@ -214,7 +218,7 @@ class ResponseAssembler:
         if not item.parts:
             for part in raw.get("summary") or raw.get("content") or ():
                 item.starts_part = True
-                self._add_reasoning(item, plain_text(part.get("text") if isinstance(part, dict) else part))
+                self._add(item, plain_text(part.get("text") if isinstance(part, dict) else part))
         if (state := reasoning_state(raw)) is None:
             self._is_state_whole = False
         else:
@@ -225,9 +229,9 @@ class ResponseAssembler:
         whole = arguments if isinstance(arguments, str) else "" if arguments is None else _as_json(arguments)
         if (rest := call.rest_of(whole)) is None:
             raise ModelError(MIXED_UP)
-        self._add_arguments(call, rest)
+        self._shown.add(call, rest)
         if call.is_done and not call.parts:
-            self._add_arguments(call, "{}")
+            self._shown.add(call, "{}")
 
     def _end(self, response: Mapping[str, Any]) -> None:
         """Note the end of the response, and add what its list of items has beyond the events."""
@@ -249,37 +253,8 @@ class ResponseAssembler:
         for item in self._items:
             self._close(item, {})
 
-    def _add_text(self, item: Item, text: str) -> None:
-        self._add_whole_text(item, item.joiner.add(text))
-
-    def _add_whole_text(self, item: Item, text: str) -> None:
-        if text:
-            shown = BETWEEN + text if self._needs_gap[MESSAGE] and not item.parts else text
-            item.parts.append(text)
-            self._needs_gap[MESSAGE] = True
-            self._text.append(shown)
-            self._emit(item, shown)
-
-    def _add_reasoning(self, item: Item, text: str) -> None:
-        if text := clean_text(item.joiner.add(text)):
-            shown = BETWEEN + text if self._needs_gap[REASONING] and item.starts_part else text
-            item.parts.append(text)
-            item.starts_part = False
-            self._needs_gap[REASONING] = True
-            self._reasoning.append(shown)
-            self._emit(item, shown)
-
-    def _add_arguments(self, call: Item, text: str) -> None:
-        if text:
-            call.parts.append(text)
-            if call.name:  # what came before is shown with it
-                self._emit(call, text)
-
-    def _emit(self, item: Item, text: str) -> None:
-        if self._runs and self._runs[-1][0] is item:
-            self._runs[-1][1].append(text)
-        else:
-            self._runs.append((item, [text]))
+    def _add(self, item: Item, piece: str) -> None:
+        self._shown.add(item, item.joiner.add(piece))
 
     def _take_state(self) -> str:
         items, self._state = self._state, []

@@ -139,6 +139,7 @@ CASES = [
     Case("Text cut inside a surrogate pair", raw_delta(r"\ud83d") + raw_delta(r"\udc80") + sse(ending()), "💀"),
     Case("A lone surrogate in text", raw_delta(r"a\ud83d") + sse(ending()), "a\ufffd"),
     Case("NUL in text", raw_delta(r"a\u0000b") + sse(ending()), "a\ufffdb"),
+    Case("Thinking between tags", all_of(says("<think>Hm.</think>\n\nHello")), "Hello", "Hm."),
     Case("Bad JSON", b"data: {]\n\n", error="cannot be read"),
     Case("Comments and CRLF", b": hi\r\n\r\n" + all_of(HELLO).replace(b"\n", b"\r\n"), "Hello, you"),
 ]  # fmt: skip
