@@ -13,6 +13,7 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.turn.checks import TurnChecks
 from assistant.core.turn.offer import choice_of_round, offered_tools
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.provider_calls import ProviderCalls
@@ -34,6 +35,7 @@ class ModelRequests:
     Args:
         limiter: told once the tokens reach a limit; then no further tool runs.
         answer: the typed answer that the turn must give; None for a text.
+        checks: the program's, which say what the model must mend.
 
     Attributes:
         rounds: how many were made, without those that were repeated.
@@ -46,7 +48,9 @@ class ModelRequests:
         transcript: Transcript,
         deadline: Deadline,
         limiter: CallLimiter,
+        *,
         answer: TypedAnswer | None,
+        checks: TurnChecks,
     ) -> None:
         self.rounds = 0
         self.provider_calls = ProviderCalls(plan, transcript)
@@ -54,6 +58,7 @@ class ModelRequests:
         self._transcript = transcript
         self._limiter = limiter
         self._answer = answer
+        self._checks = checks
         self._estimates = Estimates()
         self._recovery = Recovery(plan, transcript, deadline, self._estimates)
         limits = plan.settings.limits
@@ -96,7 +101,7 @@ class ModelRequests:
         counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
         self._transcript.timeline.ask(tools=len(tools))
-        request = request if self._answer is None else self._answer.apply_to(request)
+        request = self._checks.apply_to(request if self._answer is None else self._answer.apply_to(request))
         if not plan.keep_requests:
             return request
         self._kept = self._transcript.requests.count
