@@ -78,15 +78,11 @@ class AnthropicModel(NativeModel[Event]):
         change = change_for(reason, request, is_typed_by_tool=request.tool_choice == OUTPUT_TOOL)
         return "" if change in tried else change
 
-    async def _ask(self, content: bytes) -> httpx2.Response:
-        client = await self._client()
+    async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
         response: httpx2.Response = await client.ask(content, seconds=self._timeout, max_retries=self._max_retries)
         return response
 
-    async def _list_models(self, limit: int) -> list[str]:
-        if not self._key and self._is_public:
-            raise ModelError(self.no_key)
-        client = await self._client()
+    async def _list_models(self, client: Any, limit: int) -> list[str]:
         found = await read_json(await client.get_models(limit, seconds=self._timeout))
         try:
             return [one["id"] for one in found["data"]]

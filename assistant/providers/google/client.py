@@ -119,7 +119,9 @@ class Client:
             except (errors.APIError, httpx2.TransportError) as exc:
                 pause = _pause(exc, attempt)
                 if attempt == max_retries or pause is None:
-                    raise _error_of(exc) from exc
+                    if isinstance(exc, errors.APIError):
+                        raise _error_of(exc) from exc
+                    raise
                 await asyncio.sleep(pause)
             except ValueError as exc:  # of the package, for a name that cannot be one
                 raise ModelError(NOT_FOUND) from exc
@@ -133,7 +135,7 @@ class Client:
 
         try:
             return await _exchanged(None, seconds, send)
-        except (errors.APIError, httpx2.TransportError) as exc:
+        except errors.APIError as exc:
             raise _error_of(exc) from exc
 
 
@@ -176,9 +178,7 @@ def _retry_after(exc: errors.APIError) -> float | None:
     return retry_delay(exc.details)
 
 
-def _error_of(exc: Exception) -> Exception:
-    if not isinstance(exc, errors.APIError):
-        return exc
+def _error_of(exc: errors.APIError) -> ModelError:
     headers = getattr(exc.response, "headers", {})
     status = getattr(exc.response, "status_code", None) or exc.code
     error = failure_of(status, exc.details, request_id=request_id_in(headers))

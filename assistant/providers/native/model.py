@@ -146,7 +146,9 @@ class NativeModel(Generic[T]):
     async def list_models(self, limit: int) -> list[str]:
         """Return the names of the provider's models, of which it is asked for `limit`. Raises `ModelError`."""
         try:
-            return await self._list_models(limit)
+            if not self._key and self._is_public:
+                raise ModelError(self.no_key)
+            return await self._list_models(await self._client(), limit)
         except Exception as exc:
             raise as_model_error(exc) from exc
 
@@ -157,6 +159,7 @@ class NativeModel(Generic[T]):
         """
         if not self._key and self._is_public:
             raise ModelError(self.no_key)
+        client = await self._client()  # importing its package can take longer than an answer may
         async with asyncio.timeout(self._timeout):
             tried = self._changes
             for _ in range(MAX_CHANGES):
@@ -164,7 +167,7 @@ class NativeModel(Generic[T]):
                 if request.on_sent is not None:
                     request.on_sent(content.replace(self._key.encode(), b"[key]") if self._key else content)
                 try:
-                    return await self._ask(content)
+                    return await self._ask(client, content)
                 except Refusal as refusal:
                     change = self._change_for(refusal.reason, request, tried)
                     if not change:
@@ -176,7 +179,7 @@ class NativeModel(Generic[T]):
                         raise NoTypedAnswers("The provider does not support structured output.") from refusal
                     if change == "tools":
                         raise NoTypedAnswers("The provider does not support tools.") from refusal
-            return await self._ask(self._body(request, tried))
+            return await self._ask(client, self._body(request, tried))
 
     @property
     def _is_public(self) -> bool:
@@ -217,9 +220,13 @@ class NativeModel(Generic[T]):
         """Return what to change after a refusal; "" if that cannot help."""
         raise NotImplementedError
 
-    async def _ask(self, content: bytes) -> httpx2.Response:
+    async def _client(self) -> Any:
+        """Return the client of the provider's package."""
+        raise NotImplementedError
+
+    async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
         """Send a body. Raises `ModelError`, and `Refusal` with status 400."""
         raise NotImplementedError
 
-    async def _list_models(self, limit: int) -> list[str]:
+    async def _list_models(self, client: Any, limit: int) -> list[str]:
         raise NotImplementedError
