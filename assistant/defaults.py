@@ -22,11 +22,13 @@ OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = _env.url("OPENAI_BASE_URL")
 OPENAI_MODEL = _env.text("OPENAI_MODEL")
 OPENAI_WIRE_FORMAT = _env.choice("OPENAI_WIRE_FORMAT", CHAT_COMPLETIONS, WIRE_FORMATS)
-# The wire formats that tenants' own providers may speak.
+# The wire formats that tenants' own providers may speak; none: tenants have no providers of their own.
 TENANT_WIRE_FORMATS = _env.words(
     "TENANT_WIRE_FORMATS",
     WIRE_FORMATS,
-    problem=lambda word: "" if word in WIRE_FORMATS else f"must be wire formats, of {', '.join(WIRE_FORMATS)}",
+    problem=lambda word: (
+        "" if word in (*WIRE_FORMATS, "none") else f"must be wire formats, of {', '.join(WIRE_FORMATS)}, or none"
+    ),
 )
 LOCAL_MODEL_PATH = _env.file("LOCAL_MODEL_PATH")
 # The address of `local_model serve`; `manage.py demo` sets it for the server that it starts.

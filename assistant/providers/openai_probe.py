@@ -91,7 +91,9 @@ async def probing(server: Server, seconds: float) -> AsyncIterator[None]:
     except ProbeFailed:
         raise
     except ModelError as exc:  # of the models of other wire formats
-        raise ProbeFailed(_clean(str(exc.details or "") or str(exc), server)) from None
+        origin = exc.__cause__ or exc.__context__
+        said = str(exc.details or "") or (str(exc) if origin is None else _reason(origin))
+        raise ProbeFailed(_clean(said, server)) from None
     except Exception as exc:  # of the openai package, which only `http_clients` imports
         raise ProbeFailed(_clean(_reason(exc), server)) from None
 

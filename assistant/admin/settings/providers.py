@@ -50,6 +50,15 @@ class ProviderForm(TenantForm):
             "prices",
         )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "wire_format" in self.fields:  # which is left out of a form that may only be read
+            self.fields["wire_format"].required = False
+
+    def clean_wire_format(self) -> str:
+        """Return the chosen format; without one, that of the row, which is chat completions for a new row."""
+        return str(self.cleaned_data["wire_format"] or self.instance.wire_format)
+
     def clean_prices(self) -> Any:
         prices = self.cleaned_data["prices"] or {}
         try:
@@ -69,7 +78,8 @@ class ProviderForm(TenantForm):
         if cleaned.get("new_api_key") and cleaned.get("clear_api_key"):
             self.add_error("clear_api_key", "Either give a new key or delete the stored one.")
         # A format that was switched off later does not keep the rest of the form from being changed.
-        if "wire_format" in cleaned and (not self.instance.pk or "wire_format" in self.changed_data):
+        is_new = not self.instance.pk or cleaned.get("wire_format") != self.initial.get("wire_format")
+        if "wire_format" in cleaned and is_new:
             problem = format_problem(cleaned["wire_format"], is_tenants=cleaned.get("tenant") is not None)
             if problem:
                 self.add_error("wire_format", problem)

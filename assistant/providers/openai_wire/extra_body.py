@@ -17,6 +17,7 @@ MAX_LEVELS = 10
 # What a request contains anyway, and what would change the form of the answer.
 RESERVED = frozenset(
     {
+        "contents",
         "function_call",
         "functions",
         "messages",
@@ -25,7 +26,12 @@ RESERVED = frozenset(
         "response_format",
         "stream",
         "stream_options",
+        "system",
+        "systemInstruction",
+        "system_instruction",
+        "toolConfig",
         "tool_choice",
+        "tool_config",
         "tools",
     }
 )

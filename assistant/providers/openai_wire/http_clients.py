@@ -5,24 +5,18 @@ It is imported on first use, or in the background once a process serves: importi
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncGenerator, Mapping
-from functools import cache
 from typing import Any, cast
 
 import httpx2
 import openai
 
+from assistant.providers.http_clients import CONNECT_SECONDS, LIMITS, limit_retry_wait, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import failure_of_response
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
-from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 
-MAX_RETRY_AFTER_SECONDS = 20.0
-
-
-CONNECT_SECONDS = 5.0
 # Headers of the openai package that name the operating system, the processor and the Python version.
 _TELEMETRY = (
     "Lang",
@@ -144,25 +138,11 @@ def _new_client(url: str, key: str, http_client: httpx2.AsyncClient) -> Client:
 
 
 def _new_http_client(guard: UrlGuard | None) -> httpx2.AsyncClient:
-    hooks = {"response": [_limit_retry_wait]}
     if guard is not None:
-        return guarded_client(guard, event_hooks=hooks)
-    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
+        return new_http_client(guard)
     try:
-        client = openai.DefaultAioHttpClient(verify=_ssl_context(), limits=limits)
+        client = openai.DefaultAioHttpClient(verify=ssl_context(), limits=LIMITS)
     except RuntimeError:  # without aiohttp
-        client = openai.DefaultAsyncHttpxClient(verify=_ssl_context(), limits=limits)
-    client.event_hooks = hooks
+        return new_http_client(None)
+    client.event_hooks = {"response": [limit_retry_wait]}
     return client
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
-
-
-async def _limit_retry_wait(response: httpx2.Response) -> None:
-    """Forbid retries after more than `MAX_RETRY_AFTER_SECONDS`; the openai client would wait up to two minutes."""
-    wait = response.headers.get("retry-after", "")
-    if wait.isdecimal() and int(wait) > MAX_RETRY_AFTER_SECONDS:
-        response.headers["x-should-retry"] = "false"

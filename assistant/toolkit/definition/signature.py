@@ -283,4 +283,4 @@ def _with_none(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         inner, *metadata = get_args(annotation)
         return Annotated[(_with_none(inner), *metadata)]
-    return Union[annotation, None]
+    return Union[annotation, None]  # noqa: UP007 - `|` does not work with forward references
