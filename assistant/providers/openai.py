@@ -11,12 +11,12 @@ import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.core.values.messages import Reply
+from assistant.core.values.messages import Reply, Usage
 from assistant.providers.failures import as_model_error, complete_error, request_id_header
 from assistant.providers.openai_wire.error_sentences import NO_KEY
 from assistant.providers.openai_wire.extra_body import RESERVED, checked_extra_body
@@ -62,6 +62,17 @@ _WELL_KNOWN = {
 }
 _NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
 _NAMES_FORMAT = re.compile(r"response_format|text\.format|json_schema|structured output", re.IGNORECASE)
+
+
+class WholeAssembler(ReplyAssembler[Any], Protocol):
+    """Puts one reply together."""
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the provider has counted so far."""
+
+    def finish(self, *, is_closed: bool) -> Reply:
+        """Return the complete reply; `is_closed` if the stream was ended. Raises `ModelError` if it is incomplete."""
 
 
 class OpenAIModel:
@@ -188,7 +199,7 @@ class OpenAIModel:
             yield delta
         yield reply
 
-    def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], ReplyAssembler[Any]]:
+    def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], WholeAssembler]:
         """Return what parses the answer to a request, and what puts the reply together."""
         assembler = Assembler(
             names={tool.name for tool in request.tools},
@@ -202,7 +213,7 @@ class OpenAIModel:
         return EventReader(), assembler
 
     def _complete(
-        self, error: ModelError, request: ModelRequest, assembler: ReplyAssembler[Any], headers: Mapping[str, str]
+        self, error: ModelError, request: ModelRequest, assembler: WholeAssembler, headers: Mapping[str, str]
     ) -> None:
         complete_error(
             error,

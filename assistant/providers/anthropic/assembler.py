@@ -15,8 +15,9 @@ from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.anthropic.errors import failure_of
 from assistant.providers.anthropic.events import Block, Change, Event, Opening
 from assistant.providers.native.reply_builder import BuiltCall, ReplyBuilder
+from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.provider_state import CallState, written_state
-from assistant.providers.openai_wire.reply_assembler import CUT, MAX_MODEL_NAME
+from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
 from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
 from assistant.toolkit.text import clean_text
 

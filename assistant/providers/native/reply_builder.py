@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import FinishReason, ToolCall
-from assistant.providers.openai_wire.reply_assembler import CALL_CUT, CALL_REFUSED, EMPTY, NO_CALL
+from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, EMPTY, NO_CALL
 from assistant.providers.openai_wire.reply_parts import Channel
 from assistant.providers.openai_wire.text_tags import TextTags
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from assistant.core.llm.protocol import Delta, ModelError, TextDelta
-from assistant.core.values.messages import Reply, Usage
 from assistant.providers.openai_wire.fast_paths.direct_body import DirectReader, direct_reader
 from assistant.providers.openai_wire.sse import NOT_JSON, TOO_LARGE, StreamReader
 
@@ -39,18 +38,11 @@ class ReplyAssembler(Protocol[T_contra]):
     def is_ended(self) -> bool:
         """Whether the answer has ended; after that, only the token counts can follow."""
 
-    @property
-    def usage(self) -> Usage:
-        """The tokens that the provider has counted so far."""
-
     def feed(self, chunk: T_contra, /) -> None:
         """Add one event. Raises `ModelError` if it reports a failure."""
 
     def take(self) -> Sequence[Delta]:
         """Return the deltas since `take` was last called."""
-
-    def finish(self, *, is_closed: bool) -> Reply:
-        """Return the complete reply. Raises `ModelError` if it is cut off or empty."""
 
 
 class _HttpxReader:

@@ -89,6 +89,18 @@ def begins_thinking(model: str) -> bool:
     return _BEGINS_THINKING.match(family(model)) is not None
 
 
+# Models that take no images, where other models of the same provider do; their servers refuse requests with images.
+_SEES_NOTHING = re.compile(
+    r"gpt-3\.5|gpt-4(-0314|-0613|-32k)?$|o1-(mini|preview)|o3-mini|gpt-oss|codestral|devstral|ministral-8b|open-mi[sx]tral"
+    r"|mistral-(7b|nemo|tiny)|mixtral|llama-?3(\.[13])?[-:]|deepseek(?!-(vl|ocr))|qwq|qwen[\d.]*-(coder|math)|kimi-k2-|claude-(2|instant)"
+)
+
+
+def sees_nothing(model: str) -> bool:
+    """Return whether a model is known, by its name, not to see images."""
+    return _SEES_NOTHING.match(family(model)) is not None
+
+
 def family(model: str) -> str:
     """Return a model's name in lower case, without the owner that gateways and hubs put before it."""
     return model.rpartition("/")[2].lower()

@@ -6,11 +6,10 @@ import re
 from typing import Any
 
 from assistant.core.llm.protocol import ModelRequest
-from assistant.providers.openai import OpenAIModel, call_ids_of
+from assistant.providers.openai import OpenAIModel, WholeAssembler, call_ids_of
 from assistant.providers.openai_wire.extra_body import RESERVED_BY_RESPONSES
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal
-from assistant.providers.openai_wire.response_body import ReplyAssembler
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.profiles.profile import family
 from assistant.providers.responses.events import EVENTS
@@ -38,7 +37,7 @@ class ResponsesModel(OpenAIModel):
     _path = "/responses"
     _reserved = RESERVED_BY_RESPONSES
 
-    def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], ReplyAssembler[Any]]:
+    def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], WholeAssembler]:
         reader = StreamReader(EVENTS)
         assembler = ResponseAssembler(
             reader=reader,

@@ -18,6 +18,7 @@ from assistant.providers import FORMATS, model_class
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
 from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.providers.profiles.choice import KINDS, profile_of
+from assistant.providers.profiles.profile import sees_nothing
 from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.price_list import prices_of
 from assistant.services.tenancy.url_guard import tenant_guard
@@ -118,9 +119,9 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
 def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:
     """Return the choice of a provider for an assistant that `with_prompt` has read; "" is its default model."""
     model, kind = model or provider.default_model, provider.kind if provider.kind in KINDS else ""
-    # A row that a later version wrote may name a format that is not known here.
-    has_kinds = provider.wire_format in FORMATS and FORMATS[provider.wire_format].has_kinds
-    takes_images = not has_kinds or profile_of(kind, provider.base_url, model).content != "text"
+    takes_images = _takes_images(provider.wire_format, kind, provider.base_url, model)
+    # The provider's own field is about its default model.
+    takes_images &= model == provider.default_model or not sees_nothing(model)
     return ProviderChoice(
         source=source,
         name=provider.name,
@@ -132,10 +133,20 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         sees_images=provider.sees_images and takes_images,
         is_guarded=provider.tenant_id is not None,
         wire_format=provider.wire_format,
-        kind=kind if has_kinds else "",
+        kind=kind if _has_kinds(provider.wire_format) else "",
         extra_body=_extra_body(provider),
         prices=_prices(provider, assistant),
     )
+
+
+def _has_kinds(wire_format: str) -> bool:
+    # A row that a later version wrote may name a format that is not known here.
+    return wire_format in FORMATS and FORMATS[wire_format].has_kinds
+
+
+def _takes_images(wire_format: str, kind: str, url: str, model: str) -> bool:
+    """Return whether a provider of this kind takes images."""
+    return not _has_kinds(wire_format) or profile_of(kind, url, model).content != "text"
 
 
 def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str) -> ProviderChoice:
@@ -144,7 +155,8 @@ def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str)
         return choice
     if model not in assistant.other_models or choice.source in ("embedded", "stand-in"):
         raise ValueError("forwardedProps.model must be one of the assistant's other models.")
-    return replace(choice, model=model)
+    takes_images = _takes_images(choice.wire_format, choice.kind, choice.base_url, model) and not sees_nothing(model)
+    return replace(choice, model=model, sees_images=choice.sees_images and takes_images)
 
 
 def check_prices(prices: object) -> None:
