@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -32,6 +34,7 @@ from tests.providers.responses.wire import (
     thinks,
 )
 
+TABLE = Path(__file__).parents[3] / "docs" / "provider-quirks.md"
 ASK = {"number": 42}
 TOO_LONG = {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model."}
 
@@ -238,3 +241,9 @@ async def test_a_response_that_is_not_streamed_is_read(fake_provider: FakeProvid
     fake_provider.queue(Answer([event(ended(HELLO))[6:]], content_type="application/json"))
     _, reply = await ask(fake_provider)
     assert isinstance(reply, Reply) and reply.text == "Hello, you"
+
+
+def test_the_table_and_the_tests_agree() -> None:
+    section = re.split(r"\n###? ", TABLE.read_text().partition("### Answers of Responses")[2])[0]
+    rows = re.findall(r"^\| ((?!Answer|-)[^|]+) \| [^|]+ \|$", section, re.MULTILINE)
+    assert [row.replace("`", "") for row in rows] == [case.name for case in CASES]
