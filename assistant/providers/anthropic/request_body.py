@@ -72,8 +72,10 @@ def request_body(
     if not tools and (called := called_names(wire)):  # calls are refused without a definition of any tool
         tools = [{"name": name, "input_schema": _PLAIN_SCHEMA} for name in called]
         choice = {"type": "none"}
-    if choice and choice["type"] != "none" and request.options.get("parallel_tool_calls") is False:
-        choice["disable_parallel_tool_use"] = True
+    if request.tools and request.options.get("parallel_tool_calls") is False:
+        choice = choice or {"type": "auto"}
+        if choice["type"] != "none":
+            choice["disable_parallel_tool_use"] = True
     if "cache" not in changes:
         mark_cached(system, tools, wire)
     body |= {name: value for name, value in {"system": system, "tools": tools, "tool_choice": choice}.items() if value}

@@ -149,6 +149,8 @@ class NativeModel(Generic[T]):
             if not self._key and self._is_public:
                 raise ModelError(self.no_key)
             return await self._list_models(await self._client(), limit)
+        except ModelError:
+            raise
         except Exception as exc:
             raise as_model_error(exc) from exc
 
@@ -169,7 +171,8 @@ class NativeModel(Generic[T]):
                 try:
                     return await self._ask(client, content)
                 except Refusal as refusal:
-                    change = self._change_for(refusal.reason, request, tried)
+                    # What has a kind of its own, such as a conversation that is too long, is the turn's to mend.
+                    change = "" if refusal.kind else self._change_for(refusal.reason, request, tried)
                     if not change:
                         raise
                     tried = tried | {change}

@@ -107,6 +107,14 @@ def test_a_server_that_cannot_be_reached_or_asked_is_said(amys: Client, cast: Ca
     assert "private or special network" in amys.post(f"{LIST}{inner.pk}/test/", follow=True).content.decode()
 
 
+def test_a_list_that_cannot_be_read_is_said(
+    amys: Client, cast: Cast, fake_provider: FakeProvider, row: Provider
+) -> None:
+    fake_provider.listing = {"news": []}
+    found = amys.get("/admin/assistant/assistant/models/", {"provider": row.pk, "tenant": cast.acme.pk}).json()
+    assert (found["models"], "cannot be read" in str(found)) == ([], True)
+
+
 def test_an_assistants_page_offers_the_models_of_the_provider(
     amys: Client, cast: Cast, row: Provider, wire: Wire
 ) -> None:

@@ -89,6 +89,14 @@ async def test_the_choice_of_tools_is_sent(fake_provider: FakeProvider, wire: Wi
     assert mode == ({"mode": modes[choice]} if choice in modes else {"mode": "ANY", "allowedFunctionNames": [choice]})
 
 
+async def test_one_call_at_a_time_can_be_asked_for(fake_provider: FakeProvider) -> None:
+    options = {"parallel_tool_calls": False}
+    request = ModelRequest(HI, tools=offered("get_time"), options=options)
+    body = await send(fake_provider, WIRES["anthropic"], request)
+    assert body["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
+    assert "tool_choice" not in await send(fake_provider, WIRES["anthropic"], ModelRequest(HI, options=options))
+
+
 async def test_tools_have_their_schema(fake_provider: FakeProvider, wire: Wire) -> None:
     def get_weather(city: str) -> str:
         """Tell the weather."""
