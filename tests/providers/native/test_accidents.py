@@ -155,7 +155,7 @@ async def test_what_happens_after_the_end_does_not_lose_the_answer(
     assert text((await ask(fake_provider, wire.name, timeout=0.5))[1]) == "Hi"
 
 
-async def test_an_anthropic_connection_that_stays_open_does_not_delay_the_answer(fake_provider: FakeProvider) -> None:
+async def test_an_anthropic_connection_that_stays_open_does_not_lose_the_answer(fake_provider: FakeProvider) -> None:
     fake_provider.queue(Answer([*anthropic_wire.say("Hi").steps, Silence()]))
     assert text((await ask(fake_provider, "anthropic", timeout=60))[1]) == "Hi"
 
