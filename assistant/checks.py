@@ -17,6 +17,7 @@ from django.urls import NoReverseMatch, reverse
 from assistant import defaults
 from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
+from assistant.providers import FORMATS
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
 from assistant.services.toolcalls.interceptors import load_interceptors
@@ -34,7 +35,14 @@ _CACHES_OF_ONE_PROCESS = frozenset(
 @register()
 def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report wrong environment variables, and wrong Django settings of the same names."""
-    return [Error(problem, id="assistant.E001") for problem in defaults.problems_of(settings)]
+    problems = defaults.problems_of(settings)
+    wire = FORMATS[settings.OPENAI_WIRE_FORMAT]
+    if not wire.is_installed:
+        problems.append(
+            f"The environment variable OPENAI_WIRE_FORMAT names {settings.OPENAI_WIRE_FORMAT}, which needs a package "
+            f"that is not installed: pip install '{wire.extra}'"
+        )
+    return [Error(problem, id="assistant.E001") for problem in problems]
 
 
 @register()

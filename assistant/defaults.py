@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import global_settings
 
+from assistant.core.values.wire_formats import CHAT_COMPLETIONS, WIRE_FORMATS
 from assistant.environment import Environment
 
 _env = Environment()
@@ -20,6 +21,15 @@ ALIKE = 0.88
 OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = _env.url("OPENAI_BASE_URL")
 OPENAI_MODEL = _env.text("OPENAI_MODEL")
+OPENAI_WIRE_FORMAT = _env.choice("OPENAI_WIRE_FORMAT", CHAT_COMPLETIONS, WIRE_FORMATS)
+# The wire formats that tenants' own providers may speak; none: tenants have no providers of their own.
+TENANT_WIRE_FORMATS = _env.words(
+    "TENANT_WIRE_FORMATS",
+    WIRE_FORMATS,
+    problem=lambda word: (
+        "" if word in (*WIRE_FORMATS, "none") else f"must be wire formats, of {', '.join(WIRE_FORMATS)}, or none"
+    ),
+)
 LOCAL_MODEL_PATH = _env.file("LOCAL_MODEL_PATH")
 # The address of `local_model serve`; `manage.py demo` sets it for the server that it starts.
 LOCAL_MODEL_URL = _env.url("LOCAL_MODEL_URL")
@@ -201,6 +211,7 @@ __all__ = [
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
+    "OPENAI_WIRE_FORMAT",
     "PROMPT_TESTS",
     "REDIS_URL",
     "RED_TEAM_CHECKS",
@@ -218,6 +229,7 @@ __all__ = [
     "TENANT_BRANDS",
     "TENANT_BUNDLES",
     "TENANT_LIMITS",
+    "TENANT_WIRE_FORMATS",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",
     "UPLOAD_PATHS",

@@ -219,7 +219,8 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env.choice("LOG_LEVEL", "info", LOG_LEVELS).upper()},
     # At lower levels these log every request to providers or MCP servers, and at DEBUG the prompts.
     "loggers": {
-        name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp", "sse_starlette")
+        name: {"level": "WARNING"}
+        for name in ("httpx2", "httpcore2", "openai", "anthropic", "google_genai", "aiohttp", "mcp", "sse_starlette")
     }
     # uvicorn logs through the root handler. Its access log is off, because it contains query strings.
     | {

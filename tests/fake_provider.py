@@ -28,6 +28,7 @@ class FakeProvider:
 
     def __init__(self, port: int = 0) -> None:
         self.requests: list[Recorded] = []
+        self.listing: Any = {"object": "list", "data": [{"id": "fake", "object": "model"}]}
         self.connections = 0
         self._port = port
         self._queue: deque[Answer | Script] = deque()
@@ -129,7 +130,7 @@ class FakeProvider:
 
     def _answer(self, request: Recorded) -> Answer:
         if request.method == "GET":
-            return fake_answers.respond(200, {"object": "list", "data": [{"id": "fake", "object": "model"}]})
+            return fake_answers.respond(200, self.listing)
         answer = self._queue.popleft() if self._queue else self._rule
         return answer if isinstance(answer, Answer) else answer(request)
 

@@ -21,7 +21,9 @@ os.environ["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "")
 # A test's provider answers what the test asks; tests of titles and follow-up questions switch them on.
 os.environ.setdefault("GENERATED_TITLES", "false")
 os.environ.setdefault("FOLLOW_UP_QUESTIONS", "false")
-for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "LOCAL_MODEL_URL", "FIELD_ENCRYPTION_KEYS"):
+for _name in ("API_KEY", "BASE_URL", "MODEL", "WIRE_FORMAT"):
+    os.environ.pop(f"OPENAI_{_name}", None)
+for _name in ("LOCAL_MODEL_URL", "FIELD_ENCRYPTION_KEYS"):
     os.environ.pop(_name, None)
 
 from config.settings import *  # noqa: E402, F403

@@ -4,6 +4,7 @@ These are the public names of the core. Import them from here; the modules behin
 """
 
 from assistant.client.chat_client import ChatClient
+from assistant.client.mcp_servers import McpServer
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.stores import ConversationStore, InMemoryStore
 from assistant.core.client.turns import ReplyStream
@@ -15,9 +16,11 @@ from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.toolcalls.tool_search import find_tools
 from assistant.core.turn.agents import Agent
+from assistant.core.turn.checks import GuardrailTripped
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings
+from assistant.mcp_client import RemoteFailure
 
 __all__ = [
     "Admission",
@@ -31,12 +34,15 @@ __all__ = [
     "Decision",
     "FailureDetails",
     "FixedToolset",
+    "GuardrailTripped",
     "InMemoryStore",
     "Invocation",
     "Limits",
+    "McpServer",
     "Message",
     "PlannedCall",
     "Redact",
+    "RemoteFailure",
     "ReplyStream",
     "RunFailed",
     "SentRequest",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Generic, Literal, TypedDict
 
-from assistant.core.client.tool_names import AnyTool
+from assistant.client.tool_sources import ToolSource
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message
 from assistant.toolkit import Media, Tool
+from assistant.toolkit.context import Deps
 
-Prompt = str | Sequence[Message | Mapping[str, Any]] | None
+# Messages as `Message`, as mappings, or as objects of the openai package.
+Prompt = str | Sequence[Message | Mapping[str, Any] | object] | None
 
 
-class CallSettings(TypedDict, total=False):
-    """Settings of one call. `tools`, `system` and `limits` replace the client's; `context` and `options` are merged.
+class CallSettings(TypedDict, Generic[Deps], total=False):
+    """Settings of one call. `context` and `options` are merged with the client's; all others replace these.
 
     Attributes:
         history: the conversation so far, such as `reply.messages` of an earlier call.
@@ -28,9 +30,10 @@ class CallSettings(TypedDict, total=False):
         on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
     """
 
-    tools: Iterable[AnyTool] | None
+    tools: Iterable[ToolSource] | None
+    deps: Deps
     context: Mapping[str, Any] | None
-    history: Sequence[Message | Mapping[str, Any]]
+    history: Sequence[Message | Mapping[str, Any] | object]
     conversation: str
     execute_tools: bool
     decisions: Mapping[str, Decision]

@@ -5,30 +5,32 @@ from __future__ import annotations
 import asyncio
 import sys
 import uuid
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Generic, TypeVar, Unpack, overload
 
 from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.given_messages import messages_of, with_files
+from assistant.client.tool_sources import ToolSource, ToolSources
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
-from assistant.core.client.tool_names import AnyTool, Resolver, find_tool
+from assistant.core.client.tool_names import Resolver
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
 from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
-from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
-from assistant.core.toolcalls.tool_search import SearchingToolset
+from assistant.core.toolcalls.protocols import Decision
+from assistant.core.turn.checks import Checks
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
-from assistant.toolkit import Registry, Tool
+from assistant.toolkit import ToolContext
+from assistant.toolkit.context import Deps
 from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
@@ -39,7 +41,7 @@ _spans = LazyModule("assistant.spans")
 HISTORY_TOKENS = 100_000
 
 
-class ChatClient:
+class ChatClient(Generic[Deps]):
     """Chats with a model, and runs the tools it calls.
 
     Args:
@@ -47,7 +49,8 @@ class ChatClient:
         fallback: a model, or several in this order, that take over when the one before is too busy, too slow or failing
             before it has answered anything.
         system: the system prompt.
-        tools: the default tools: `Tool` values, plain functions, or names that `resolvers` know.
+        tools: the default tools: `Tool` values, plain functions, names that `resolvers` know, or `McpServer` values.
+        deps: the default dependencies of tools, which they find as `context.deps`.
         context: for the tools: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their fields), and
             anything else, which tools find in `context.extra`. Tools cannot change dicts, lists and sets in it.
         limits: how much one turn may use.
@@ -61,6 +64,11 @@ class ChatClient:
         search_over: with more tools than this, the model searches for tools instead of seeing them all; 0 for never.
         interceptors: wrap every tool call, the first outermost.
         model_interceptors: wrap every request to the model, the first outermost.
+        input_guardrails: called with the user's message and the context before the model is asked; one that raises
+            `GuardrailTripped` ends the turn.
+        output_guardrails: the same with the text of the answer.
+        output_validators: called with the answer and the context, and return the answer. The model reads a `ToolError`
+            that one raises, and answers again, at most twice.
 
     Raises:
         InvalidTool: a tool's settings are not valid; `call` raises it too, for the tools of that call.
@@ -72,7 +80,8 @@ class ChatClient:
         model: Model,
         fallback: Model | Sequence[Model] = (),
         system: str = "",
-        tools: Iterable[AnyTool] = (),
+        tools: Iterable[ToolSource] = (),
+        deps: Deps | None = None,
         context: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
         options: Mapping[str, Any] | None = None,
@@ -85,6 +94,9 @@ class ChatClient:
         search_over: int = 0,
         interceptors: Sequence[ToolInterceptor] = (),
         model_interceptors: Sequence[ModelInterceptor] = (),
+        input_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
+        output_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
+        output_validators: Sequence[Callable[[Any, ToolContext[Deps]], Any]] = (),
     ) -> None:
         models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
         if model_interceptors:
@@ -93,15 +105,17 @@ class ChatClient:
         self._fallbacks = tuple(Fallback(one) for one in models[1:])
         self._output_mode: Mode = getattr(model, "output_mode", "native")
         self.system = system
-        self._resolvers = tuple(resolvers)
-        self._tools = self._resolve(tools)
         self._context = dict(context or {})
         self._settings = AssistantSettings(limits or Limits(), dict(options or {}), history_tokens, history_messages)
-        self._configs, self._secrets = configs, secrets
         self._store = store
-        self._search_over = search_over
         self._interceptors = tuple(interceptors)
-        self._toolset(self._tools)
+        self._checks = Checks(tuple(input_guardrails), tuple(output_guardrails), tuple(output_validators))
+        self._deps = deps
+        self._tools = ToolSources(tools, resolvers=resolvers, configs=configs, secrets=secrets, search_over=search_over)
+
+    async def aclose(self) -> None:
+        """Close the sessions with MCP servers that this event loop has open. They would be closed with it anyway."""
+        await self._tools.close()
 
     @overload
     async def call(
@@ -110,17 +124,17 @@ class ChatClient:
         *,
         output_type: type[T],
         output_mode: Mode | None = None,
-        **settings: Unpack[CallSettings],
+        **settings: Unpack[CallSettings[Deps]],
     ) -> ChatReply[T]: ...
     @overload
-    async def call(self, message: Prompt = None, **settings: Unpack[CallSettings]) -> ChatReply[Any]: ...
+    async def call(self, message: Prompt = None, **settings: Unpack[CallSettings[Deps]]) -> ChatReply[Any]: ...
     async def call(
         self,
         message: Prompt = None,
         *,
         output_type: type[Any] | None = None,
         output_mode: Mode | None = None,
-        **settings: Unpack[CallSettings],
+        **settings: Unpack[CallSettings[Deps]],
     ) -> ChatReply[Any]:
         """Ask the model, run the tools it calls, and return its answer.
 
@@ -151,7 +165,7 @@ class ChatClient:
         *,
         output_type: Any = None,
         output_mode: Mode | None = None,
-        **settings: Unpack[CallSettings],
+        **settings: Unpack[CallSettings[Deps]],
     ) -> ReplyStream:
         """Like `call`, but return a stream of events. A failure is not raised: it is the last event, `RUN_ERROR`.
 
@@ -161,7 +175,9 @@ class ChatClient:
         output = None if output_type is None else output_of(output_type)
         return ReplyStream(lambda: self._turn(message, settings, output, output_mode))
 
-    async def stream_text(self, message: Prompt = None, **settings: Unpack[CallSettings]) -> AsyncGenerator[str, None]:
+    async def stream_text(
+        self, message: Prompt = None, **settings: Unpack[CallSettings[Deps]]
+    ) -> AsyncGenerator[str, None]:
         """Yield the text of the answer as it arrives. Raises `RunFailed`, as `call` does."""
         async with aclosing(stream_text(await self._turn(message, settings, None, None))) as texts:
             async for text in texts:
@@ -173,7 +189,7 @@ class ChatClient:
         *,
         output_type: type[T],
         output_mode: Mode | None = None,
-        **settings: Unpack[CallSettings],
+        **settings: Unpack[CallSettings[Deps]],
     ) -> AsyncGenerator[T, None]:
         """Yield partial values of the answer while it grows, if they fit `output_type`, and then the whole value.
 
@@ -213,14 +229,14 @@ class ChatClient:
     async def _turn(
         self,
         message: Prompt,
-        settings: CallSettings,
+        settings: CallSettings[Deps],
         output: OutputType[Any] | None,
         mode: Mode | None,
     ) -> Turn:
         if unknown := settings.keys() - CallSettings.__annotations__.keys():
             raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}.")
-        own_tools = settings.get("tools")
-        tools = self._tools if own_tools is None else self._resolve(own_tools)
+        deps = settings.get("deps", self._deps)
+        toolset = await self._tools.toolset(settings.get("tools"), deps)
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
@@ -238,8 +254,10 @@ class ChatClient:
         plan = Plan(
             model=self.model,
             messages=self._with_system(sent, settings.get("system", self.system)),
-            toolset=self._toolset(tools),
-            context=context_of({**self._context, **(settings.get("context") or {})}, thread_id, run_id),
+            toolset=toolset,
+            context=replace(
+                context_of({**self._context, **(settings.get("context") or {})}, thread_id, run_id), deps=deps
+            ),
             settings=replace(
                 self._settings,
                 limits=settings.get("limits", self._settings.limits),
@@ -259,21 +277,14 @@ class ChatClient:
             output_mode=mode or self._output_mode,
             fallbacks=self._fallbacks,
             keep_requests=True,
+            checks=self._checks,
         )
         turn = Turn(plan, journal, sent, new, self._store if conversation else None, conversation)
         # Spans are only collected by programs that have imported OpenTelemetry.
         spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
         return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn
 
-    def _toolset(self, tools: Iterable[Tool]) -> Toolset:
-        toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)
-        return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
-
     def _with_system(self, messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
         if not system or (messages[0].role == "system" and not is_summary(messages[0])):
             return messages
         return (Message("system", system), *messages)
-
-    def _resolve(self, tools: Iterable[AnyTool]) -> tuple[Tool, ...]:
-        defaults = {tool.name: tool for tool in getattr(self, "_tools", ())}
-        return tuple(Registry(find_tool(tool, defaults, self._resolvers) for tool in tools))

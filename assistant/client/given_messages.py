@@ -7,18 +7,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assistant.client.call_settings import Prompt
+from assistant.client.wire_messages import message_of, text_of_file
 from assistant.core.values.messages import Message
-from assistant.core.values.untrusted import bounded_sources, fenced
+from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit import Media
 
 
 def messages_of(given: Prompt) -> tuple[Message, ...]:
-    """Return a prompt as messages. Raises `ValueError` if one is none."""
+    """Return a prompt as messages, given as such or as the openai package writes them. Raises `ValueError`."""
     if given is None:
         return ()
     if isinstance(given, str):
         return (Message("user", given, id=uuid.uuid4().hex),)
-    return tuple(entry if isinstance(entry, Message) else Message.from_wire(entry) for entry in given)
+    found: list[Message] = []
+    for message in filter(None, map(message_of, given)):
+        # Responses have an item for each call of an answer, where a message has them all.
+        if message.role == "assistant" and found and _continues(found[-1], message):
+            found[-1] = replace(found[-1], tool_calls=(*found[-1].tool_calls, *message.tool_calls))
+        else:
+            found.append(message)
+    return tuple(found)
+
+
+def _continues(before: Message, message: Message) -> bool:
+    return before.role == "assistant" and bool(message.tool_calls) and not (message.content or message.id)
 
 
 def with_files(messages: tuple[Message, ...], files: Sequence[Media]) -> tuple[Message, ...]:
@@ -34,7 +46,7 @@ def with_files(messages: tuple[Message, ...], files: Sequence[Media]) -> tuple[M
     if not messages or messages[-1].role != "user":
         raise ValueError("Files are sent with a message of the user.")
     last = messages[-1]
-    texts = [_text(file) for file in files if not file.is_image]
+    texts = [text_of_file(file) for file in files if not file.is_image]
     return (
         *messages[:-1],
         replace(
@@ -44,12 +56,3 @@ def with_files(messages: tuple[Message, ...], files: Sequence[Media]) -> tuple[M
             sources=bounded_sources((*last.sources, *(file.name for file in files))),
         ),
     )
-
-
-def _text(file: Media) -> str:
-    if not file.media_type.startswith("text/") and file.media_type != "application/json":
-        raise ValueError(f"{file.name} is neither an image nor text: extract its text first.")
-    try:
-        return fenced(f"Name: {file.name}\n\n{file.data.decode()}", "an attached file")
-    except UnicodeDecodeError as exc:
-        raise ValueError(f"{file.name} is not UTF-8 text.") from exc

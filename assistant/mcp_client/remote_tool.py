@@ -31,6 +31,13 @@ def prefixed(prefix: str, name: str) -> str:
     return f"{prefixed_name[: MAX_TOOL_NAME - len(digest) - 1]}_{digest}"
 
 
+def local_name(prefix: str, name: str) -> str:
+    """Return the same for a server whose names may do without a prefix."""
+    if prefix or _NOT_IN_NAMES.search(name) or len(name) > MAX_TOOL_NAME:
+        return prefixed(prefix or "mcp", name)
+    return name
+
+
 def remote_tool(
     *, name: str, definition: ToolDefinition, call: CallRemote, timeout: float, requires_approval: bool
 ) -> Tool:

@@ -10,9 +10,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.models.fields import AddressField, EncryptedTextField, list_field
 from assistant.models.tenants import Tenant, validate_same_tenant
+from assistant.providers import FORMATS
 from assistant.providers.profiles.choice import KINDS
+
+ADDRESS_HELP = "Up to and including /v1. For Anthropic Messages and Google Gemini also without it."
 
 
 def provider_kinds() -> list[tuple[str, str]]:
@@ -20,14 +24,26 @@ def provider_kinds() -> list[tuple[str, str]]:
     return [(kind, kind) for kind in KINDS]
 
 
+def wire_formats() -> list[tuple[str, str]]:
+    """Return the choices of `Provider.wire_format`; a function, so that another format needs no migration."""
+    return [(name, wire.label) for name, wire in FORMATS.items()]
+
+
 class Provider(models.Model):
-    """An OpenAI-compatible server; one without a tenant can be used by every tenant."""
+    """A server with language models; one without a tenant can be used by every tenant."""
 
     tenant = models.ForeignKey(
         Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="providers", help_text="Empty: for all."
     )
     name = models.CharField(max_length=100)
-    base_url = AddressField("base URL", max_length=500, help_text="Up to and including /v1.")
+    wire_format = models.CharField(
+        max_length=30,
+        default=CHAT_COMPLETIONS,
+        db_default=CHAT_COMPLETIONS,
+        choices=wire_formats,
+        help_text="Most servers speak Chat Completions, beside or instead of a format of their own.",
+    )
+    base_url = AddressField("base URL", max_length=500, help_text=ADDRESS_HELP)
     api_key = EncryptedTextField("API key", blank=True)
     default_model = models.CharField(max_length=200)
     is_strict = models.BooleanField(

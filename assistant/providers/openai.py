@@ -7,39 +7,34 @@ The openai package (in `http_clients`) handles keys, connections and retries. Th
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
-import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
-from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.core.values.messages import Reply
-from assistant.providers.failure_masking import masked
-from assistant.providers.openai_wire.error_sentences import BROKEN, NO_KEY, TOO_SLOW, request_id_in
-from assistant.providers.openai_wire.extra_body import checked_extra_body
+from assistant.core.values.messages import Reply, Usage
+from assistant.providers.failures import as_model_error, complete_error, request_id_header
+from assistant.providers.openai_wire.error_sentences import NO_KEY
+from assistant.providers.openai_wire.extra_body import RESERVED, checked_extra_body
+from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
-from assistant.providers.openai_wire.response_body import Body
-from assistant.providers.openai_wire.sse import EventReader
+from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
+from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
-from assistant.toolkit.logs import request_id
 
 if TYPE_CHECKING:
     import httpx2
 
     from assistant.providers.openai_wire.http_clients import Client
 
-log = logging.getLogger(__name__)
 # The openai package refuses an empty key, and many servers need none.
 _NO_KEY = "no-key"
 
@@ -47,8 +42,8 @@ _NO_KEY = "no-key"
 http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
 # Servers that refused `stream_options`, by address and key, since a gateway may route each key to another server.
 _without_usage: set[tuple[str, str]] = set()
-# Servers that refused structured output, by address and model.
-_without_format: set[tuple[str, str]] = set()
+# Servers that refused structured output, by address, path and model.
+_without_format: set[tuple[str, str, str]] = set()
 # Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
 _WELL_KNOWN = {
     "openai.azure.com": "azure.ai.openai",
@@ -66,7 +61,18 @@ _WELL_KNOWN = {
     "x.ai": "x_ai",
 }
 _NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
-_NAMES_FORMAT = re.compile(r"response_format|json_schema|structured output", re.IGNORECASE)
+_NAMES_FORMAT = re.compile(r"response_format|text\.format|json_schema|structured output", re.IGNORECASE)
+
+
+class WholeAssembler(ReplyAssembler[Any], Protocol):
+    """Puts one reply together."""
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the provider has counted so far."""
+
+    def finish(self, *, is_closed: bool) -> Reply:
+        """Return the complete reply; `is_closed` if the stream was ended. Raises `ModelError` if it is incomplete."""
 
 
 class OpenAIModel:
@@ -89,6 +95,10 @@ class OpenAIModel:
             the kind.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
+
+    # The address below `base_url`, and options of a request that `extra_body` cannot set.
+    _path = "/chat/completions"
+    _reserved = RESERVED
 
     def __init__(
         self,
@@ -118,7 +128,7 @@ class OpenAIModel:
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
         self._text_calls = self._profile.text_calls if text_calls is None else text_calls
-        self._extra_body = checked_extra_body(extra_body)
+        self._extra_body = checked_extra_body(extra_body, reserved=self._reserved)
         self._timeout = timeout
         self._max_retries = max_retries
         self._guard = guard
@@ -127,7 +137,7 @@ class OpenAIModel:
     @property
     def output_mode(self) -> Literal["native", "tool"]:
         """How to request typed answers: as structured output, until this server has refused that for this model."""
-        return "tool" if (self._url, self.name) in _without_format else "native"
+        return "tool" if (self._url, self._path, self.name) in _without_format else "native"
 
     @property
     def circuit_key(self) -> tuple[str, str, str]:
@@ -141,7 +151,7 @@ class OpenAIModel:
         return next((name for end, name in _WELL_KNOWN.items() if f".{host}".endswith(f".{end}")), "openai")
 
     def __repr__(self) -> str:
-        return f"OpenAIModel({self.name!r}, provider={self.provider!r})"
+        return f"{type(self).__name__}({self.name!r}, provider={self.provider!r})"
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
@@ -155,14 +165,7 @@ class OpenAIModel:
     async def _stream(
         self, request: ModelRequest, on_text: Callable[[str], bool] | None
     ) -> AsyncGenerator[Delta | Reply]:
-        assembler = Assembler(
-            names={tool.name for tool in request.tools},
-            taken={call.id for message in request.messages for call in message.tool_calls},
-            kind=self._profile.kind,
-            model=self.name,
-            text_calls=self._text_calls,
-        )
-        reader = EventReader()
+        reader, assembler = self._reading(request)
         headers: Mapping[str, str] = {}
         try:
             async with aclosing(await self._open(request)) as response:
@@ -181,7 +184,7 @@ class OpenAIModel:
                 finally:
                     await body.close()
         except Exception as exc:
-            error = _as_model_error(exc)
+            error = as_model_error(exc)
             self._complete(error, request, assembler, headers)
             for delta in assembler.take():
                 yield delta
@@ -196,16 +199,31 @@ class OpenAIModel:
             yield delta
         yield reply
 
+    def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], WholeAssembler]:
+        """Return what parses the answer to a request, and what puts the reply together."""
+        assembler = Assembler(
+            names={tool.name for tool in request.tools},
+            taken=call_ids_of(request),
+            kind=self._profile.kind,
+            model=self.name,
+            origin=origin_of(self._url),
+            text_calls=self._text_calls,
+            begins_thinking=self._profile.begins_thinking,
+        )
+        return EventReader(), assembler
+
     def _complete(
-        self, error: ModelError, request: ModelRequest, assembler: Assembler, headers: Mapping[str, str]
+        self, error: ModelError, request: ModelRequest, assembler: WholeAssembler, headers: Mapping[str, str]
     ) -> None:
-        """Add to an error what is known of the request, take keys and prompts out of its details, and log it."""
-        error.usage = assembler.usage
-        details = error.details or FailureDetails()
-        if not details.request_id:
-            details = replace(details, request_id=request_id_in(headers))
-        error.details = masked(details, request, keys=() if self._key == _NO_KEY else (self._key,))
-        log.warning("%s, model %s: %s (%s)", self.provider, self.name, error, error.cause)
+        complete_error(
+            error,
+            request,
+            provider=self.provider,
+            model=self.name,
+            usage=assembler.usage,
+            headers=headers,
+            key="" if self._key == _NO_KEY else self._key,
+        )
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request and return the response, whose body has not been read."""
@@ -218,17 +236,24 @@ class OpenAIModel:
                 return await self._post(client, request)
             except Refusal as refusal:
                 if request.response_format and _NAMES_FORMAT.search(refusal.reason):
-                    _without_format.add((self._url, self.name))
+                    _without_format.add((self._url, self._path, self.name))
                     raise NoTypedAnswers("The provider does not support structured output.") from refusal
                 if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
                     raise NoTypedAnswers("The provider does not support tools.") from refusal
-                if "stream_options" not in refusal.reason or self._server_key in _without_usage:
+                if not self._may_repeat(refusal):
                     raise
-                _without_usage.add(self._server_key)
                 return await self._post(client, request)
 
-    async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
-        content = request_body(
+    def _may_repeat(self, refusal: Refusal) -> bool:
+        """Note what the server refused; returns whether the request may succeed without it."""
+        if "stream_options" not in refusal.reason or self._server_key in _without_usage:
+            return False
+        _without_usage.add(self._server_key)
+        return True
+
+    def _body(self, request: ModelRequest) -> bytes:
+        """Return the JSON body of a request."""
+        return request_body(
             request,
             model=self.name,
             strict=self._strict,
@@ -237,41 +262,26 @@ class OpenAIModel:
             sees_images=self._sees_images,
             profile=self._profile,
             extra=self._extra_body,
+            origin=origin_of(self._url),
         )
+
+    async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
+        content = self._body(request)
         if request.on_sent is not None:
             key = self._key.encode()
             request.on_sent(content if self._key == _NO_KEY else content.replace(key, b"[key]"))
         return await client.ask(
-            content, seconds=self._timeout, max_retries=self._max_retries, headers=_request_id_header()
+            content,
+            path=self._path,
+            seconds=self._timeout,
+            max_retries=self._max_retries,
+            headers=request_id_header(),
         )
 
 
 _STREAM = OpenAIModel.stream
 
 
-def _request_id_header() -> dict[str, str]:
-    """Return a header with the request's id, so that the provider's log and this one can be compared.
-
-    Source: https://platform.openai.com/docs/api-reference/debugging-requests
-    """
-    known = request_id()
-    return {"X-Client-Request-Id": known} if known else {}
-
-
-def _as_model_error(exc: Exception) -> ModelError:
-    """Return the `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
-    if isinstance(exc, ModelError):
-        return exc
-    causes = list(_causes(exc))
-    timed_out = any(isinstance(cause, TimeoutError) for cause in causes)
-    error = ModelError(TOO_SLOW, "provider_timeout", kind="slow") if timed_out else ModelError(BROKEN, kind="down")
-    place = traceback.extract_tb(exc.__traceback__)[-1]
-    names = " from ".join(type(cause).__name__ for cause in causes)
-    error.add_note(f"{names}, {Path(place.filename).name} line {place.lineno}")
-    return error
-
-
-def _causes(exc: BaseException | None) -> Iterator[BaseException]:
-    while exc is not None:
-        yield exc
-        exc = exc.__cause__
+def call_ids_of(request: ModelRequest) -> set[str]:
+    """Return the ids of the calls in the conversation that a request sends."""
+    return {call.id for message in request.messages for call in message.tool_calls}

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assistant.core.llm.protocol import ModelRequest
+from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.values.messages import Message
 from assistant.providers.openai import http_clients
 from assistant.providers.openai_wire.error_sentences import NO_KEY, TOO_SLOW
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_MODELS, MAX_NAME, MAX_REASON = 1_000, 200, 300
 MAX_BYTES = 2 * 2**20
+QUESTION = "Answer with the word yes."
 # The openai package refuses an empty key, and many servers need none.
 _NO_KEY = "no-key"
 # Servers repeat keys in their reasons, some of them whole.
@@ -49,22 +50,27 @@ class ProbeFailed(Exception):
 
 async def list_models(server: Server, *, seconds: float) -> tuple[str, ...]:
     """Return the names of the models that a server lists, sorted; at most `MAX_MODELS`. Raises `ProbeFailed`."""
-    async with _probing(server, seconds):
+    async with probing(server, seconds):
         client = await _client(server)
         content = await _read(await client.get_models(seconds=seconds))
     try:
         names = {one["id"] for one in load_json(content)["data"]}
     except (ValueError, KeyError, TypeError):
         raise ProbeFailed("It answered with something that is no list of models.") from None
-    names = {name for name in names if isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()}
-    return tuple(sorted(names)[:MAX_MODELS])
+    return usable_names(names)
+
+
+def usable_names(names: Iterable[object]) -> tuple[str, ...]:
+    """Return what can be the name of a model, once each, sorted; at most `MAX_MODELS`."""
+    usable = {name for name in names if isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()}
+    return tuple(sorted(usable)[:MAX_MODELS])
 
 
 async def try_model(server: Server, model: str, *, seconds: float) -> None:
     """Ask a model for an answer, and stop it at its first words. Raises `ProbeFailed`."""
-    request = ModelRequest([Message("user", "Answer with the word yes.")])
+    request = ModelRequest([Message("user", QUESTION)])
     content = request_body(request, model=model, strict=False, small=False, with_usage=False)
-    async with _probing(server, seconds):
+    async with probing(server, seconds):
         client = await _client(server)
         response = await client.ask(content, seconds=seconds, max_retries=0, headers={})
         first = await _read(response, until=b"\n")
@@ -75,7 +81,7 @@ async def try_model(server: Server, model: str, *, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def _probing(server: Server, seconds: float) -> AsyncIterator[None]:
+async def probing(server: Server, seconds: float) -> AsyncIterator[None]:
     """Bound a probe in time, and raise `ProbeFailed` for every error within it."""
     try:
         async with asyncio.timeout(seconds):
@@ -84,6 +90,10 @@ async def _probing(server: Server, seconds: float) -> AsyncIterator[None]:
         raise ProbeFailed(TOO_SLOW) from None
     except ProbeFailed:
         raise
+    except ModelError as exc:  # of the models of other wire formats
+        origin = exc.__cause__ or exc.__context__
+        said = str(exc.details or "") or (str(exc) if origin is None else _reason(origin))
+        raise ProbeFailed(_clean(said, server)) from None
     except Exception as exc:  # of the openai package, which only `http_clients` imports
         raise ProbeFailed(_clean(_reason(exc), server)) from None
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Thread
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, cast
 from uuid import UUID
+
+from typing_extensions import TypeVar
 
 from assistant.toolkit.errors import MissingSecret, ToolError
 from assistant.toolkit.frozen import FrozenDict, frozen
@@ -23,6 +25,9 @@ Progress = Callable[[float, float | None, str], Awaitable[None]]
 home_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("home_loop")
 _EMPTY: Mapping[str, Any] = FrozenDict()
 _MEMBERS_ONLY = "This tool works for a tenant's members only."
+
+# The type of the dependencies; `ToolContext` alone is one of any.
+Deps = TypeVar("Deps", default=Any)
 
 # The primary key of a user: an int, str or UUID, depending on the project's user model.
 UserId: TypeAlias = Any
@@ -65,12 +70,14 @@ class UserInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(Generic[Deps]):
     """The context of one tool call; it is not sent to the model and not part of the tool's schema.
 
-    Secrets and extra values are left out of `repr`.
+    Secrets, dependencies and extra values are left out of `repr`. A tool that is annotated `ToolContext[MyDeps]` gets
+    dependencies of that type, or is refused when the client is made.
 
     Attributes:
+        deps: the dependencies that the calling program gives; None in tenants' runs.
         deadline: when the call is cancelled.
         history: the run's messages so far, starting with the user's.
         config: the tool's settings for this tenant.
@@ -94,6 +101,7 @@ class ToolContext:
     progress: Progress | None = field(default=None, repr=False)
     untrusted: Callable[[tuple[str, ...]], None] | None = field(default=None, repr=False)
     read_sources: tuple[str, ...] = field(default=(), repr=False)
+    deps: Deps = field(default=cast("Deps", None), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extra", frozen(self.extra))

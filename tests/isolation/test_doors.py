@@ -41,7 +41,7 @@ MOUNTS = {"mcp_application", "chat", "upgrade_required"}
 # A rival's, of the same request id, is sent in tests/mcp/test_server_calls.py.
 NOTICES = {"notifications/cancelled"}
 # They have no rows of members.
-HARMLESS_TOOLS = {"ask_user", "calculate", "convert_time", "get_weather"}
+HARMLESS_TOOLS = {"ask_user", "calculate", "convert_time", "get_weather", "provider_web_search"}
 # Commands are for operators. These export the rows of one tenant or user, and test_tries.py checks their output.
 EXPORTS = {"export_tenant", "export_user"}
 OPERATORS = {

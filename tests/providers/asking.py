@@ -20,8 +20,8 @@ def offered(*names: str) -> list[Tool]:
     return [Tool(name=name, description="For tests.", parameters=EMPTY, handler=lambda: None) for name in names]
 
 
-def model(provider: FakeProvider, **options: Any) -> OpenAIModel:
-    return OpenAIModel("fake", **{"base_url": provider.url, "api_key": "", "max_retries": 0, **options})
+def model(provider: FakeProvider, *, name: str = "fake", **options: Any) -> OpenAIModel:
+    return OpenAIModel(name, **{"base_url": provider.url, "api_key": "", "max_retries": 0, **options})
 
 
 class Listener:

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, ToolSetting
 from assistant.services.assistants.configuration import find_assistant
-from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.assistants.provider_choice import choose_other_model, choose_provider, model_of
 from tests.base import Cast
 from tests.factories import make_provider
 
@@ -68,3 +68,30 @@ def test_no_tenants_key_is_used_for_another(cast: Cast, place: str, caplog: pyte
 def test_a_switch_of_another_tenants_assistant_is_not_valid(cast: Cast) -> None:
     with pytest.raises(ValidationError, match="does not belong to the tenant"):
         ToolSetting(tenant=cast.globex, assistant=cast.support, tool="calculate").full_clean()
+
+
+@pytest.mark.parametrize(
+    ("model", "sees"), [("gpt-4.1", True), ("o3-mini", False), ("meta/llama-3.3-70b", False), ("llama3.2-vision", True)]
+)
+def test_another_model_sees_images_only_if_it_is_not_known_to_see_none(cast: Cast, model: str, sees: bool) -> None:
+    row = make_provider(cast.acme, base_url="https://own.example/v1", sees_images=True, default_model="o3-mini")
+    Assistant.objects.filter(pk=cast.support.pk).update(other_models=[model], provider=row)
+    found = find_assistant(tenant_id=cast.acme.pk, slug="support")
+    assert found is not None
+    choice = choose_provider(found)
+    assert choice.sees_images  # what an operator has said of the default model is believed
+    if model != choice.model:
+        assert choose_other_model(choice, found, model).sees_images == sees
+    row.delete()
+
+
+def test_a_provider_keeps_options_that_its_wire_format_reserves_to_itself(cast: Cast) -> None:
+    row = make_provider(cast.acme, base_url="https://own.example/v1", extra_body={"store": True})
+    found = find_assistant(tenant_id=cast.acme.pk, slug="support")
+    assert found is not None
+    assert choose_provider(found).extra_body == {"store": True}
+    type(row).objects.update(wire_format="responses")
+    found = find_assistant(tenant_id=cast.acme.pk, slug="support")
+    assert found is not None
+    choice = choose_provider(found)
+    assert choice.extra_body == {} and model_of(choice).name == choice.model

@@ -162,6 +162,14 @@ async def test_an_id_that_an_earlier_call_has_is_replaced(fake_provider: FakePro
     assert reply.tool_calls[0].id != "call_0"
 
 
+async def test_mistral_has_another_name_for_seeds_wherever_they_are_set(fake_provider: FakeProvider) -> None:
+    asked = ModelRequest([Message("user", "Hi")], options={"seed": 7})
+    assert (await sent(fake_provider, asked, kind="mistral"))["random_seed"] == 7
+    plain = ModelRequest([Message("user", "Hi")])
+    body = await sent(fake_provider, plain, kind="mistral", extra_body={"seed": 8})
+    assert (body["random_seed"], "seed" in body) == (8, False)
+
+
 async def test_small_models_see_worked_examples(fake_provider: FakeProvider) -> None:
     example = Example("What time is it in Nowhere?", {}, "It is 99:99 in Nowhere.")
     (plain,) = offered("get_time")

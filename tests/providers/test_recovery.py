@@ -153,6 +153,42 @@ async def test_a_call_that_the_provider_cannot_read_goes_back_to_the_model(fake_
     await go_on(fake_provider, client, reply)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "wrote"),
+    [
+        ("error parsing tool call: raw='{\"city\": Rome}', err=invalid character 'R'", '{"city": Rome}'),  # Ollama
+        ("Failed to parse tool call arguments as JSON: [json.exception.parse_error.101]", ""),  # llama.cpp
+    ],
+)
+async def test_a_call_that_a_server_could_not_read_is_known_by_its_sentence(
+    fake_provider: FakeProvider, sentence: str, wrote: str
+) -> None:
+    client = client_of(fake_provider)
+    fake_provider.respond(500, error(sentence))
+    fake_provider.call("get_time", {"city": "Rome"})
+    fake_provider.reply("Noon.")
+    reply = await client.call("What time is it?")
+    assert reply.text == "Noon."
+    assert [m["content"] for m in fake_provider.requests[1].messages[1:]] == [*filter(None, [wrote]), MEND]
+    await go_on(fake_provider, client, reply)
+
+
+async def test_an_error_in_a_list_is_read(fake_provider: FakeProvider) -> None:
+    said = {"code": 400, "message": "Invalid value at 'tools'.", "status": "INVALID_ARGUMENT"}
+    fake_provider.respond(400, [{"error": said}])
+    with pytest.raises(RunFailed) as failed:
+        await client_of(fake_provider).call("Hi")
+    details = failed.value.details
+    assert details is not None and (details.message, details.code) == (said["message"], "400, INVALID_ARGUMENT")
+
+
+async def test_a_stream_that_says_the_request_is_invalid_is_not_repeated(fake_provider: FakeProvider) -> None:
+    fake_provider.stream(error("Bad image.", type="invalid_request_error"))
+    with pytest.raises(RunFailed):
+        await client_of(fake_provider).call("Hi")
+    assert len(fake_provider.requests) == 1
+
+
 async def test_the_model_may_mend_its_calls_twice(fake_provider: FakeProvider) -> None:
     for _ in range(3):
         fake_provider.respond(400, error("Failed to call a function.", code="tool_use_failed"))

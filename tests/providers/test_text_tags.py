@@ -33,11 +33,11 @@ CASES = {
 }
 
 
-def split(pieces: list[str], names: tuple[str, ...] = ()) -> tuple[str, str, list[Any]]:
+def split(pieces: list[str], names: tuple[str, ...] = (), *, begins_inside: bool = False) -> tuple[str, str, list[Any]]:
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[Any] = []
-    tags = TextTags(lambda: "".join(text), names)
+    tags = TextTags(lambda: "".join(text), names, begins_inside=begins_inside)
     into: dict[str, list[Any]] = {"text": text, "reasoning": reasoning, "call": calls}
     for piece in pieces:
         for kind, found in tags.add(piece):
@@ -118,3 +118,59 @@ async def test_calls_in_text_are_calls_only_if_the_model_is_said_to_write_them(
     assert isinstance(reply, Reply)
     assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
     assert (reply.finish_reason, reply.text, len(content_of(deltas)[2])) == ("tool_calls", "", 1)
+
+
+BEGUN = {
+    "Hm.</think>\n\nHello": ("Hello", "Hm."),
+    "<think>\nHm.</think>Hello": ("Hello", "Hm."),
+    "\nHm. <b> </thi no</think>Hello <think>x</think>you": ("Hello you", "Hm. <b> </thi nox"),
+    "</think>Hello": ("Hello", ""),
+    "Hello, you": ("Hello, you", "Hello, you"),
+    " <think>": ("", ""),
+}
+
+
+@pytest.mark.parametrize("given", BEGUN)
+def test_reasoning_that_the_template_began_ends_at_its_tag(given: str) -> None:
+    expected = BEGUN[given]
+    assert split([given], begins_inside=True)[:2] == expected
+    assert split(list(given), begins_inside=True)[:2] == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "answer", "expected"),
+    [
+        ("Qwen/Qwen3-30B-A3B-Thinking-2507", "", "Hm.</think>\n\nHello", ("Hello", "Hm.")),
+        ("qwq-32b", "vllm", "Hm.</think>\n\nHello", ("Hello", "Hm.")),
+        ("deepseek-r1-distill-llama-70b", "llama.cpp", "Hm.</think>\n\nHello", ("Hello", "Hm.")),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507", "", "Hm.</think>Hello", ("Hm.</think>Hello", "")),
+        ("gpt-4.1", "", "Hm.</think>Hello", ("Hm.</think>Hello", "")),
+        ("qwq-32b", "", "Hello", ("Hello", "Hello")),  # the server has left the reasoning out
+    ],
+)
+async def test_answers_begin_with_reasoning_where_the_profile_says_so(
+    fake_provider: FakeProvider, model: str, kind: str, answer: str, expected: tuple[str, str]
+) -> None:
+    fake_provider.reply(answer)
+    deltas, reply = await ask(fake_provider, name=model, kind=kind)
+    assert isinstance(reply, Reply), reply
+    assert (reply.text, reply.reasoning) == expected
+    assert content_of(deltas)[:2] == expected
+
+
+async def test_reasoning_that_the_server_separates_leaves_the_text_alone(fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Hello", reasoning="Hm.")
+    _, reply = await ask(fake_provider, name="qwq-32b")
+    assert isinstance(reply, Reply) and (reply.text, reply.reasoning) == ("Hello", "Hm.")
+
+
+async def test_reasoning_without_an_end_is_no_answer_if_the_answer_was_cut(fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Hm. I think", finish="length")
+    _, reply = await ask(fake_provider, name="qwq-32b")
+    assert isinstance(reply, Reply) and (reply.text, reply.reasoning) == ("", "Hm. I think")
+
+
+async def test_reasoning_before_calls_is_no_text(fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Hm. I look.", calls=[("get_time", {})])
+    _, reply = await ask(fake_provider, name="qwq-32b")
+    assert isinstance(reply, Reply) and (reply.text, reply.reasoning) == ("", "Hm. I look.")

@@ -22,6 +22,8 @@ WRONG = {
     "INTERNAL_HOSTS": "vllm.internal,0.0.0.0/0",
     "ALLOWED_HOSTS": "https://example.com",
     "UPLOAD_PATHS": "uploads",
+    "OPENAI_WIRE_FORMAT": "soap",
+    "TENANT_WIRE_FORMATS": "anthropic,soap",
     "MIN_BODY_RATE": "0",
     "EMAIL_URL": "pop3://user:mail-password@mail.example.com",
     "LOCAL_MODEL_PATH": "/nowhere/model.gguf",

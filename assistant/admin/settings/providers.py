@@ -14,9 +14,10 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.tenant_scope import TenantForm
 from assistant.admin.settings.provider_pages import ProviderPages
 from assistant.models import Provider
+from assistant.models.assistants import ADDRESS_HELP
 from assistant.models.fields import is_stored
-from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body
-from assistant.services.assistants.provider_choice import check_prices
+from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
+from assistant.services.assistants.provider_choice import check_prices, format_problem
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
@@ -24,7 +25,7 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 class ProviderForm(TenantForm):
     """The provider's form. The stored key is not loaded, and an empty key field keeps it."""
 
-    base_url = AddressField(label="base URL", help_text="Up to and including /v1.")
+    base_url = AddressField(label="base URL", help_text=ADDRESS_HELP)
     new_api_key = forms.CharField(
         label="API key",
         required=False,
@@ -38,6 +39,7 @@ class ProviderForm(TenantForm):
         fields = (
             "tenant",
             "name",
+            "wire_format",
             "base_url",
             "kind",
             "default_model",
@@ -48,11 +50,14 @@ class ProviderForm(TenantForm):
             "prices",
         )
 
-    def clean_extra_body(self) -> Any:
-        try:
-            return dict(checked_extra_body(self.cleaned_data["extra_body"] or {}))
-        except InvalidExtraBody as exc:
-            raise forms.ValidationError(str(exc)) from exc
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "wire_format" in self.fields:  # which is left out of a form that may only be read
+            self.fields["wire_format"].required = False
+
+    def clean_wire_format(self) -> str:
+        """Return the chosen format; without one, that of the row, which is chat completions for a new row."""
+        return str(self.cleaned_data["wire_format"] or self.instance.wire_format)
 
     def clean_prices(self) -> Any:
         prices = self.cleaned_data["prices"] or {}
@@ -64,8 +69,20 @@ class ProviderForm(TenantForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        if "extra_body" in cleaned:
+            reserved = reserved_by(cleaned.get("wire_format") or self.instance.wire_format)
+            try:
+                cleaned["extra_body"] = dict(checked_extra_body(cleaned["extra_body"] or {}, reserved))
+            except InvalidExtraBody as exc:
+                self.add_error("extra_body", str(exc))
         if cleaned.get("new_api_key") and cleaned.get("clear_api_key"):
             self.add_error("clear_api_key", "Either give a new key or delete the stored one.")
+        # A format that was switched off later does not keep the rest of the form from being changed.
+        is_new = not self.instance.pk or cleaned.get("wire_format") != self.initial.get("wire_format")
+        if "wire_format" in cleaned and is_new:
+            problem = format_problem(cleaned["wire_format"], is_tenants=cleaned.get("tenant") is not None)
+            if problem:
+                self.add_error("wire_format", problem)
         keeps_key = not cleaned.get("new_api_key") and not cleaned.get("clear_api_key")
         if "base_url" in self.changed_data and keeps_key and getattr(self.instance, "key_is_stored", False):
             # Otherwise an editor of this form could have the stored key sent to a server of their own.
@@ -84,12 +101,13 @@ class ProviderAdmin(ProviderPages):
 
     form = ProviderForm
     list_display = ("name", "tenant", "base_url", "default_model", "has_api_key", "used_by", "set_by")
-    list_filter = (TENANT, "is_small")
+    list_filter = (TENANT, "wire_format", "is_small")
     search_fields = ("name", "base_url", "default_model")
     list_select_related = ("tenant",)
     fields = (
         "tenant",
         "name",
+        "wire_format",
         "base_url",
         "kind",
         "has_api_key",

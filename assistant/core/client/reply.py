@@ -58,6 +58,7 @@ class ChatReply(Generic[T]):
         needs_approval: whether any of them waits for approval.
         plan: the input of the turn; `ChatClient.execute` needs it to run pending calls.
         requests: what the model was sent, oldest first: the exact bodies, without keys. The newest, if they are many.
+        usage_by_model: `usage` by the models' names, those of fallbacks and called assistants among them.
     """
 
     text: str
@@ -70,6 +71,7 @@ class ChatReply(Generic[T]):
     needs_approval: bool = False
     plan: Plan | None = field(default=None, repr=False, compare=False)
     requests: tuple[SentRequest, ...] = field(default=(), repr=False, compare=False)
+    usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
 
     def with_results(self, results: Sequence[Message], journal: InMemoryJournal) -> ChatReply[T]:
         """Return a copy of the reply in which pending calls have their results."""
@@ -95,10 +97,19 @@ class RunFailed(Exception):
         reply: what the turn had produced.
         details: the provider's own reason, without keys and prompts; None if no provider failed, or it gave none.
             `__cause__` is the provider's error then, a `ModelError`.
+        guardrail: the name of the guardrail that ended the turn; "" if none did.
     """
 
-    def __init__(self, code: str, message: str, reply: ChatReply[Any], details: FailureDetails | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        reply: ChatReply[Any],
+        details: FailureDetails | None = None,
+        guardrail: str = "",
+    ) -> None:
         super().__init__(message)
+        self.guardrail = guardrail
         self.details = details
         self.code = code
         self.message = message
@@ -146,12 +157,21 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
         needs_approval=isinstance(getattr(ending, "outcome", None), Interrupted),
         plan=plan,
         requests=tuple(transcript.requests),
+        usage_by_model=_by_model(transcript.usage),
     )
     if isinstance(ending, RunError):
         failure = transcript.failure
         details = None if failure is None else failure.details
-        raise RunFailed(ending.code or "internal_error", ending.message, reply, details) from failure
+        code = ending.code or "internal_error"
+        raise RunFailed(code, ending.message, reply, details, transcript.guardrail) from failure
     return reply
+
+
+def _by_model(usage: Mapping[tuple[str, str], Usage]) -> dict[str, Usage]:
+    found: dict[str, Usage] = {}
+    for (_provider, model), used in usage.items():
+        found[model] = found.get(model, Usage()) + used
+    return found
 
 
 def called_tool(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:

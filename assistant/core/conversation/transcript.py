@@ -57,6 +57,7 @@ class Transcript:
         timeline: when the model was asked and tools ran; not part of checkpoints.
         failure: the model's error that ended the turn.
         requests: what the model was sent, if the plan says that it is kept.
+        guardrail: the name of the guardrail that ended the turn.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -71,6 +72,7 @@ class Transcript:
         self.timeline = Timeline()
         self.failure: ModelError | None = None
         self.requests = SentRequests()
+        self.guardrail = ""
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}

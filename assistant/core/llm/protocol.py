@@ -38,7 +38,32 @@ class ToolCallDelta:
     arguments: str = ""
 
 
-Delta = TextDelta | ReasoningDelta | ToolCallDelta
+@dataclass(frozen=True, slots=True)
+class ProviderCall:
+    """A call of a tool that the provider has run itself within its answer, such as a search of the web.
+
+    Text and calls that follow it were written after its result was read.
+
+    Attributes:
+        id: the provider's id of the call.
+        name: the tool's, as it was offered.
+        arguments: a JSON object as text.
+        result: what it brought, for people, the audit and other models.
+        sources: where untrusted text in the result came from, as names.
+        is_failed: whether the provider says that it failed.
+        provider_state: of what the answer had up to this call, as `Message.provider_state`.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    result: str
+    sources: tuple[str, ...] = ()
+    is_failed: bool = False
+    provider_state: str = field(default="", repr=False, compare=False)
+
+
+Delta = TextDelta | ReasoningDelta | ToolCallDelta | ProviderCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +94,9 @@ class Model(Protocol):
     Closing the iterator, or cancelling the task that reads it, ends the provider's request.
 
     Optional attributes: `output_mode`, how typed answers are requested ("native", the default, "tool" or "prompt"),
-    `well_known_provider`, the provider's name in OpenTelemetry (default `provider`), and `circuit_key`, what
-    distinguishes it in `Circuits` (default `provider` and `name`).
+    `well_known_provider`, the provider's name in OpenTelemetry (default `provider`), `circuit_key`, what distinguishes
+    it in `Circuits` (default `provider` and `name`), and `provider_tools`, the names of tools that the provider runs
+    itself if a request offers them (default none).
     """
 
     @property

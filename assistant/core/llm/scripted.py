@@ -7,7 +7,15 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.llm.protocol import (
+    Delta,
+    ModelError,
+    ModelRequest,
+    ProviderCall,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+)
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.messages import Reply, ToolCall, Usage
 
@@ -25,7 +33,8 @@ class ScriptedModel:
     parts: texts (one delta each), deltas, calls, exceptions, and awaitables, which are awaited in their place. It may
     also be a function of the request, sync or async, that returns any of these.
 
-    `requests` holds all requests so far; `output_mode` is how typed answers are requested.
+    `requests` holds all requests so far; `output_mode` is how typed answers are requested, and `provider_tools` are the
+    names of tools that the model's provider runs itself: a turn has a `ProviderCall` for each call.
     """
 
     def __init__(
@@ -35,8 +44,10 @@ class ScriptedModel:
         name: str = "scripted",
         provider: str = "scripted",
         output_mode: Literal["native", "tool", "prompt"] = "native",
+        provider_tools: Iterable[str] = (),
     ) -> None:
         self.output_mode = output_mode
+        self.provider_tools = frozenset(provider_tools)
         self.name = name
         self.provider = provider
         self.requests: list[ModelRequest] = []
@@ -58,7 +69,7 @@ class ScriptedModel:
         for part in parts:
             if isinstance(part, Exception):
                 raise part
-            if isinstance(part, str | TextDelta | ReasoningDelta | ToolCallDelta | ToolCall):
+            if isinstance(part, str | TextDelta | ReasoningDelta | ToolCallDelta | ToolCall | ProviderCall):
                 yield builder.add(part)
             else:
                 await part
@@ -83,6 +94,8 @@ class _ReplyBuilder:
                 return part
             case ReasoningDelta():
                 self._reasoning += part.text
+                return part
+            case ProviderCall():
                 return part
             case ToolCall():
                 self._calls.append(part)

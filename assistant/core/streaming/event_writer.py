@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from assistant.core.conversation.drafts import REASONING_SUFFIX
-from assistant.core.llm.protocol import Delta, ReasoningDelta, TextDelta
+from assistant.core.llm.protocol import Delta, ProviderCall, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import JsonStream
@@ -32,16 +32,18 @@ class EventWriter:
         self._calls: dict[int, str] = {}
         self._arguments: dict[int, JsonStream] = {}
         self._argument_lengths: dict[int, int] = {}
+        self._provider_calls = 0
 
     @property
     def length(self) -> int:
         """Characters that the model has sent so far, reasoning and arguments of calls included."""
-        return self._text_length + self._reasoning_length + sum(self._argument_lengths.values())
+        lengths = self._argument_lengths.values()
+        return self._text_length + self._reasoning_length + self._provider_calls + sum(lengths)
 
     @property
     def is_begun(self) -> bool:
         """Whether any part of the answer was shown."""
-        return bool(self._text_length or self._reasoning_length or self._calls)
+        return bool(self._text_length or self._reasoning_length or self._calls or self._provider_calls)
 
     def end_texts(self) -> Iterator[Event]:
         """Yield the ends of open text and reasoning, of an answer that another one follows."""
@@ -54,7 +56,7 @@ class EventWriter:
                 yield from self._write_text(text)
             case ReasoningDelta(text=text):
                 yield from self._write_reasoning(text)
-            case _:
+            case ToolCallDelta():
                 yield from self._write_call(delta.index, delta.id, delta.name, delta.arguments)
 
     def text_event(self, text: str) -> Event | None:
@@ -77,6 +79,19 @@ class EventWriter:
             if rest := self._arguments[index].finish():
                 yield events.ToolCallArgs(call_id, rest)
             yield events.ToolCallEnd(call_id)
+
+    def provider_call(self, made: ProviderCall) -> tuple[ToolCall, list[Event]]:
+        """Return a call that the provider has run, with the id that its events have, and these."""
+        call = ToolCall(self._call_id(made.id), made.name, made.arguments)
+        self._provider_calls += len(made.arguments)
+        start = events.ToolCallStart(call.id, call.name, self.message_id)
+        arguments = events.ToolCallArgs(call.id, call.arguments)
+        return call, [*self._end_texts(), start, arguments, events.ToolCallEnd(call.id)]
+
+    def begin_message(self, message_id: str) -> None:
+        """Write what follows as another message."""
+        self.message_id = message_id
+        self._reasoning_id = message_id + REASONING_SUFFIX
 
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
         """Return the reply's calls with the ids that their events have, and arguments that can be looked into."""

@@ -73,7 +73,7 @@ def _check(
     if tool is None:
         sentence = f"There is no tool named {call.name!r}.{_alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
-    if admission.policy == "off" or not is_available(tool, context):
+    if admission.policy == "off" or tool.is_provider_side or not is_available(tool, context):
         why = f" {admission.outage}" if admission.outage else ""
         sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)

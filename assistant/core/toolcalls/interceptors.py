@@ -87,6 +87,12 @@ class InterceptedModel:
         return getattr(self._model, "circuit_key", None)
 
     @property
+    def provider_tools(self) -> frozenset[str]:
+        """The names of the tools that the provider runs itself."""
+        names: frozenset[str] = getattr(self._model, "provider_tools", frozenset())
+        return names
+
+    @property
     def output_mode(self) -> Mode:
         """How typed answers are requested from the model."""
         mode: Mode = getattr(self._model, "output_mode", "native")

@@ -55,7 +55,9 @@ class SearchingToolset:
             return self._catalogue
         if self._search is None:
             self._search = self._search_tool()
-        return [self._search, *(tool for tool in self._catalogue if tool.name in self._shown)]
+        # A tool that the provider runs is never called by its name here.
+        shown = [tool for tool in self._catalogue if tool.name in self._shown or tool.is_provider_side]
+        return [self._search, *shown]
 
     async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         admissions = await self._toolset.admit(calls, read)

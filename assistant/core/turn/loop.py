@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
-from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.turn.checks import TurnChecks
 from assistant.core.turn.model_requests import ModelRequests
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
@@ -103,7 +104,10 @@ class _Turn:
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         limits = plan.settings.limits
         self._limiter = CallLimiter(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
-        self._requests = ModelRequests(plan, transcript, deadline, self._limiter, self._answer)
+        self._checks = TurnChecks(plan.checks, plan.context, transcript, plan.output)
+        self._requests = ModelRequests(
+            plan, transcript, deadline, self._limiter, answer=self._answer, checks=self._checks
+        )
         self._writer = EventWriter("", self._call_id)
         self._environment = CallEnvironment(
             toolset=plan.toolset if plan.output is None else ToolsetWithTool(plan.toolset, plan.output.tool()),
@@ -137,6 +141,7 @@ class _Turn:
             raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
         self._transcript.expect_results(calls)
         self._transcript.read = ReadText.of(plan.messages)
+        await self._check_input()
         while True:
             if not calls:
                 try:
@@ -150,7 +155,7 @@ class _Turn:
                         yield event
                     continue
                 calls = self._calls
-                if not calls and (invalid := self._invalid_answer(self._text, self._message_id)) is not None:
+                if not calls and (invalid := await self._invalid_answer(self._text, self._message_id)) is not None:
                     yield invalid
                     continue
                 if not calls or not plan.execute_tools:
@@ -161,12 +166,17 @@ class _Turn:
                 async for event in ran:
                     yield event
             calls, decisions, has_earlier_results = (), None, False
-            for event in self._conclude(batch):
+            async for event in self._conclude(batch):
                 yield event
                 if isinstance(event, RunFinished):
                     return
 
-    async def _ask(self) -> AsyncGenerator[Event, None]:
+    async def _check_input(self) -> None:
+        if self._plan.checks:
+            with self._deadline:
+                await self._checks.check_input(self._plan.messages)
+
+    async def _ask(self) -> AsyncGenerator[Event, None]:  # noqa: PLR0912 - one branch a kind of item
         """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
         requests = self._requests
         for told in requests.before():
@@ -187,6 +197,9 @@ class _Turn:
                     reply = item
                 elif item is None:
                     raise ModelError("The model's answer broke off before its end.")
+                elif isinstance(item, ProviderCall):
+                    async for event in requests.provider_calls.ran(item, writer):
+                        yield event
                 else:
                     self._transcript.timeline.first_token()
                     for event in answer_stream.events(item):
@@ -218,11 +231,16 @@ class _Turn:
             raise error
         return events
 
-    def _invalid_answer(self, text: str, message_id: str) -> Event | None:
-        """Return the event that marks an answer as invalid; None if it is valid or no type was requested."""
-        return None if self._answer is None else self._answer.check(text, message_id, self._transcript)
+    async def _invalid_answer(self, text: str, message_id: str) -> Event | None:
+        """Return the event that marks an answer as invalid; None if it is of its type, and accepted."""
+        if self._answer is not None and (invalid := self._answer.check(text, message_id, self._transcript)) is not None:
+            return invalid
+        if not self._plan.checks:
+            return None
+        with self._deadline:
+            return await self._checks.check_answer(text, message_id)
 
-    def _conclude(self, batch: Batch) -> Iterator[Event]:
+    async def _conclude(self, batch: Batch) -> AsyncGenerator[Event, None]:
         """Yield the events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""
         for outcome in batch.outcomes.values():
             if outcome.quota:
@@ -244,7 +262,7 @@ class _Turn:
             yield events.TextMessageStart(message_id, "assistant")
             yield events.TextMessageContent(message_id, text)
             yield events.TextMessageEnd(message_id)
-            yield self._invalid_answer(text, message_id) or self._finished(events.Success())
+            yield await self._invalid_answer(text, message_id) or self._finished(events.Success())
 
     def _finished(self, outcome: events.Outcome) -> RunFinished:
         log_operation(logger, self._plan.context, "The turn ends: %s", type(outcome).__name__)

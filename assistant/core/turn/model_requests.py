@@ -13,8 +13,10 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.turn.checks import TurnChecks
 from assistant.core.turn.offer import choice_of_round, offered_tools
 from assistant.core.turn.plan import Plan
+from assistant.core.turn.provider_calls import ProviderCalls
 from assistant.core.turn.recovery import Recovery
 from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
@@ -33,9 +35,11 @@ class ModelRequests:
     Args:
         limiter: told once the tokens reach a limit; then no further tool runs.
         answer: the typed answer that the turn must give; None for a text.
+        checks: the program's, which say what the model must mend.
 
     Attributes:
         rounds: how many were made, without those that were repeated.
+        provider_calls: the calls that the provider runs itself.
     """
 
     def __init__(
@@ -44,13 +48,17 @@ class ModelRequests:
         transcript: Transcript,
         deadline: Deadline,
         limiter: CallLimiter,
+        *,
         answer: TypedAnswer | None,
+        checks: TurnChecks,
     ) -> None:
         self.rounds = 0
+        self.provider_calls = ProviderCalls(plan, transcript)
         self._plan = plan
         self._transcript = transcript
         self._limiter = limiter
         self._answer = answer
+        self._checks = checks
         self._estimates = Estimates()
         self._recovery = Recovery(plan, transcript, deadline, self._estimates)
         limits = plan.settings.limits
@@ -74,14 +82,15 @@ class ModelRequests:
         rounds = settings.limits.rounds
         if rounds and self.rounds > rounds:
             raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
-        tools = await offered_tools(plan)
-        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
+        offered = await offered_tools(plan)
+        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in offered):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
         recovery.sending(sent)
         self._transcript.read = ReadText.of(sent)
+        tools = await self.provider_calls.allowed(offered, self.model, self._transcript.read)
         request = ModelRequest(
             messages=for_model([*sent, *recovery.mending]),
             tools=tools,
@@ -92,7 +101,7 @@ class ModelRequests:
         counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
         self._transcript.timeline.ask(tools=len(tools))
-        request = request if self._answer is None else self._answer.apply_to(request)
+        request = self._checks.apply_to(request if self._answer is None else self._answer.apply_to(request))
         if not plan.keep_requests:
             return request
         self._kept = self._transcript.requests.count

@@ -11,6 +11,7 @@ from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType
 from assistant.core.toolcalls.interceptors import ToolInterceptor
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
+from assistant.core.turn.checks import NO_CHECKS, Checks
 from assistant.core.values.events import PROTOCOL_VERSION
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
@@ -55,6 +56,7 @@ class Plan:
         fallbacks: models that take over, in this order, when the one before cannot answer: it is too busy, too slow, or
             fails on its side, before anything was shown.
         keep_requests: keep what the model is sent, in `Transcript.requests`.
+        checks: functions of the program that check the input and the answer.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
@@ -85,4 +87,5 @@ class Plan:
     observe: Callable[[Model], Model] | None = None
     fallbacks: tuple[Fallback, ...] = ()
     keep_requests: bool = False
+    checks: Checks = NO_CHECKS
     replaced_model: str = ""

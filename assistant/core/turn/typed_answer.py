@@ -29,7 +29,7 @@ REPAIRS = 2
 STEP = 16
 STEP_SHARE = 0.1
 # Finish reasons after which an answer cannot be repaired: the error's sentence and code.
-_UNFINISHED = {
+UNFINISHED = {
     "length": ("The model used up its limit of tokens before its answer was whole.", "limit_reached"),
     "content_filter": ("The provider's content filter cut the answer short.", "provider_error"),
     "refusal": ("The model refused to answer.", "provider_error"),
@@ -123,8 +123,8 @@ class TypedAnswer:
         Raises:
             TurnFailed: there were too many repairs, or the answer was cut short or is a refusal.
         """
-        if transcript.finish_reason in _UNFINISHED:
-            raise TurnFailed(*_UNFINISHED[transcript.finish_reason])
+        if transcript.finish_reason in UNFINISHED:
+            raise TurnFailed(*UNFINISHED[transcript.finish_reason])
         try:
             value = self.output.parse(text)
         except InvalidOutput as exc:

@@ -23,7 +23,7 @@ from assistant.services.tenancy.host import host_model
 from assistant.staticfiles import has_whitenoise
 
 # Loggers that would write prompts and answers.
-_TALKATIVE = ("openai", "httpx2", "aiohttp", "mcp")
+_TALKATIVE = ("openai", "anthropic", "google_genai", "httpx2", "aiohttp", "mcp")
 
 
 def site_findings() -> Iterator[Finding]:

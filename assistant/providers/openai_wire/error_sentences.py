@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assistant.core.llm.protocol import UNAVAILABLE, FailureDetails, ModelError
-from assistant.providers.openai_wire.overflow_sentences import is_overflow
+from assistant.providers.openai_wire.overflow_sentences import MAX_SEARCHED, is_overflow
 
 NO_KEY = "OpenAI needs a key: set OPENAI_API_KEY, or the key of the provider in the admin."
 REFUSED_KEY = "The provider refused the key."
@@ -24,6 +24,18 @@ REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-r
 
 # What is logged as a code; a longer text, or one with spaces, could quote the prompt.
 _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
+# Codes of requests that would fail again, of errors in a stream, which have no status.
+_UNMENDABLE = re.compile(
+    r"invalid_(?:request|prompt|image|base64|value|type)|image_|_image|policy|content_filter|unsupported|not_supported"
+    r"|model_not_found|missing_required|unknown_parameter"
+)
+# Sentences of servers that could not read a call that their model wrote, and give it no code.
+_UNREAD_CALL = re.compile(
+    r"(?:error|failed|unable|could not) (?:to )?pars(?:ing|e) (?:the )?(?:tool|function)[ _-]calls?"
+    r"|(?:tool|function)[ _-]call arguments? (?:as|is not|are not|must be) (?:valid )?json",
+    re.IGNORECASE,
+)
+_RAW_CALL = re.compile(r"raw='(.{1,4000}?)', err=", re.DOTALL)
 # Statuses after which the same request may soon succeed.
 _PASSING = frozenset({408, 409, 429})
 # Characters of a call that the provider could not read, which the model is shown to mend it.
@@ -49,13 +61,15 @@ def failure(
     error = _by_hint(status, hint, said) or _by_status(status)
     code = ", ".join(dict.fromkeys(codes))
     error.details = FailureDetails(status, code, said, request_id)
-    if error.kind == "bad_call" and isinstance(failed_call, str):
-        error.failed_call = failed_call[:MAX_FAILED_CALL]
+    if error.kind == "bad_call":
+        raw = _RAW_CALL.search(said[:MAX_FAILED_CALL])
+        wrote = failed_call if isinstance(failed_call, str) else raw[1] if raw else ""
+        error.failed_call = wrote[:MAX_FAILED_CALL]
     return error
 
 
 def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
-    if "tool_use_failed" in hint:
+    if "tool_use_failed" in hint or (status in (None, 400, 500) and _UNREAD_CALL.search(said[:MAX_SEARCHED])):
         return ModelError(REFUSED, kind="bad_call")
     if is_overflow(status, hint, said):
         return ModelError(TOO_LONG, kind="too_long")
@@ -63,7 +77,9 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
         return ModelError(TOO_BUSY, "provider_rate_limited", kind="busy")
     if "invalid_api_key" in hint or "authentication" in hint:
         return ModelError(REFUSED_KEY)
-    return ModelError(TOO_SLOW, "provider_timeout", kind="slow") if "timeout" in hint else None
+    if "timeout" in hint:
+        return ModelError(TOO_SLOW, "provider_timeout", kind="slow")
+    return ModelError(REFUSED) if status is None and _UNMENDABLE.search(hint) else None
 
 
 def _by_status(status: int | None) -> ModelError:
@@ -90,6 +106,9 @@ def failure_of_response(status: int, body: object, headers: Mapping[str, str], *
         body: the error object in it, or its text.
         words: the error codes and types that are known otherwise.
     """
+    if isinstance(body, list) and body and isinstance(body[0], dict) and "error" in body[0]:  # as Gemini does
+        body = body[0]["error"]
+        words = (*words, *(body.get(name) for name in ("code", "status"))) if isinstance(body, dict) else words
     return failure(status, *words, said=_said(body), request_id=request_id_in(headers), failed_call=_failed_call(body))
 
 

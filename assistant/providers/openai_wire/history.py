@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from assistant.core.values.json_completion import MARKER_NAME
-from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.messages import Message
+from assistant.providers.openai_wire.call_ids import CallIds, sent_name
 from assistant.providers.openai_wire.provider_state import ProviderState, read_state
 from assistant.providers.profiles.profile import Profile
 from assistant.toolkit import Media
@@ -24,14 +24,12 @@ MAX_IMAGES = 8
 AFTER_RESULTS = "The tools have answered."
 # Reasoning in its place where calls without any are refused.
 NO_REASONING = " "
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 # Checks that a text is an object without making its values.
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def wire_messages(
-    messages: Sequence[Message], profile: Profile, model: str, *, sees_images: bool = False
+    messages: Sequence[Message], profile: Profile, model: str, *, origin: str = "", sees_images: bool = False
 ) -> list[dict[str, Any]]:
     """Return the messages as a request carries them.
 
@@ -40,15 +38,15 @@ def wire_messages(
     of the user, since results can only be text; those that a user sent follow the text of the user's message.
 
     Args:
-        model: gets back what it gave with its messages.
+        model: gets back what it gave with its messages, if it is at the same address (`origin`).
     """
     messages = with_one_system_message(messages)
     states = {
         index: state
         for index, message in enumerate(messages)
-        if message.provider_state and (state := read_state(message.provider_state, profile.kind, model))
+        if message.provider_state and (state := read_state(message.provider_state, profile.kind, model, origin))
     }
-    ids = _Ids(profile)
+    ids = CallIds(profile)
     has_images = sees_images and profile.content != "text" and any(message.media for message in messages)
     media = [one for message in messages for one in message.media] if has_images else []
     shown = {id(one) for one in media[-MAX_IMAGES:]}
@@ -86,32 +84,7 @@ def with_one_system_message(messages: Sequence[Message]) -> Sequence[Message]:
     return [Message("system", text), *(message for message in messages if message.role != "system")]
 
 
-class _Ids:
-    """The ids of calls in one request, by the ids under which the conversation has them."""
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        self._sent: dict[str, str] = {}
-        self._taken: set[str] = set()
-
-    def of_call(self, call: ToolCall, own: str) -> str:
-        """Return the id of a call; `own` is the one that its provider gave it, if that goes back."""
-        sent = own or self._profile.call_id(call, 0)
-        if sent in self._taken:
-            sent = self._profile.call_id(call, 0)
-            number = len(self._taken)
-            while sent in self._taken:
-                sent = self._profile.call_id(call, number)
-                number += 1
-        self._taken.add(sent)
-        self._sent[call.id] = sent
-        return sent
-
-    def of_result(self, call_id: str) -> str:
-        return self._sent.get(call_id) or self._profile.call_id(ToolCall(call_id, "", ""), 0)
-
-
-def _message(message: Message, state: ProviderState | None, ids: _Ids, profile: Profile) -> dict[str, Any]:
+def _message(message: Message, state: ProviderState | None, ids: CallIds, profile: Profile) -> dict[str, Any]:
     role, content = message.role, message.content
     if profile.blank and not message.tool_calls and not content.strip():
         content = profile.blank
@@ -134,18 +107,16 @@ def _message(message: Message, state: ProviderState | None, ids: _Ids, profile: 
     return wire
 
 
-def _calls(message: Message, state: ProviderState | None, ids: _Ids, profile: Profile) -> list[dict[str, Any]]:
+def _calls(message: Message, state: ProviderState | None, ids: CallIds, profile: Profile) -> list[dict[str, Any]]:
     # The calls of an answer that broke off are fewer than those that the provider gave something with.
     given = state.calls if state is not None and len(state.calls) >= len(message.tool_calls) else ()
     wire = []
     for index, call in enumerate(message.tool_calls):
-        # Providers refuse some of the names that models invent.
-        name = call.name if _NAME.fullmatch(call.name) else _NOT_IN_NAMES.sub("_", call.name)[:64]
         own = given[index] if given else None
         body: dict[str, Any] = {
             "id": ids.of_call(call, own.id if own is not None else ""),
             "type": "function",
-            "function": {"name": name, "arguments": object_of(call.arguments)},
+            "function": {"name": sent_name(call), "arguments": object_of(call.arguments)},
         }
         wire.append(body if own is None else body | own.fields)
     if profile.call_extra and not any(name in call for call in wire for name in profile.call_extra):

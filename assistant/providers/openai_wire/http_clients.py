@@ -5,24 +5,18 @@ It is imported on first use, or in the background once a process serves: importi
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncGenerator, Mapping
-from functools import cache
 from typing import Any, cast
 
 import httpx2
 import openai
 
+from assistant.providers.http_clients import CONNECT_SECONDS, LIMITS, limit_retry_wait, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import failure_of_response
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
-from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 
-MAX_RETRY_AFTER_SECONDS = 20.0
-
-
-CONNECT_SECONDS = 5.0
 # Headers of the openai package that name the operating system, the processor and the Python version.
 _TELEMETRY = (
     "Lang",
@@ -42,13 +36,20 @@ class Client(openai.AsyncOpenAI):
     """The openai client, for requests whose bodies are built by `request_body`."""
 
     async def ask(
-        self, content: bytes, *, seconds: float, max_retries: int, headers: Mapping[str, str]
+        self,
+        content: bytes,
+        *,
+        seconds: float,
+        max_retries: int,
+        headers: Mapping[str, str],
+        path: str = "/chat/completions",
     ) -> httpx2.Response:
-        """Send the body of a chat-completions request; returns the response, whose body has not been read.
+        """Send the body of a request; returns the response, whose body has not been read.
 
         Args:
             seconds: how long to wait for the first byte, and for each further one.
             headers: of this request only.
+            path: where it is sent, below the base URL.
 
         Raises:
             ModelError: the server answered with an error.
@@ -57,7 +58,7 @@ class Client(openai.AsyncOpenAI):
         try:
             # With this `cast_to` the package returns the plain response without a stream object.
             response: Any = await self.post(
-                "/chat/completions",
+                path,
                 cast_to=httpx2.Response,
                 content=content,
                 options={
@@ -137,25 +138,11 @@ def _new_client(url: str, key: str, http_client: httpx2.AsyncClient) -> Client:
 
 
 def _new_http_client(guard: UrlGuard | None) -> httpx2.AsyncClient:
-    hooks = {"response": [_limit_retry_wait]}
     if guard is not None:
-        return guarded_client(guard, event_hooks=hooks)
-    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
+        return new_http_client(guard)
     try:
-        client = openai.DefaultAioHttpClient(verify=_ssl_context(), limits=limits)
+        client = openai.DefaultAioHttpClient(verify=ssl_context(), limits=LIMITS)
     except RuntimeError:  # without aiohttp
-        client = openai.DefaultAsyncHttpxClient(verify=_ssl_context(), limits=limits)
-    client.event_hooks = hooks
+        return new_http_client(None)
+    client.event_hooks = {"response": [limit_retry_wait]}
     return client
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
-
-
-async def _limit_retry_wait(response: httpx2.Response) -> None:
-    """Forbid retries after more than `MAX_RETRY_AFTER_SECONDS`; the openai client would wait up to two minutes."""
-    wait = response.headers.get("retry-after", "")
-    if wait.isdecimal() and int(wait) > MAX_RETRY_AFTER_SECONDS:
-        response.headers["x-should-retry"] = "false"

@@ -1,14 +1,17 @@
 """What a provider gives with a message for itself: ids and signatures of calls, and the reasoning that led to them.
 
-It is stored with the message as text, and goes back to the same model of the same kind of provider. To any other it
-says nothing, and may be refused.
+It is stored with the message as text, and goes back to the same model of the same kind of provider at the same address.
+To any other it says nothing, and may be refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -25,16 +28,28 @@ class CallState(msgspec.Struct, omit_defaults=True):
 
 
 class ProviderState(msgspec.Struct, omit_defaults=True):
-    """What belongs to one message: `calls` in the order of its calls, and other fields of the message."""
+    """What belongs to one message: `calls` in the order of its calls, and other fields of the message.
+
+    `origin` stands for the address, as `origin_of` returns it.
+    """
 
     kind: str
     model: str
     calls: list[CallState] = []
     fields: dict[str, Any] = {}
     reasoning: tuple[str, str] | None = None
+    origin: str = ""
 
 
 _decode = msgspec.json.Decoder(ProviderState).decode
+
+
+@lru_cache(maxsize=256)
+def origin_of(url: str) -> str:
+    """Return what distinguishes a provider's address from others; the address cannot be read from it."""
+    parts = urlsplit(url)
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower() + parts.path.rstrip("/")
+    return hashlib.sha256(address.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def merge_fields(known: dict[str, Any], more: Any) -> None:
@@ -51,6 +66,7 @@ def written_state(
     calls: Sequence[CallState],
     fields: Mapping[str, Any],
     reasoning: tuple[str, str] | None,
+    origin: str = "",
 ) -> str:
     """Return the state of a message as text of at most `MAX_BYTES`; "" if there is nothing to keep.
 
@@ -58,12 +74,13 @@ def written_state(
         calls: in the order of the message's calls.
         fields: further fields of the message.
         reasoning: the name of the field in which reasoning came, and the reasoning.
+        origin: of the provider, as `origin_of` returns it.
     """
     if not fields and not any(call.id or call.fields for call in calls) and not (calls and reasoning):
         return ""
-    state = ProviderState(kind, model, list(calls), dict(fields))
+    state = ProviderState(kind, model, list(calls), dict(fields), origin=origin)
     if len(text := _text(state)) > MAX_BYTES:
-        state = ProviderState(kind, model, [CallState(call.id) for call in calls])
+        state = ProviderState(kind, model, [CallState(call.id) for call in calls], origin=origin)
         if len(text := _text(state)) > MAX_BYTES:
             return ""
     if not calls or reasoning is None:
@@ -77,13 +94,13 @@ def written_state(
     return whole.decode()
 
 
-def read_state(text: str, kind: str, model: str) -> ProviderState | None:
-    """Return the state of a message if this model of this kind of provider gave it, else None."""
+def read_state(text: str, kind: str, model: str, origin: str = "") -> ProviderState | None:
+    """Return the state of a message if this model of this kind of provider at this address gave it, else None."""
     try:
         state = _decode(text)
     except msgspec.MsgspecError:  # of a later version, or encrypted with a key that is lost
         return None
-    return state if state.kind == kind and state.model == model else None
+    return state if (state.kind, state.model, state.origin) == (kind, model, origin) else None
 
 
 def _text(state: ProviderState) -> bytes:

@@ -14,6 +14,16 @@ from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextD
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
 from assistant.providers.openai_wire.chunks import CallPiece, Chunk, FunctionPiece, Piece
+from assistant.providers.openai_wire.endings import (
+    CALL_CUT,
+    CALL_REFUSED,
+    CONTRADICTED,
+    CUT,
+    CUTS,
+    EMPTY,
+    NO_CALL,
+    REASONS,
+)
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.provider_state import merge_fields, written_state
 from assistant.providers.openai_wire.reply_parts import UNREADABLE, Channel, plain_text
@@ -21,25 +31,8 @@ from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
 
-# Providers' names of the finish reasons; with any other reason the answer may be incomplete.
-_REASONS: dict[str, FinishReason] = {
-    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed"), "stop"),
-    **dict.fromkeys(("tool_calls", "function_call", "tool_use", "tool_call"), "tool_calls"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
-    **dict.fromkeys(("content_filter", "safety", "sensitive", "recitation"), "content_filter"),
-    "refusal": "refusal",
-}
-# Reasons for an incomplete answer; a later reason does not replace these.
-_CUTS = {"length", "content_filter", "refusal"}
-
 # What the database column of usage records can hold.
 MAX_MODEL_NAME = 200
-EMPTY = "The provider sent an empty answer."
-CUT = "The provider's answer broke off before its end."
-CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
-CALL_REFUSED = "The model refused to continue after a tool call, which was not run."
-CONTRADICTED = "The provider ended the answer with another text than it had sent."
-NO_CALL = "The model announced a tool call and sent none."
 
 
 class Assembler:
@@ -48,8 +41,9 @@ class Assembler:
     Args:
         names: the offered tools.
         taken: ids of earlier tool calls of the conversation.
-        kind: the kind of the provider, and `model` its model, to which the reply's state goes back.
+        kind: the kind of the provider, `model` its model and `origin` its address, which get back its state.
         text_calls: take calls out of the text (`<tool_call>`), for models that write them there.
+        begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
     def __init__(
@@ -59,13 +53,15 @@ class Assembler:
         taken: Collection[str] = (),
         kind: str = "openai",
         model: str = "",
+        origin: str = "",
         text_calls: bool = False,
+        begins_thinking: bool = False,
     ) -> None:
-        self._origin = kind, model
+        self._origin = kind, model, origin
         self._reasoning_field = ""
         self._extra: dict[str, Any] = {}
-        self._tags = TextTags(self._text_so_far, names if text_calls else ())
-        self._names, self._reads_calls = names, text_calls
+        self._tags = TextTags(self._text_so_far, names if text_calls else (), begins_inside=begins_thinking)
+        self._names, self._reads_calls, self._begins_thinking = names, text_calls, begins_thinking
         self._in_text: list[CallPiece] = []
         self._text, self._reasoning = Channel(), Channel()
         self._calls = CallAssembler(names, taken)
@@ -109,7 +105,7 @@ class Assembler:
             elif choice.message is not None:
                 self._add(choice.message)
             # Some servers send a `stop` after the actual reason.
-            if choice.finish_reason and _REASONS.get(self._finish.lower()) not in _CUTS:
+            if choice.finish_reason and REASONS.get(self._finish.lower()) not in CUTS:
                 self._finish = choice.finish_reason
 
     def take(self) -> list[Delta]:
@@ -127,7 +123,7 @@ class Assembler:
         Raises:
             ModelError: the answer is cut off or empty, or its calls are incomplete.
         """
-        self._close()
+        self._close(is_cut=not (is_closed or self._finish))
         if not self._calls.calls:  # a server that sends a call may leave it in the text too
             self._add_calls(self._in_text)
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
@@ -160,7 +156,7 @@ class Assembler:
         )
 
     def _state(self) -> str:
-        kind, model = self._origin
+        kind, model, origin = self._origin
         reasoning = "".join(self._reasoning.parts)
         return written_state(
             kind,
@@ -168,6 +164,7 @@ class Assembler:
             calls=self._calls.states(),
             fields={"extra_content": self._extra} if self._extra else {},
             reasoning=(self._reasoning_field, reasoning) if reasoning and self._reasoning_field else None,
+            origin=origin,
         )
 
     def _reason(self, is_closed: bool) -> FinishReason:
@@ -176,7 +173,7 @@ class Assembler:
             if not is_closed:
                 raise ModelError(CUT, kind="down")
             return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
-        reason = _REASONS.get(self._finish.lower())
+        reason = REASONS.get(self._finish.lower())
         if reason is None:
             error = ModelError(CUT)
             error.add_note(f"finish_reason {self._finish[:40]!r}")
@@ -190,6 +187,7 @@ class Assembler:
     def _add(self, piece: Piece) -> None:
         reasoning = piece.reasoning_content or piece.reasoning
         if reasoning and isinstance(reasoning, str):
+            self._tags.expect_text()
             self._reasoning_field = "reasoning_content" if piece.reasoning_content else "reasoning"
             self._emit(self._reasoning, self._reasoning.joiner.add(reasoning))
         if content := piece.content:
@@ -230,13 +228,14 @@ class Assembler:
         for call, text in self._calls.add(pieces):
             self._emit(call, text, allow_empty=True)
 
-    def _close(self) -> str:
+    def _close(self, *, is_cut: bool = False) -> str:
         """Add the text that was held back; returns the answer's text."""
         self._emit(self._reasoning, self._reasoning.joiner.finish())
         if rest := self._text.joiner.finish():
             self._add_text(rest)
         if not self._tags.is_idle:
-            self._add_parts_of_text(self._tags.finish())
+            is_cut = is_cut or bool(self._calls.calls) or REASONS.get(self._finish.lower()) in CUTS
+            self._add_parts_of_text(self._tags.finish(is_cut=is_cut))
         self._flush()
         return "".join(self._text.parts)
 
@@ -246,7 +245,7 @@ class Assembler:
         Raises:
             ModelError: the message contradicts the streamed text.
         """
-        whole = Assembler(names=self._names, text_calls=self._reads_calls)
+        whole = Assembler(names=self._names, text_calls=self._reads_calls, begins_thinking=self._begins_thinking)
         whole._add(message)
         streamed, text = self._close(), whole._close()
         if text and text.strip() != streamed.strip():

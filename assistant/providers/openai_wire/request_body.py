@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +31,7 @@ def request_body(
     sees_images: bool = False,
     profile: Profile = _OPENAI,
     extra: Mapping[str, Any] = _NOTHING,
+    origin: str = "",
 ) -> bytes:
     """Return the JSON body to send.
 
@@ -41,13 +42,14 @@ def request_body(
         sees_images: send the images that tools returned and users attached.
         profile: what the provider takes.
         extra: further options, in place of which `request.options` are used.
+        origin: stands for the provider's address, whose own state goes back to it.
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
     body: dict[str, Any] = {
-        **extra,
-        **_options(request.options, profile),
+        **_named(extra, profile),
+        **_named(request.options, profile, omitted=profile.omitted),
         "model": model,
-        "messages": wire_messages(messages, profile, model, sees_images=sees_images),
+        "messages": wire_messages(messages, profile, model, origin=origin, sees_images=sees_images),
         "stream": True,
     }
     if with_usage:
@@ -57,10 +59,15 @@ def request_body(
         if request.tool_choice:
             body["tool_choice"] = _choice(request.tool_choice)
     if request.response_format:
-        body["response_format"] = _format(request.response_format, strict)
+        body["response_format"] = strict_format(request.response_format, strict)
+    return encoded(body)
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """Return a request's body as JSON; lone surrogates become question marks."""
     try:
         return msgspec.json.encode(body)
-    except UnicodeEncodeError:  # a lone surrogate in the history
+    except UnicodeEncodeError:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -70,10 +77,11 @@ def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Me
     return [*messages[:start], *worked_turns(tools), *messages[start:]]
 
 
-def _options(options: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
-    if not profile.renamed and not profile.omitted:
+def _named(options: Mapping[str, Any], profile: Profile, omitted: Collection[str] = frozenset()) -> Mapping[str, Any]:
+    """Return options under the names that the provider has for them, without those that it refuses."""
+    if not profile.renamed and not omitted:
         return options
-    return {profile.renamed.get(name, name): value for name, value in options.items() if name not in profile.omitted}
+    return {profile.renamed.get(name, name): value for name, value in options.items() if name not in omitted}
 
 
 def _tool(tool: Tool, strict: bool) -> dict[str, Any]:
@@ -83,7 +91,8 @@ def _tool(tool: Tool, strict: bool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _format(response_format: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
+def strict_format(response_format: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
+    """Return what requests a typed answer, with a strict schema if that is wanted and possible."""
     described = response_format.get("json_schema") if strict and response_format.get("type") == "json_schema" else None
     if not isinstance(described, dict) or "strict" in described:
         return response_format

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from assistant.core.llm.protocol import Delta, ModelError, TextDelta
-from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.fast_paths.direct_body import DirectReader, direct_reader
-from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.sse import NOT_JSON, TOO_LARGE, EventReader, decode_chunk
+from assistant.providers.openai_wire.sse import NOT_JSON, TOO_LARGE, StreamReader
 
 if TYPE_CHECKING:
     import httpx2
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 AFTER_END_SECONDS = 2.0  # for the token counts, which follow the finish reason
 DRAIN_SECONDS = 0.1  # for the end of the body after `[DONE]`, so that the connection can be reused
@@ -28,6 +29,20 @@ READABLE = (
     "application/octet-stream",
     "text/plain",
 )
+
+
+class ReplyAssembler(Protocol[T_contra]):
+    """What puts a reply together from the events of a stream."""
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the answer has ended; after that, only the token counts can follow."""
+
+    def feed(self, chunk: T_contra, /) -> None:
+        """Add one event. Raises `ModelError` if it reports a failure."""
+
+    def take(self) -> Sequence[Delta]:
+        """Return the deltas since `take` was last called."""
 
 
 class _HttpxReader:
@@ -44,7 +59,7 @@ class _HttpxReader:
         await self._bytes.aclose()
 
 
-class Body:
+class Body(Generic[T]):
     """The body of one answer; `close` it after reading.
 
     Args:
@@ -54,7 +69,9 @@ class Body:
         seconds: how long each read may take.
     """
 
-    def __init__(self, response: httpx2.Response, reader: EventReader, assembler: Assembler, *, seconds: float) -> None:
+    def __init__(
+        self, response: httpx2.Response, reader: StreamReader[T], assembler: ReplyAssembler[T], *, seconds: float
+    ) -> None:
         self._kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         self._events = reader
         self._assembler = assembler
@@ -64,7 +81,7 @@ class Body:
         self._source = direct_reader(response, seconds) or _HttpxReader(response)
         self._read_part = self._source.read
 
-    async def read(self) -> list[Chunk] | None:
+    async def read(self) -> list[T] | None:
         """Return the chunks of the next read of the socket; None after the last.
 
         Raises:
@@ -116,7 +133,7 @@ class Body:
         self._deltas = () if is_taken else deltas
         return not self._deltas and self._may_continue
 
-    def _chunks(self, data: bytes) -> list[Chunk]:
+    def _chunks(self, data: bytes) -> list[T]:
         self._size += len(data)
         if self._size > MAX_REPLY_BYTES:
             raise ModelError(TOO_LARGE)
@@ -133,7 +150,7 @@ class Body:
         except TimeoutError:
             return b""
 
-    async def _read_whole(self) -> list[Chunk]:
+    async def _read_whole(self) -> list[T]:
         """Read the answer of a server that does not stream, or that labels its stream as JSON."""
         data = bytearray()
         while part := await self._read_part():
@@ -141,7 +158,7 @@ class Body:
             if len(data) > MAX_REPLY_BYTES:
                 raise ModelError(TOO_LARGE)
         try:
-            chunk = decode_chunk(bytes(data))
+            chunk = self._events.decoder.read(bytes(data))
         except ValueError:
             chunks = [*self._events.feed(bytes(data)), *self._events.close()]
             if not chunks or self._events.failure:

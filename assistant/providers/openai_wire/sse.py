@@ -7,6 +7,8 @@ Source of the line rules: https://html.spec.whatwg.org/multipage/server-sent-eve
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 import msgspec
 
 from assistant.core.llm.protocol import ModelError
@@ -19,31 +21,47 @@ SHORT_BYTES = MAX_DEPTH * 5 // 2
 TOO_LARGE = "The provider sent more at once than can be read."
 NOT_JSON = "The provider sent something that cannot be read."
 
-_decode = msgspec.json.Decoder(Chunk).decode
+T = TypeVar("T")
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
 _BOM = b"\xef\xbb\xbf"
 
 
+class Decoder(Generic[T]):
+    """Decodes JSON documents as values of one type; `fast` is for documents that are known not to be nested deeply."""
+
+    def __init__(self, shape: type[T]) -> None:
+        self.fast = msgspec.json.Decoder(shape).decode
+        self._shape = shape
+
+    def read(self, payload: bytes) -> T:
+        """Decode one document. Raises `ValueError` if it is not JSON, or nested too deeply.
+
+        msgspec refuses lone surrogates and NaN, which some servers send; the standard library's decoder accepts them.
+        """
+        check_depth(payload)
+        try:
+            return self.fast(payload)
+        except _UNDECODABLE:
+            return msgspec.convert(load_json(payload.decode("utf-8", "surrogateescape")), self._shape)
+
+
+_CHUNKS = Decoder(Chunk)
+
+
 def decode_chunk(payload: bytes) -> Chunk:
-    """Decode one JSON document. Raises `ValueError` if it is not JSON, or nested too deeply.
-
-    msgspec refuses lone surrogates and NaN, which some servers send; the standard library's decoder accepts them.
-    """
-    check_depth(payload)
-    try:
-        return _decode(payload)
-    except _UNDECODABLE:
-        return msgspec.convert(load_json(payload.decode("utf-8", "surrogateescape")), Chunk)
+    """Decode one chunk of a chat completion. Raises `ValueError`."""
+    return _CHUNKS.read(payload)
 
 
-class EventReader:
-    """Parses a stream: `feed` it bytes, and it returns the chunks that are complete.
+class StreamReader(Generic[T]):
+    """Parses a stream: `feed` it bytes, and it returns the events that are complete, as `decoder` reads them.
 
     `is_done` is set after `[DONE]`, `failure` after an event that is too large or cannot be read. Anything after either
     is ignored.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, decoder: Decoder[T]) -> None:
+        self.decoder = decoder
         self.is_done = False
         self.failure: ModelError | None = None
         self._tail: list[bytes] = []  # pieces of the last, incomplete line
@@ -52,7 +70,7 @@ class EventReader:
         self._is_after_cr = False
         self._is_at_start = True
 
-    def feed(self, data: bytes) -> list[Chunk]:
+    def feed(self, data: bytes) -> list[T]:
         if self.is_done or self.failure:
             return []
         if self._is_after_cr or b"\r" in data:
@@ -69,7 +87,7 @@ class EventReader:
         self._keep(rest)
         return chunks
 
-    def close(self) -> list[Chunk]:
+    def close(self) -> list[T]:
         """End the stream, and return the chunk of a complete last line without a line end."""
         if self.is_done or self.failure:
             return []
@@ -93,11 +111,12 @@ class EventReader:
             self._is_after_cr = data.endswith(b"\r")
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
-    def _read(self, lines: list[bytes]) -> list[Chunk]:
+    def _read(self, lines: list[bytes]) -> list[T]:
         if self._is_at_start:
             self._is_at_start = False
             lines[0] = lines[0].removeprefix(_BOM)
-        chunks: list[Chunk] = []
+        chunks: list[T] = []
+        decode = self.decoder.fast
         for line in lines:
             if line.startswith(b"data:"):
                 if self._event:
@@ -109,7 +128,7 @@ class EventReader:
                     if (value[SHORT_BYTES:] or b"[[" in value) and may_exceed(value):
                         self._read_unusual(value, chunks)
                     else:
-                        chunks.append(_decode(value))
+                        chunks.append(decode(value))
                 except _UNDECODABLE:
                     self._read_unusual(value, chunks)
             elif line:
@@ -121,19 +140,26 @@ class EventReader:
                 break
         return chunks
 
-    def _read_unusual(self, value: bytes, chunks: list[Chunk]) -> None:
+    def _read_unusual(self, value: bytes, chunks: list[T]) -> None:
         text = value.strip()
         if text == b"[DONE]":
             self.is_done = True
         elif text:
             try:
-                chunks.append(decode_chunk(text))
+                chunks.append(self.decoder.read(text))
             except ValueError:
                 self._event.append(text)  # the event may have more lines
 
-    def _read_event(self, chunks: list[Chunk]) -> None:
+    def _read_event(self, chunks: list[T]) -> None:
         event, self._event = b"\n".join(self._event), []
         try:
-            chunks.append(decode_chunk(event))
+            chunks.append(self.decoder.read(event))
         except ValueError:
             self.failure = ModelError(NOT_JSON)
+
+
+class EventReader(StreamReader[Chunk]):
+    """Parses a chat-completions stream."""
+
+    def __init__(self) -> None:
+        super().__init__(_CHUNKS)

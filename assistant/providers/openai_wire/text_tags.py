@@ -32,18 +32,21 @@ class TextTags:
     Args:
         shown: returns the text of the answer so far.
         names: the offered tools, whose calls are taken out of the text; empty to leave calls in it.
+        begins_inside: the answer begins with reasoning whose `<think>` is part of the prompt. If no `</think>` follows,
+            and the answer is not cut off, what was passed on as reasoning is yielded as text at the end.
     """
 
-    def __init__(self, shown: Callable[[], str], names: Collection[str] = ()) -> None:
-        self.is_idle = True
+    def __init__(self, shown: Callable[[], str], names: Collection[str] = (), *, begins_inside: bool = False) -> None:
+        self.is_idle = not begins_inside
         self._shown = shown
         self._names = names
         self._tags = (_THINK, _CALL) if names else (_THINK,)
         self._held = ""
         self._more: list[str] = []  # pieces after `_held` in which no tag can end
         self._size = 0
-        self._open = ""  # the tag whose end is awaited
-        self._is_streaming = False  # what it encloses is passed on as it arrives
+        self._open = _THINK if begins_inside else ""  # the tag whose end is awaited
+        self._is_streaming = begins_inside  # what it encloses is passed on as it arrives
+        self._may_be_text: list[str] | None = [] if begins_inside else None
         self._skips_space = False
         self._found_tags = 0
 
@@ -67,8 +70,17 @@ class TextTags:
         self._size = len(self._held)
         self.is_idle = not (self._held or self._open or self._skips_space)
 
-    def finish(self) -> Iterator[Part]:
-        """Yield what was held back, since the text ends here."""
+    def expect_text(self) -> None:
+        """Note that the server separates reasoning from the text: the answer does not begin with it."""
+        if self._may_be_text == [] and not self._held:
+            self._may_be_text, self._open, self._is_streaming, self.is_idle = None, "", False, True
+
+    def finish(self, *, is_cut: bool = False) -> Iterator[Part]:
+        """Yield what was held back, since the text ends here.
+
+        Args:
+            is_cut: whether the answer has no end, or is only calls, so that there need not be a text.
+        """
         held, self._held, self._more = self._held + "".join(self._more), "", []
         self.is_idle = True
         tag, self._open = self._open, ""
@@ -76,6 +88,8 @@ class TextTags:
             yield "call", call
         elif tag and self._is_streaming:
             yield from _nonempty("reasoning", held)
+            if self._may_be_text is not None and not is_cut:
+                yield from _nonempty("text", "".join((*self._may_be_text, held)).lstrip())
         else:
             yield from _nonempty("text", tag + held)
 
@@ -105,13 +119,15 @@ class TextTags:
 
     def _inside(self) -> Iterator[Part]:
         tag, end = self._open, _ENDS[self._open]
+        if self._may_be_text == [] and not self._skip_repeated_opening():
+            return
         at = self._held.find(end)
         if at >= 0:
             inner, self._held = self._held[:at], self._held[at + len(end) :]
             self._open = ""
             if tag == _THINK and (self._is_streaming or len(inner) <= MAX_HELD):
                 yield from _nonempty("reasoning", inner)
-                self._skips_space = True
+                self._skips_space, self._may_be_text = True, None
             elif tag == _CALL and (call := self._call_in(inner)) is not None:
                 yield "call", call
                 self._skips_space = True
@@ -121,10 +137,20 @@ class TextTags:
             kept = next((n for n in range(len(end) - 1, 0, -1) if self._held.endswith(end[:n])), 0)
             inner = self._held[: len(self._held) - kept]
             self._held = self._held[len(inner) :]
+            if self._may_be_text is not None and inner:
+                self._may_be_text.append(inner)
             yield from _nonempty("reasoning", inner)
         elif len(self._held) > (MAX_HELD if tag == _THINK else MAX_CALL):
             text, self._held, self._open = tag + self._held, "", ""
             yield from _nonempty("text", text)
+
+    def _skip_repeated_opening(self) -> bool:
+        """Remove a `<think>` that the model has written although it was given; returns whether that is certain yet."""
+        begun = self._held.lstrip()
+        if len(begun) < len(_THINK) and _THINK.startswith(begun):
+            return False
+        self._held = begun.removeprefix(_THINK).lstrip()
+        return bool(self._held)
 
     def _is_code(self, more: str) -> bool:
         """Return whether what follows the text so far and `more` stands in a block or a span of code."""

@@ -13,14 +13,15 @@ MAX_TOKEN_COUNT = 100_000_000
 def usage_of(wire: Any) -> Usage:
     """Read a provider's token counts; a count that is missing or not a number is zero."""
     return Usage(
-        input_tokens=_count(wire, "prompt_tokens"),
-        output_tokens=_count(wire, "completion_tokens"),
-        cached_input_tokens=_count(wire, "prompt_tokens_details", "cached_tokens"),
-        reasoning_tokens=_count(wire, "completion_tokens_details", "reasoning_tokens"),
+        input_tokens=count(wire, "prompt_tokens"),
+        output_tokens=count(wire, "completion_tokens"),
+        cached_input_tokens=count(wire, "prompt_tokens_details", "cached_tokens"),
+        reasoning_tokens=count(wire, "completion_tokens_details", "reasoning_tokens"),
     )
 
 
-def _count(value: Any, *path: str) -> int:
+def count(value: Any, *path: str) -> int:
+    """Return the count at this path of names in a JSON value; 0 if there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     is_count = isinstance(value, int) or (isinstance(value, float) and value.is_integer())

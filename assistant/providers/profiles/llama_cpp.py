@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.providers.profiles.profile import Profile
+from assistant.providers.profiles.profile import Profile, begins_thinking
 
 
 def profile(model: str) -> Profile:
-    return Profile("llama.cpp", empty_content="", alternates=True)
+    return Profile("llama.cpp", empty_content="", alternates=True, begins_thinking=begins_thinking(model))

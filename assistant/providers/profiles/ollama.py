@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.providers.profiles.profile import Profile
+from assistant.providers.profiles.profile import Profile, begins_thinking
 
 HOSTS = ("ollama.com",)
 # The port that it listens on by default.
@@ -10,4 +10,4 @@ PORT = 11434
 
 
 def profile(model: str) -> Profile:
-    return Profile("ollama", empty_content="", alternates=True)
+    return Profile("ollama", empty_content="", alternates=True, begins_thinking=begins_thinking(model))

@@ -59,6 +59,8 @@ class Profile:
         renamed: other names of options.
         omitted: options that are refused.
         text_calls: whether the models write calls into their text (`<tool_call>`) where a server does not read them.
+        begins_thinking: whether the model's template opens the reasoning itself: an answer of a server that does not
+            separate it begins with reasoning, and has only `</think>`.
     """
 
     kind: str
@@ -75,6 +77,28 @@ class Profile:
     renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     omitted: frozenset[str] = frozenset()
     text_calls: bool = False
+    begins_thinking: bool = False
+
+
+# Models whose templates end with `<think>`.
+_BEGINS_THINKING = re.compile(r"qwq|qwen[\w.-]*thinking|(.*-)?deepseek-r1|(.*-)?r1-(distill|0528)|.*-thinking")
+
+
+def begins_thinking(model: str) -> bool:
+    """Return whether a model's template opens its reasoning, by the model's name."""
+    return _BEGINS_THINKING.match(family(model)) is not None
+
+
+# Models that take no images, where other models of the same provider do; their servers refuse requests with images.
+_SEES_NOTHING = re.compile(
+    r"gpt-3\.5|gpt-4(-0314|-0613|-32k)?$|o1-(mini|preview)|o3-mini|gpt-oss|codestral|devstral|ministral-8b|open-mi[sx]tral"
+    r"|mistral-(7b|nemo|tiny)|mixtral|llama-?3(\.[13])?[-:]|deepseek(?!-(vl|ocr))|qwq|qwen[\d.]*-(coder|math)|kimi-k2-|claude-(2|instant)"
+)
+
+
+def sees_nothing(model: str) -> bool:
+    """Return whether a model is known, by its name, not to see images."""
+    return _SEES_NOTHING.match(family(model)) is not None
 
 
 def family(model: str) -> str:

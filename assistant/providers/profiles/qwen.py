@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from assistant.providers.profiles.profile import Profile
+from assistant.providers.profiles.profile import Profile, begins_thinking
 
 HOSTS = ("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com")
 MODELS = re.compile(r"(qwen|qwq|qvq)")
 
 
 def profile(model: str) -> Profile:
-    return Profile("qwen", empty_content="", text_calls=True)
+    return Profile("qwen", empty_content="", text_calls=True, begins_thinking=begins_thinking(model))

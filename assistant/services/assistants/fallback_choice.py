@@ -36,5 +36,8 @@ def fallback_of(*, assistant: Assistant, choice: ProviderChoice, own: ProviderCh
             logger.error("The fallback of assistant %s is a provider of another tenant, not used", assistant.slug)
             return None
         found = choice_of("fallback", provider, assistant, model=row.fallback_model)
-    is_same = (found.base_url, found.api_key, found.model) == (choice.base_url, choice.api_key, choice.model)
-    return None if is_same else found
+    return None if _asked(found) == _asked(choice) else found
+
+
+def _asked(choice: ProviderChoice) -> tuple[str, str, str, str]:
+    return choice.wire_format, choice.base_url, choice.api_key, choice.model

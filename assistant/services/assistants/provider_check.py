@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from assistant.models import Assistant, Provider
-from assistant.providers.openai_probe import ProbeFailed, Server, list_models, try_model
-from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
+from assistant.providers.probe import ProbeFailed, Server, list_models, try_model
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, problem_of
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.url_guard import tenant_guard
 
@@ -45,6 +45,7 @@ def default_choice_of(provider: Provider, *, api_key: str | None = None) -> Prov
         name=provider.name,
         model=provider.default_model,
         base_url=provider.base_url,
+        wire_format=provider.wire_format,
         api_key=provider.api_key if api_key is None else api_key,
         is_guarded=provider.tenant_id is not None,
     )
@@ -57,6 +58,8 @@ def check_choice(choice: ProviderChoice) -> Check:
     """
     if choice.source == "stand-in":
         return Check(False, _("No language model is configured: a stand-in answers."))
+    if problem := problem_of(choice):
+        return Check(False, problem)
     return async_to_sync(_check)(choice)
 
 
@@ -69,7 +72,10 @@ def models_of(choice: ProviderChoice) -> Check:
     """Return the models that a provider lists, asked at most once in `KEPT_SECONDS`."""
     if choice.source in ("stand-in", "embedded"):
         return Check(False, _("The model on this machine is the only one."))
-    key = hashlib.sha256(f"{choice.base_url}\n{choice.api_key}\n{choice.is_guarded}".encode()).hexdigest()
+    if problem := problem_of(choice):
+        return Check(False, problem)
+    origin = f"{choice.wire_format}\n{choice.base_url}\n{choice.api_key}\n{choice.is_guarded}"
+    key = hashlib.sha256(origin.encode()).hexdigest()
     with _lock:
         kept = _lists.get(key)
     if kept is not None:
@@ -113,7 +119,7 @@ def _server(choice: ProviderChoice) -> Server:
 
 async def _list(choice: ProviderChoice) -> Check:
     try:
-        models = await list_models(_server(choice), seconds=SECONDS)
+        models = await list_models(_server(choice), wire_format=choice.wire_format, seconds=SECONDS)
     except ProbeFailed as exc:
         return Check(False, _("%(name)s lists no models: %(reason)s") % {"name": choice.name, "reason": exc})
     return Check(True, _listed(models), models)
@@ -121,7 +127,9 @@ async def _list(choice: ProviderChoice) -> Check:
 
 async def _check(choice: ProviderChoice) -> Check:
     answer, listed = await asyncio.gather(
-        try_model(_server(choice), choice.model, seconds=SECONDS), _list(choice), return_exceptions=True
+        try_model(_server(choice), choice.model, wire_format=choice.wire_format, seconds=SECONDS),
+        _list(choice),
+        return_exceptions=True,
     )
     models = listed.models if isinstance(listed, Check) else ()
     words = {"name": choice.name, "model": choice.model, "reason": answer}

@@ -8,14 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from assistant.core.llm.protocol import Model
 from assistant.core.values.pricing import NO_PRICES, Prices, read_prices
+from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.models import Assistant, Provider
-from assistant.providers import OpenAIModel
+from assistant.providers import FORMATS, model_class
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
-from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body
+from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.providers.profiles.choice import KINDS, profile_of
+from assistant.providers.profiles.profile import sees_nothing
+from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.price_list import prices_of
 from assistant.services.tenancy.url_guard import tenant_guard
 
@@ -40,6 +44,7 @@ class ProviderChoice:
     is_strict: bool = False
     sees_images: bool = False
     is_guarded: bool = False
+    wire_format: str = CHAT_COMPLETIONS
     kind: str = ""
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     prices: Prices = NO_PRICES
@@ -77,15 +82,23 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
     if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
         return ProviderChoice(
             source="deployment",
-            name="OpenAI" if not settings.OPENAI_BASE_URL else "OpenAI-compatible server",
-            model=assistant.model or settings.OPENAI_MODEL or "gpt-4.1-mini",
+            name=_deployments_name(),
+            model=assistant.model or settings.OPENAI_MODEL or FORMATS[settings.OPENAI_WIRE_FORMAT].default_model,
             base_url=settings.OPENAI_BASE_URL,
             api_key=settings.OPENAI_API_KEY,
+            wire_format=settings.OPENAI_WIRE_FORMAT,
             prices=prices_of(settings.MODEL_PRICES, assistant),
         )
     if settings.LOCAL_MODEL_URL:
         return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
     return ProviderChoice("stand-in", StandIn.provider, StandIn.name)
+
+
+def _deployments_name() -> str:
+    wire = FORMATS[settings.OPENAI_WIRE_FORMAT]
+    if not wire.has_kinds:
+        return wire.label
+    return "OpenAI" if not settings.OPENAI_BASE_URL else "OpenAI-compatible server"
 
 
 def _if_not_foreign(provider: Provider | None, assistant: Assistant) -> Provider | None:
@@ -106,7 +119,9 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
 def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:
     """Return the choice of a provider for an assistant that `with_prompt` has read; "" is its default model."""
     model, kind = model or provider.default_model, provider.kind if provider.kind in KINDS else ""
-    takes_images = profile_of(kind, provider.base_url, model).content != "text"
+    takes_images = _takes_images(provider.wire_format, kind, provider.base_url, model)
+    # The provider's own field is about its default model.
+    takes_images &= model == provider.default_model or not sees_nothing(model)
     return ProviderChoice(
         source=source,
         name=provider.name,
@@ -117,10 +132,21 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         is_strict=provider.is_strict,
         sees_images=provider.sees_images and takes_images,
         is_guarded=provider.tenant_id is not None,
-        kind=kind,
+        wire_format=provider.wire_format,
+        kind=kind if _has_kinds(provider.wire_format) else "",
         extra_body=_extra_body(provider),
         prices=_prices(provider, assistant),
     )
+
+
+def _has_kinds(wire_format: str) -> bool:
+    # A row that a later version wrote may name a format that is not known here.
+    return wire_format in FORMATS and FORMATS[wire_format].has_kinds
+
+
+def _takes_images(wire_format: str, kind: str, url: str, model: str) -> bool:
+    """Return whether a provider of this kind takes images."""
+    return not _has_kinds(wire_format) or profile_of(kind, url, model).content != "text"
 
 
 def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str) -> ProviderChoice:
@@ -129,7 +155,8 @@ def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str)
         return choice
     if model not in assistant.other_models or choice.source in ("embedded", "stand-in"):
         raise ValueError("forwardedProps.model must be one of the assistant's other models.")
-    return replace(choice, model=model)
+    takes_images = _takes_images(choice.wire_format, choice.kind, choice.base_url, model) and not sees_nothing(model)
+    return replace(choice, model=model, sees_images=choice.sees_images and takes_images)
 
 
 def check_prices(prices: object) -> None:
@@ -139,7 +166,7 @@ def check_prices(prices: object) -> None:
 
 def _extra_body(provider: Provider) -> Mapping[str, Any]:
     try:
-        return checked_extra_body(provider.extra_body)
+        return checked_extra_body(provider.extra_body, reserved_by(provider.wire_format))
     except InvalidExtraBody:
         # The admin refuses such options, but a row that was written elsewhere must not make runs fail.
         logger.warning("The further options of provider %s are not allowed and not sent", provider.pk)
@@ -182,7 +209,10 @@ def model_of(choice: ProviderChoice) -> Model:
         return StandIn()
     if choice.source == "embedded":
         return EmbeddedModel(base_url=choice.base_url)
-    return OpenAIModel(
+    if problem := problem_of(choice):
+        return UnavailableModel(choice.model, provider=choice.name, reason=problem)
+    options: dict[str, Any] = {"kind": choice.kind} if FORMATS[choice.wire_format].has_kinds else {}
+    made: Model = model_class(choice.wire_format)(
         choice.model,
         base_url=choice.base_url,
         api_key=choice.api_key,
@@ -191,9 +221,36 @@ def model_of(choice: ProviderChoice) -> Model:
         strict=choice.is_strict or None,
         sees_images=choice.sees_images,
         guard=tenant_guard() if choice.is_guarded else None,
-        kind=choice.kind,
         extra_body=choice.extra_body,
+        **options,
     )
+    return made
+
+
+def problem_of(choice: ProviderChoice) -> str:
+    """Return why the wire format of a choice cannot be used in this deployment; "" if it can."""
+    return format_problem(choice.wire_format, is_tenants=choice.is_guarded)
+
+
+def format_problem(wire_format: str, *, is_tenants: bool) -> str:
+    """Return why providers cannot speak a wire format in this deployment; "" if they can.
+
+    Args:
+        is_tenants: the provider is a tenant's own, which TENANT_WIRE_FORMATS limits.
+    """
+    wire = FORMATS.get(wire_format)
+    if wire is None:
+        return _("This version does not know the wire format of this provider.")
+    if is_tenants and wire_format not in settings.TENANT_WIRE_FORMATS:
+        return _("%(format)s is switched off for tenants' own providers (TENANT_WIRE_FORMATS).") % {
+            "format": wire.label
+        }
+    if not wire.is_installed:
+        return _("%(format)s needs a package that is not installed: pip install '%(extra)s'") % {
+            "format": wire.label,
+            "extra": wire.extra,
+        }
+    return ""
 
 
 def describe_provider(assistant: Assistant) -> str:

@@ -36,7 +36,7 @@ from assistant.services.runs.log_end_repair import prepare_log
 from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.open_stateless_run import open_stateless_run
-from assistant.services.runs.opening.plan_builder import plan_of
+from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.recovery import recover_dead_runs
 from assistant.services.runs.run_input import RunInput
@@ -155,7 +155,7 @@ class Runs:
                 self._in_background(self._queue.announce_queued(key.tenant_id), f"queued-{key.pk}")
             run = self._tasks[key.pk] = RunTask(
                 key,
-                partial(plan_of, key=key, setup=setup, member=place.member),
+                partial(plan_or_failure, key=key, setup=setup, member=place.member),
                 self.log,
                 self._checkpoints,
                 setup=setup,

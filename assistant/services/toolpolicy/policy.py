@@ -127,6 +127,9 @@ def decide(
             PolicyDecision(after_untrusted, f"{verb}: this conversation has read {named(read)}.", "content")
         )
     decision = _strictest(decisions)
+    if decision.policy == "ask" and tool.is_provider_side:
+        rule = f"{decision.rule} The provider runs it within an answer, where nobody can be asked: it is off."
+        decision = PolicyDecision("off", rule, decision.layer)
     if decision.policy == "off":
         return decision
     try:

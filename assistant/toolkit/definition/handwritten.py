@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistant.toolkit.calls.arguments import Arguments, coerce, invalid_arguments
-from assistant.toolkit.definition.signature import is_context
+from assistant.toolkit.definition.context_annotations import is_context
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.bounds import SAME_VALUE
 from assistant.toolkit.schema.check import TooCostly, checker_of

@@ -6,7 +6,6 @@ import functools
 import inspect
 import json
 import sys
-import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pydantic.fields import FieldInfo
 from assistant.toolkit.calls.arguments import Arguments, coerce, invalid_arguments, problems_of
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import ToolContext
+from assistant.toolkit.definition.context_annotations import deps_of, is_context
 from assistant.toolkit.definition.docstrings import parameter_descriptions
 from assistant.toolkit.definition.names import unwrapped
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
@@ -47,6 +47,7 @@ class Signature:
         output: the schema of the return value, if known.
         is_open: whether an object in the arguments accepts unknown keys.
         decimals: the schema with decimals marked, if it has any.
+        deps: the types of dependencies that the function wants in its context.
     """
 
     parameters: JsonSchema
@@ -59,6 +60,7 @@ class Signature:
     output: JsonSchema | None = None
     is_open: bool = False
     decimals: JsonSchema | None = None
+    deps: tuple[type, ...] = ()
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
         """Return validated keyword arguments. Raises `InvalidArguments`, which lists each invalid field."""
@@ -109,6 +111,7 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
     names: dict[str, str] = {}
     always: set[str] = set()
     contexts = []
+    deps: list[type] = []
     owner, parameters = _parameters(function)
     for parameter in parameters:
         annotation = hints.get(parameter.name, parameter.annotation)
@@ -116,6 +119,7 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
             raise InvalidTool(f"{label}: the parameter {str(parameter)!r} cannot be given by name.")
         if is_context(annotation):
             contexts.append(parameter.name)
+            deps += deps_of(annotation)
             continue
         if annotation is parameter.empty:
             raise InvalidTool(f"{label}: the parameter {parameter.name!r} has no type annotation.")
@@ -133,6 +137,7 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
         validator=validator,
         names=names,
         contexts=tuple(contexts),
+        deps=tuple(deps),
         always=frozenset(always),
         owner=owner,
         output=_output(function, localns),
@@ -157,6 +162,7 @@ def read_input_type(
     owner, parameters = _parameters(function)
     contexts = tuple(p.name for p in parameters if is_context(hints.get(p.name, p.annotation)))
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+    deps = tuple(one for p in parameters for one in deps_of(hints.get(p.name, p.annotation)))
     candidates = [p for p in parameters if p.name not in contexts]
     required = [p for p in candidates if p.default is p.empty]
     if not candidates or len(required) > 1 or (required or candidates)[0].kind not in by_name:
@@ -170,6 +176,7 @@ def read_input_type(
         validator=validator,
         names={},
         contexts=contexts,
+        deps=deps,
         single=(required or candidates)[0].name,
         owner=owner,
         output=_output(function, localns),
@@ -181,18 +188,6 @@ def read_input_type(
 def label_of(function: Callable[..., Any]) -> str:
     """Return a function's name for error messages."""
     return str(getattr(unwrapped(function), "__qualname__", repr(function)))
-
-
-def is_context(annotation: Any) -> bool:
-    """Whether a parameter with this annotation takes the tool's context."""
-    if isinstance(annotation, type):
-        return issubclass(annotation, ToolContext)
-    if isinstance(annotation, str):
-        return annotation.strip("'\"") in {"ToolContext", "tools.ToolContext"}
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return is_context(get_args(annotation)[0])
-    return origin in {Union, types.UnionType} and any(is_context(part) for part in get_args(annotation))
 
 
 def _parameters(

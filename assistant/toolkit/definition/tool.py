@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from assistant.toolkit.calls.call import perform
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
+from assistant.toolkit.definition.checks import check_definition
 from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
@@ -22,7 +22,7 @@ from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.options import ToolOptions
 from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
-from assistant.toolkit.definition.texts import LazyText, Text, is_blank
+from assistant.toolkit.definition.texts import LazyText, Text
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.schema.json_schema import JsonSchema
@@ -30,7 +30,6 @@ from assistant.toolkit.schema.strict import strict_form
 
 __all__ = ["Example", "ExampleStep", "Tool", "ToolOptions"]
 
-NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 Arguments = str | bytes | Mapping[str, Any] | None
 
 
@@ -80,6 +79,9 @@ class Tool:
         preview: a function of the arguments and the context: what the call would change, for the person who approves
             it. It runs in a thread, like a sync tool, and changes nothing.
         is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
+        is_provider_side: whether the model's provider runs it within an answer, such as a search of the web. It has no
+            handler, is offered to models whose provider has it, and is off where its policy is "ask": nobody can be
+            asked.
     """
 
     name: str
@@ -120,9 +122,10 @@ class Tool:
     asks: Callable[[Mapping[str, Any]], Question] | None = None
     preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None = None
     is_client_side: bool = False
+    is_provider_side: bool = False
 
     def __post_init__(self) -> None:
-        _check_definition(self)
+        check_definition(self)
         if self.signature is None:
             if mistake := schema_error(closed(self.parameters)):
                 raise InvalidTool(f"Tool {self.name!r} has no valid JSON Schema: {mistake}.")
@@ -198,6 +201,20 @@ class Tool:
         """Make a tool that the client runs; it is offered to the model, but cannot be called here."""
         return cls(name=name, description=description, parameters=parameters, is_client_side=True)
 
+    @classmethod
+    def provider_side(cls, *, name: str, description: str, parameters: JsonSchema, title: str = "") -> Tool:
+        """Make a tool that the model's provider runs; what it brings is text from outside."""
+        return cls(
+            name=name,
+            description=description,
+            parameters=parameters,
+            title=title,
+            read_only=True,
+            open_world=True,
+            untrusted=True,
+            is_provider_side=True,
+        )
+
     def check(self, arguments: Arguments) -> dict[str, Any]:
         """Return the validated, typed arguments by parameter name. Raises `InvalidArguments`."""
         assert self.signature is not None  # noqa: S101 - set when it was made  # nosec B101
@@ -212,7 +229,7 @@ class Tool:
             Exception: any other exception of the function, unchanged.
         """
         if self.handler is None or self.signature is None:
-            raise InvalidTool(f"Tool {self.name!r} runs at the client.")
+            raise InvalidTool(f"Tool {self.name!r} runs at the {self._place}.")
         positional, keywords = self.signature.keywords(self.check(arguments))
         given = {**keywords, **dict.fromkeys(self.signature.contexts, context)}
         return await perform(self, partial(self.handler, *positional, **given), context)
@@ -237,6 +254,10 @@ class Tool:
         """Whether the function runs on the event loop, not in a thread."""
         return self.handler is not None and is_async(self.handler)
 
+    @property
+    def _place(self) -> str:
+        return "provider" if self.is_provider_side else "client"
+
     @cached_property
     def _strict_parameters(self) -> JsonSchema | None:
         return strict_form(self.parameters)
@@ -244,7 +265,7 @@ class Tool:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function directly, without validation and context."""
         if self.handler is None:
-            raise TypeError(f"Tool {self.name!r} runs at the client.")
+            raise TypeError(f"Tool {self.name!r} runs at the {self._place}.")
         return self.handler(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool:
@@ -260,33 +281,3 @@ class Tool:
     def replace(self, **changes: Any) -> Tool:
         """Return a copy with these fields changed."""
         return replace(self, **changes)
-
-
-def _check_definition(tool: Tool) -> None:
-    """Raise `InvalidTool` for invalid or contradictory options."""
-    if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
-        raise InvalidTool(f"A tool's name matches {NAME.pattern}; {tool.name!r} does not.")
-    mistakes = {
-        "has no description; the model chooses tools by it": is_blank(tool, "description") and not tool.is_client_side,
-        "must have the JSON Schema of an object as its parameters": not isinstance(tool.parameters, dict)
-        or tool.parameters.get("type", "object") != "object",
-        "has neither a handler nor runs at the client": tool.handler is None and not tool.is_client_side,
-        "must have a timeout above 0": tool.timeout is not None and not tool.timeout > 0,
-        "must have max_calls above 0": tool.max_calls is not None and tool.max_calls < 1,
-        "cannot have a negative number of retries": tool.retries < 0 or tool.retry_delay < 0,
-        'must have on_error="model" or "raise"': tool.on_error not in {"model", "raise"},
-        "must have a pydantic model as its config": tool.config is not None
-        and not (isinstance(tool.config, type) and issubclass(tool.config, BaseModel)),
-        "is async, and only a sync function can be atomic": tool.atomic and tool.is_async,
-        "has secrets, needs_context or destinations that are no sequences of names": any(
-            isinstance(names, str)
-            for names in (tool.secrets, tool.needs_context, tool.destinations, tool.destination_texts)
-        ),
-        "has destination_texts or known_destination without destinations": not tool.destinations
-        and (bool(tool.destination_texts) or tool.known_destination is not None),
-        "has an async known_destination, which is called in a thread": tool.known_destination is not None
-        and is_async(tool.known_destination),
-    }
-    for mistake, is_made in mistakes.items():
-        if is_made:
-            raise InvalidTool(f"Tool {tool.name!r} {mistake}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from functools import partial
 
@@ -9,10 +10,11 @@ from django.utils import timezone
 
 from assistant.core.llm.typed_output import SchemaOutput
 from assistant.core.toolcalls.interceptors import Cache
-from assistant.core.toolcalls.protocols import Toolset
+from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
+from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.provider_choice import model_of
 from assistant.services.conversations.summaries import summary_message
 from assistant.services.run_key import RunKey
@@ -26,6 +28,8 @@ from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
+
+logger = logging.getLogger(__name__)
 
 
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
@@ -85,3 +89,27 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         thread_id=key.thread,
         run_id=key.run_id,
     )
+
+
+def plan_or_failure(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
+    """Return the plan of a run; if it cannot be made, one that fails at once, so that the run ends and says so."""
+    try:
+        return plan_of(key=key, setup=setup, member=member)
+    except Exception as exc:
+        logger.exception("The plan of run %s of tenant %s could not be made", key.run_id, member.tenant.slug)
+        reason = f"The run could not be prepared ({type(exc).__name__}); the log has the reason."
+        return Plan(
+            model=UnavailableModel(setup.provider.model, provider=setup.provider.name, reason=reason),
+            messages=tuple(setup.history),
+            toolset=FixedToolset(()),
+            context=ToolContext(
+                tenant=member.tenant,
+                user=member.user,
+                assistant=setup.assistant_slug,
+                thread_id=key.thread,
+                run_id=key.run_id,
+            ),
+            journal=AuditJournal(key, member.tenant.slug, setup.quotas),
+            thread_id=key.thread,
+            run_id=key.run_id,
+        )

@@ -1,0 +1,82 @@
+"""The tools of a client's calls: those that it was made with, or those of the call, and MCP servers among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from assistant.client.mcp_servers import McpServer, McpTools
+from assistant.core.client.tool_names import AnyTool, Resolver, find_tool
+from assistant.core.toolcalls.protocols import FixedToolset, Toolset
+from assistant.core.toolcalls.tool_search import SearchingToolset
+from assistant.toolkit import InvalidTool, Registry, Tool
+
+ToolSource = AnyTool | McpServer
+
+
+class ToolSources:
+    """What a client takes its tools from; the arguments are those of `ChatClient`."""
+
+    def __init__(
+        self,
+        tools: Iterable[ToolSource],
+        *,
+        resolvers: Sequence[Resolver],
+        configs: Mapping[str, Any] | None,
+        secrets: Mapping[str, Mapping[str, str]] | None,
+        search_over: int,
+    ) -> None:
+        self._resolvers = tuple(resolvers)
+        self._configs, self._secrets = configs, secrets
+        self._search_over = search_over
+        self._mcp = McpTools()
+        self._defaults: dict[str, Tool] = {}
+        self._given = self._resolved(tools)
+        self._defaults = {tool.name: tool for tool in self._given if isinstance(tool, Tool)}
+        FixedToolset(self._defaults.values(), configs=configs, secrets=secrets)
+
+    async def toolset(self, own: Iterable[ToolSource] | None, deps: object) -> Toolset:
+        """Return the tools of one call.
+
+        Args:
+            own: the call's own, which replace the client's; None for these.
+            deps: the dependencies that the tools get.
+
+        Raises:
+            InvalidTool: a tool's settings are not valid, two have one name, or one wants other dependencies.
+            UnknownTool: nothing knows a name.
+            RemoteFailure: an MCP server cannot be used.
+        """
+        tools: list[Tool] = []
+        for source in self._given if own is None else self._resolved(own):
+            tools += await self._mcp.of(source) if isinstance(source, McpServer) else [source]
+        check_deps(tools, deps)
+        toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)
+        return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
+
+    async def close(self) -> None:
+        """Close the sessions with MCP servers."""
+        await self._mcp.close()
+
+    def _resolved(self, sources: Iterable[ToolSource]) -> list[Tool | McpServer]:
+        found = [
+            one if isinstance(one, McpServer) else find_tool(one, self._defaults, self._resolvers) for one in sources
+        ]
+        Registry(tool for tool in found if isinstance(tool, Tool))
+        return found
+
+
+def check_deps(tools: Iterable[Tool], deps: object) -> None:
+    """Raise `InvalidTool` if a tool wants dependencies of another type."""
+    for tool in tools:
+        for wanted in getattr(tool.signature, "deps", ()):
+            if not _is(deps, wanted):
+                given = "none are given" if deps is None else f"{type(deps).__name__} are given"
+                raise InvalidTool(f"Tool {tool.name!r} wants dependencies of the type {wanted.__name__}; {given}.")
+
+
+def _is(deps: object, wanted: type) -> bool:
+    try:
+        return isinstance(deps, wanted)
+    except TypeError:  # a protocol that cannot be checked while the program runs
+        return deps is not None

@@ -1,0 +1,1 @@
+"""Anthropic Messages, through the `anthropic` package."""

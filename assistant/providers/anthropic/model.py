@@ -1,0 +1,94 @@
+"""Models of Anthropic, and of servers that speak its wire format, as a `Model`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from assistant.core.llm.protocol import ModelError, ModelRequest
+from assistant.core.llm.typed_output import OUTPUT_TOOL
+from assistant.providers.anthropic.assembler import AnthropicAssembler
+from assistant.providers.anthropic.errors import NO_KEY
+from assistant.providers.anthropic.events import Event
+from assistant.providers.anthropic.request_body import change_for, request_body
+from assistant.providers.native.model import NativeModel
+from assistant.providers.native.whole_body import read_json
+from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
+from assistant.toolkit.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import httpx2
+
+URL = "https://api.anthropic.com"
+DEFAULT_MODEL = "claude-sonnet-5-5"
+client_module = LazyModule("assistant.providers.anthropic.client")
+_EVENTS = Decoder(Event)
+
+
+class AnthropicModel(NativeModel[Event]):
+    """A model on a server that speaks Anthropic's wire format; needs the extra `tenant-assistant[anthropic]`.
+
+    Args:
+        name: the model's name; default `ANTHROPIC_MODEL`.
+        base_url: the address, with or without `/v1`; default `ANTHROPIC_BASE_URL`, and "" means Anthropic's own.
+        api_key: default `ANTHROPIC_API_KEY`; "" means none.
+        options: as for `NativeModel`.
+    """
+
+    well_known_provider = "anthropic"
+    public_host = "api.anthropic.com"
+    no_key = NO_KEY
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        provider: str = "anthropic",
+        **options: Any,
+    ) -> None:
+        url = (os.environ.get("ANTHROPIC_BASE_URL") if base_url is None else base_url) or URL
+        super().__init__(
+            name or os.environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL,
+            base_url=url.rstrip("/").removesuffix("/v1"),
+            api_key=os.environ.get("ANTHROPIC_API_KEY", "") if api_key is None else api_key,
+            provider=provider,
+            **options,
+        )
+
+    def _reader(self) -> StreamReader[Event]:
+        return StreamReader(_EVENTS)
+
+    def _assembler(self, request: ModelRequest) -> AnthropicAssembler:
+        return AnthropicAssembler(self.name, {call.id for one in request.messages for call in one.tool_calls})
+
+    def _body(self, request: ModelRequest, changes: frozenset[str]) -> bytes:
+        return request_body(
+            request,
+            model=self.name,
+            strict=self._is_strict,
+            small=self.is_small,
+            sees_images=self._sees_images,
+            extra=self._extra_body,
+            changes=changes,
+        )
+
+    def _change_for(self, reason: str, request: ModelRequest, tried: frozenset[str]) -> str:
+        change = change_for(reason, request, is_typed_by_tool=request.tool_choice == OUTPUT_TOOL)
+        return "" if change in tried else change
+
+    async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
+        response: httpx2.Response = await client.ask(content, seconds=self._timeout, max_retries=self._max_retries)
+        return response
+
+    async def _list_models(self, client: Any, limit: int) -> list[str]:
+        found = await read_json(await client.get_models(limit, seconds=self._timeout))
+        try:
+            return [one["id"] for one in found["data"]]
+        except (KeyError, TypeError):
+            raise ModelError(NOT_JSON) from None
+
+    async def _client(self) -> Any:
+        clients = await client_module.get()
+        return await clients.client_of(self._url, self._key, self._guard, self._http_client)

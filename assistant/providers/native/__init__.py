@@ -1,0 +1,1 @@
+"""What the adapters of Anthropic's and Google's own wire formats share."""

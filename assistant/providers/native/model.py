@@ -1,0 +1,235 @@
+"""What models of Anthropic's and Google's wire formats have in common: their options, and reading an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+
+from cachetools import LRUCache
+
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
+from assistant.core.values.messages import Reply, Usage
+from assistant.providers.failures import as_model_error, complete_error
+from assistant.providers.openai_wire.extra_body import checked_extra_body
+from assistant.providers.openai_wire.refusals import Refusal
+from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
+from assistant.providers.openai_wire.sse import StreamReader
+from assistant.toolkit.guards.url_guard import UrlGuard
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+# A request is changed so many times at most to what the server demands.
+MAX_CHANGES = 4
+# Changes that say nothing about the next request: what a conversation contains, and how a typed answer is requested.
+OF_ONE_REQUEST = frozenset({"state", "tools"})
+# The other changes, by the kind of the model, its address and its name.
+_learned: LRUCache[tuple[str, str, str], frozenset[str]] = LRUCache(2_000)
+
+
+class Assembler(ReplyAssembler[T], Protocol[T]):  # type: ignore[misc]  # the base is contravariant
+    """Puts one reply together."""
+
+    @property
+    def usage(self) -> Usage: ...
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can follow any more."""
+
+    def finish(self) -> Reply: ...
+
+
+class NativeModel(Generic[T]):
+    """A model of a provider with a wire format of its own; the subclasses say what is sent and read.
+
+    Args:
+        name: the model's name there.
+        base_url: the provider's address.
+        api_key: "" for servers that need none.
+        provider: the provider's name, for usage figures and for people.
+        timeout: seconds to wait for the first byte, and for each further one.
+        max_retries: further attempts before the first byte, after connection errors, 408, 409, 429 and 5xx.
+        small: a small model, which needs worked examples of its tools.
+        strict: request strict schemas for arguments.
+        guard: checks the address and what it resolves to, for addresses that tenants have set.
+        sees_images: send the model images of users and tools; else it reads only their names and descriptions.
+        extra_body: further options of each request, as the provider names them.
+        http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
+    """
+
+    well_known_provider: str
+    # The public address of the provider, which needs a key.
+    public_host: str
+    # What is said if the key is missing.
+    no_key: str
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str,
+        api_key: str,
+        provider: str,
+        timeout: float = 60.0,
+        max_retries: int = 2,
+        small: bool = False,
+        strict: bool | None = None,
+        guard: UrlGuard | None = None,
+        sees_images: bool = False,
+        extra_body: Mapping[str, Any] | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self.name = name
+        self.provider = provider
+        self.is_small = small
+        self._url, self._key = base_url, api_key
+        self._is_strict = bool(strict)
+        self._sees_images = sees_images
+        self._extra_body = checked_extra_body(extra_body)
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._guard = guard
+        self._http_client = http_client
+
+    @property
+    def output_mode(self) -> Literal["native", "tool"]:
+        """How to request typed answers: as structured output, until this server has refused that for this model."""
+        return "tool" if "format" in self._changes else "native"
+
+    @property
+    def circuit_key(self) -> tuple[str, str, str]:
+        """What distinguishes the model from others whose limits and failures are not its own."""
+        return self._url, self._key, self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, provider={self.provider!r})"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
+        """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
+        assembler, reader = self._assembler(request), self._reader()
+        headers: Mapping[str, str] = {}
+        try:
+            async with aclosing(await self._open(request)) as response:
+                headers = response.headers
+                body = Body(response, reader, assembler, seconds=self._timeout)
+                try:
+                    while (events := await body.read()) is not None:
+                        for event in events:
+                            assembler.feed(event)
+                        reader.is_done |= assembler.is_closed
+                        for delta in assembler.take():
+                            yield delta
+                finally:
+                    await body.close()
+        except Exception as exc:
+            error = as_model_error(exc)
+            self._complete(error, request, assembler, headers)
+            for delta in assembler.take():
+                yield delta
+            if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
+                raise error from None
+        try:
+            reply = assembler.finish()
+        except ModelError as error:
+            self._complete(error, request, assembler, headers)
+            for delta in assembler.take():
+                yield delta
+            raise
+        for delta in assembler.take():
+            yield delta
+        yield reply
+
+    async def list_models(self, limit: int) -> list[str]:
+        """Return the names of the provider's models, of which it is asked for `limit`. Raises `ModelError`."""
+        try:
+            if not self._key and self._is_public:
+                raise ModelError(self.no_key)
+            return await self._list_models(await self._client(), limit)
+        except ModelError:
+            raise
+        except Exception as exc:
+            raise as_model_error(exc) from exc
+
+    async def _open(self, request: ModelRequest) -> httpx2.Response:
+        """Send the request and return the response, whose body has not been read.
+
+        What a server of this model refuses is left out of this request and the following ones.
+        """
+        if not self._key and self._is_public:
+            raise ModelError(self.no_key)
+        client = await self._client()  # importing its package can take longer than an answer may
+        async with asyncio.timeout(self._timeout):
+            tried = self._changes
+            for _ in range(MAX_CHANGES):
+                content = self._body(request, tried)
+                if request.on_sent is not None:
+                    request.on_sent(content.replace(self._key.encode(), b"[key]") if self._key else content)
+                try:
+                    return await self._ask(client, content)
+                except Refusal as refusal:
+                    # What has a kind of its own, such as a conversation that is too long, is the turn's to mend.
+                    change = "" if refusal.kind else self._change_for(refusal.reason, request, tried)
+                    if not change:
+                        raise
+                    tried = tried | {change}
+                    if change not in OF_ONE_REQUEST:
+                        _learned[self._place] = self._changes | {change}
+                    if change == "format":
+                        raise NoTypedAnswers("The provider does not support structured output.") from refusal
+                    if change == "tools":
+                        raise NoTypedAnswers("The provider does not support tools.") from refusal
+            return await self._ask(client, self._body(request, tried))
+
+    @property
+    def _is_public(self) -> bool:
+        return self.public_host in self._url
+
+    @property
+    def _changes(self) -> frozenset[str]:
+        return _learned.get(self._place, frozenset())
+
+    @property
+    def _place(self) -> tuple[str, str, str]:
+        return type(self).__name__, self._url, self.name
+
+    def _complete(
+        self, error: ModelError, request: ModelRequest, assembler: Assembler[T], headers: Mapping[str, str]
+    ) -> None:
+        complete_error(
+            error,
+            request,
+            provider=self.provider,
+            model=self.name,
+            usage=assembler.usage,
+            headers=headers,
+            key=self._key,
+        )
+
+    def _reader(self) -> StreamReader[T]:
+        raise NotImplementedError
+
+    def _assembler(self, request: ModelRequest) -> Assembler[T]:
+        raise NotImplementedError
+
+    def _body(self, request: ModelRequest, changes: frozenset[str]) -> bytes:
+        """Return the body of a request, changed to what the server has demanded before."""
+        raise NotImplementedError
+
+    def _change_for(self, reason: str, request: ModelRequest, tried: frozenset[str]) -> str:
+        """Return what to change after a refusal; "" if that cannot help."""
+        raise NotImplementedError
+
+    async def _client(self) -> Any:
+        """Return the client of the provider's package."""
+        raise NotImplementedError
+
+    async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
+        """Send a body. Raises `ModelError`, and `Refusal` with status 400."""
+        raise NotImplementedError
+
+    async def _list_models(self, client: Any, limit: int) -> list[str]:
+        raise NotImplementedError

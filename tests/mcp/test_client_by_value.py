@@ -1,0 +1,86 @@
+"""MCP servers as a source of a client's tools."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from assistant.client import ChatClient, McpServer, RemoteFailure, ToolCall
+from assistant.providers import ScriptedModel
+from assistant.toolkit import InvalidTool, tool
+from tests.mcp.outside import Outside
+
+ECHO = ToolCall("", "echo", '{"text": "hello"}')
+PROGRAM = (sys.executable, "-m", "tests.mcp.outside_app")
+
+
+@tool
+def echo(text: str) -> str:
+    """Say it here."""
+    return text
+
+
+def client(*turns: object, **options: object) -> tuple[ChatClient, ScriptedModel]:
+    model = ScriptedModel(turns)  # type: ignore[arg-type]
+    return ChatClient(model=model, **options), model  # type: ignore[arg-type]
+
+
+async def test_tools_of_a_server_at_a_url_are_offered_and_run(outsider: Outside) -> None:
+    asking, model = client(ECHO, "Done.", ECHO, "Done.", tools=[McpServer(url=outsider.url)])
+    reply = await asking.call("Say it")
+    assert reply.tool_calls[0].result == "hello"
+    assert {"echo", "whoami"} <= {offered.name for offered in model.requests[0].tools}
+    assert reply.messages[-1].sources  # what an external server says is text from outside
+    assert (await asking.call("Again")).tool_calls[0].result == "hello"
+    await asking.aclose()
+
+
+async def test_headers_go_with_every_request(outsider: Outside) -> None:
+    outsider.be(token="open sesame")
+    server = McpServer(url=outsider.url, headers={"Authorization": "Bearer open sesame"}, only=["echo"])
+    asking, model = client(ECHO, "Done.", tools=[server])
+    assert (await asking.call("Say it")).tool_calls[0].result == "hello"
+    assert [offered.name for offered in model.requests[0].tools] == ["echo"]
+    assert "sesame" not in repr(server)
+    await asking.aclose()
+    asking, _ = client("Done.", tools=[McpServer(url=outsider.url)])
+    with pytest.raises(RemoteFailure, match="did not accept our credentials"):
+        await asking.call("Say it")
+
+
+async def test_a_program_is_a_server_too() -> None:
+    asking, _ = client(ToolCall("", "out__echo", '{"text": "hello"}'), "Done.", tools=[echo])
+    reply = await asking.call("Say it", tools=[echo, McpServer(command=PROGRAM, prefix="out")])
+    assert reply.tool_calls[0].result == "hello"
+    await asking.aclose()
+
+
+def test_each_event_loop_has_sessions_of_its_own(outsider: Outside) -> None:
+    asking, _ = client(ECHO, "Done.", ECHO, "Done.", tools=[McpServer(url=outsider.url)])
+    assert [asking.call_sync("Say it").tool_calls[0].result for _ in range(2)] == ["hello"] * 2
+
+
+async def test_two_tools_of_one_name_are_refused(outsider: Outside) -> None:
+    asking, _ = client("x", tools=[echo, McpServer(url=outsider.url)])
+    with pytest.raises(InvalidTool, match="echo"):
+        await asking.call("Say it")
+    await asking.aclose()
+
+
+async def test_calls_can_wait_for_a_person(outsider: Outside) -> None:
+    asking, _ = client(ECHO, tools=[McpServer(url=outsider.url, requires_approval=True)])
+    assert (await asking.call("Say it")).needs_approval
+    await asking.aclose()
+
+
+async def test_a_server_that_cannot_be_reached_is_named_as_such() -> None:
+    asking, _ = client("x", tools=[McpServer(url="http://127.0.0.1:9/mcp")])
+    with pytest.raises(RemoteFailure, match="cannot be reached"):
+        await asking.call("Say it")
+
+
+@pytest.mark.parametrize("options", [{}, {"url": "http://a/mcp", "command": PROGRAM}, {"command": "python x.py"}])
+def test_a_server_has_a_url_or_a_command(options: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="either a URL, or a command"):
+        McpServer(**options)  # type: ignore[arg-type]
