@@ -240,16 +240,16 @@ class OpenAIModel:
                     raise NoTypedAnswers("The provider does not support structured output.") from refusal
                 if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
                     raise NoTypedAnswers("The provider does not support tools.") from refusal
-                if not self._may_repeat(refusal):
+                if (changed := self._without_refused(request, refusal)) is None:
                     raise
-                return await self._post(client, request)
+                return await self._post(client, changed)
 
-    def _may_repeat(self, refusal: Refusal) -> bool:
-        """Note what the server refused; returns whether the request may succeed without it."""
+    def _without_refused(self, request: ModelRequest, refusal: Refusal) -> ModelRequest | None:
+        """Note what the server refused, and return the request to send without it; None if that would not help."""
         if "stream_options" not in refusal.reason or self._server_key in _without_usage:
-            return False
+            return None
         _without_usage.add(self._server_key)
-        return True
+        return request
 
     def _body(self, request: ModelRequest) -> bytes:
         """Return the JSON body of a request."""

@@ -169,7 +169,7 @@ async def test_a_call_that_a_server_could_not_read_is_known_by_its_sentence(
     fake_provider.reply("Noon.")
     reply = await client.call("What time is it?")
     assert reply.text == "Noon."
-    assert [m["content"] for m in fake_provider.requests[1].messages[1:]] == [*filter(None, [wrote]), MEND]
+    assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == [*filter(None, [wrote]), MEND]
     await go_on(fake_provider, client, reply)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from assistant.core.llm.protocol import ModelRequest
@@ -19,6 +20,12 @@ from assistant.providers.responses.web_search import WEB_SEARCH
 
 # Models of OpenAI's that do not reason, and refuse to encrypt reasoning.
 _DOES_NOT_REASON = re.compile(r"gpt-[34]|chatgpt")
+# Refusals of what the provider gave itself: it cannot read it any more, or misses what belongs to it.
+_NAMES_STATE = re.compile(
+    r"invalid_encrypted_content|encrypted content .{0,80}(?:verif|decrypt)|without its required|item .{0,80} not found"
+    r"|items? (?:are|is) not persisted|duplicate item",
+    re.IGNORECASE,
+)
 _NAMES_ENCRYPTION = re.compile(r"encrypted|\binclude\b", re.IGNORECASE)
 # Servers and models that refused to encrypt reasoning, by address, key and model.
 _without_encryption: set[tuple[str, str, str]] = set()
@@ -66,8 +73,12 @@ class ResponsesModel(OpenAIModel):
         """Whether to request encrypted reasoning."""
         return self.circuit_key not in _without_encryption and not _DOES_NOT_REASON.match(family(self.name))
 
-    def _may_repeat(self, refusal: Refusal) -> bool:
+    def _without_refused(self, request: ModelRequest, refusal: Refusal) -> ModelRequest | None:
+        if _NAMES_STATE.search(refusal.reason):
+            # Such as reasoning that was encrypted for another organisation, before the key was changed.
+            messages = [replace(one, provider_state="") if one.provider_state else one for one in request.messages]
+            return replace(request, messages=messages) if any(one.provider_state for one in request.messages) else None
         if not self._encrypts or not _NAMES_ENCRYPTION.search(refusal.reason):
-            return False
+            return None
         _without_encryption.add(self.circuit_key)
-        return True
+        return request

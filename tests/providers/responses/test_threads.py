@@ -17,7 +17,7 @@ from assistant.providers import OpenAIModel, ResponsesModel
 from assistant.toolkit import tool
 from tests.base import Cast
 from tests.factories import switch_tool
-from tests.fake_answers import Answer, respond
+from tests.fake_answers import Answer, Recorded, respond
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.providers.kinds import PickyServer, given_by
@@ -213,3 +213,20 @@ async def test_reasoning_goes_back_after_an_approval(
         await thread.socket.until_end(approved["runId"])
         assert [await thread.ask("Two"), await thread.ask("Three"), server.refused] == ["Fine.", "Fine.", []]
     assert all("reasoning" in kinds(body) for body in server.bodies[1:])
+
+
+async def test_a_thread_goes_on_without_reasoning_that_its_provider_cannot_read_any_more(
+    thread: Thread, fake_provider: FakeProvider
+) -> None:
+    serving(fake_provider, [thinks(), calls(TIME)])
+    assert await thread.ask("Zero") == "Fine."
+    said = "The encrypted content for item rs_1 could not be verified."
+    refused = {"error": {"message": said, "type": "invalid_request_error", "code": "invalid_encrypted_content"}}
+    server = ResponsesServer()
+
+    def after_the_key_was_changed(request: Recorded) -> Answer:
+        return respond(400, refused) if "gAAAA" in str(request.json) else server(request)
+
+    fake_provider.rule(after_the_key_was_changed)
+    await ask_thrice(thread, server)
+    assert all("reasoning.encrypted_content" in body["include"] for body in server.bodies)
