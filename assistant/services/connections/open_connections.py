@@ -39,8 +39,8 @@ CHECK_SECONDS = 3.0
 class OpenConnection:
     """One open connection of a member; `close` is called when it loses access.
 
-    `session_key` and `session_hash` are set for a browser's session; `assistant_id`, `origin` and `until` (when the
-    token expires) for an end user's token.
+    `session_key` and `session_hash` are set for a browser's session and for a member's token; `until` (when it expires)
+    for tokens; `assistant_id` and `origin` for those that are used on a page that has to be allowed.
     """
 
     member: Member
@@ -150,10 +150,10 @@ def without_access(connections: list[OpenConnection]) -> list[OpenConnection]:
 
     def has_access(c: OpenConnection) -> bool:
         membership = c.member.tenant_id, c.member.user_id
-        if membership not in members:
+        if membership not in members or not is_token_valid(c):
             return False
         if c.member.key_id is not None:
-            return (c.member.tenant_id, c.member.key_id) in keys and is_token_valid(c)
+            return (c.member.tenant_id, c.member.key_id) in keys
         return c.session_key in sessions and constant_time_compare(members[membership], c.session_hash)
 
     return [c for c in connections if not has_access(c)]
