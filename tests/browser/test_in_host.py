@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import Provider
+from assistant.models import Assistant, Provider
 from tests.base import PASSWORD, Cast
 from tests.browser.acts import answered, ask, fits, last_answer
 from tests.browser.conftest import Visitor, make_visitor
@@ -63,6 +63,7 @@ ADD_SHEETS = """(names) => Promise.all(names.map((name) => new Promise((done) =>
 
 @pytest.fixture
 def host(transactional_db: None, cast: Cast, provider: Provider, fake_provider: FakeProvider) -> Iterator[Server]:
+    Assistant.objects.filter(pk=cast.support.pk).update(name="Acme Support")
     with serve(env={"DJANGO_SETTINGS_MODULE": "tests.host_project.looks.settings"}) as server:
         yield server
 
@@ -124,6 +125,7 @@ async def test_the_hosts_styles_change_nothing_in_the_chat(
 async def test_our_styles_change_nothing_in_the_hosts_pages(style: str, browser: Browser, host: Server) -> None:
     made = await visitor(browser, host, style)
     page = await made.open("/orders/")
+    await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
     before = await page.evaluate(OF_HOST)
     await page.evaluate(ADD_SHEETS, ["base", "chat", "answer"])
     assert differences(before, await page.evaluate(OF_HOST)) == []

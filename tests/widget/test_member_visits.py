@@ -160,7 +160,7 @@ async def test_a_token_that_was_tampered_with_or_made_elsewhere_is_refused(
 def test_only_the_widgets_doors_take_it_and_only_what_is_the_assistants(alice_here: Guest, cast: Cast) -> None:
     token = alice_here.token()
     api = f"{alice_here.site}/api/v1/tenants/acme"
-    theirs = make_conversation(tenant=cast.acme, user=cast.alice, assistant=make_assistant(cast.acme, "other"))
+    theirs = make_conversation(cast.alice, make_assistant(cast.acme, "other"))
     with httpx2.Client(headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
         for path in (f"{api}/conversations/", f"{api}/conversations/{theirs.pk}/", f"{api}/assistants/"):
             assert client.get(path).status_code == 401
@@ -172,12 +172,12 @@ def test_only_the_widgets_doors_take_it_and_only_what_is_the_assistants(alice_he
 
 async def test_a_thread_of_another_assistant_is_not_there(alice_here: Guest, cast: Cast) -> None:
     def other() -> Conversation:
-        return make_conversation(tenant=cast.acme, user=cast.alice, assistant=make_assistant(cast.acme, "other"))
+        return make_conversation(cast.alice, make_assistant(cast.acme, "other"))
 
     thread = await sync_to_async(other)()
     async with visit(alice_here.site, await sync_to_async(alice_here.token)(), origin=alice_here.site) as socket:
         await socket.send({"type": "attach", "threadId": str(thread.pk)})
-        frame = await socket.receive()
+        frame = await socket.next()
     assert frame["code"] == "thread_not_found"
 
 
