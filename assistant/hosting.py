@@ -160,16 +160,18 @@ def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
 @all_tenants()
 @transaction.atomic
 def sync_all(host: HostTenants) -> tuple[int, int]:
-    """Sync every tenant. Return how many the project has, and how many were deleted because it no longer has them."""
+    """Sync every tenant. Return how many were synced, and how many were deleted because the project no longer has them.
+
+    Those whose data was deleted, and that `restore_tenant` has not made again, are not synced.
+    """
     rows = list(apps.get_model(host.tenant_model)._default_manager.all())
     seen = {str(row.pk) for row in rows}
-    for row in rows:
-        sync_tenant(host, row)
+    synced = sum(sync_tenant(host, row) is not None for row in rows)
     ErasedTenant.objects.exclude(external_id__in=seen).delete()
     gone = Tenant.objects.exclude(external_id=None).exclude(external_id__in=seen)
     count = gone.count()
     gone.delete()
-    return len(seen), count
+    return synced, count
 
 
 @all_tenants()
