@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +18,6 @@ from tests.live import Server, serve
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 STYLES = ("bootstrap", "bulma", "pico")
-# Screenshots are kept in this folder, if it is given.
-SHOTS = os.environ.get("SHOTS", "")
 ANSWER = """## Two customers
 
 | Name | Open |
@@ -86,11 +82,6 @@ async def conversation(made: Visitor, fake_provider: FakeProvider, path: str = "
     return page
 
 
-async def shot(page: Page, name: str) -> None:
-    if SHOTS:
-        await page.screenshot(path=str(Path(SHOTS) / f"{name}.png"))
-
-
 def differences(ours: Any, theirs: Any) -> list[str]:
     found = []
     for (name, own), (other, hosted) in zip(ours, theirs, strict=True):
@@ -110,7 +101,6 @@ async def test_the_hosts_styles_change_nothing_in_the_chat(
     for server, of in ((site, ""), (host, style)):
         made = await visitor(browser, server, of, scheme, color_scheme=scheme)
         page = await conversation(made, fake_provider)
-        await shot(page, f"{of or 'own'}-{scheme}")
         # Where the host's root has a larger font, as Pico's has, the chat is larger too.
         await page.evaluate("document.documentElement.style.fontSize = '16px'")
         looks.append(await page.evaluate(LOOKS))
@@ -140,13 +130,11 @@ async def test_a_phone_shows_it_below_the_hosts_navigation(
     made = await visitor(browser, host, style, "dark", viewport=size, is_mobile=True, has_touch=True)
     page = await conversation(made, fake_provider)
     assert await fits(page)
-    await shot(page, f"{style}-phone")
     await expect(page.get_by_label("Message to")).to_be_in_viewport()
     await page.get_by_label("Open the list of conversations").click()
     await expect(page.get_by_placeholder("Search conversations")).to_be_in_viewport(ratio=1)
     top = await page.evaluate("document.querySelector('.in-host #sidebar').getBoundingClientRect().top")
     assert top == await page.evaluate("document.querySelector('.in-host').getBoundingClientRect().top") > 0
-    await shot(page, f"{style}-phone-list")
     await page.get_by_label("Close the list of conversations").click()
     assert made.problems == []
     await made.context.close()

@@ -13,8 +13,8 @@ _MAX_ENTRIES = 8
 _GREETING = re.compile(r"\b(hi|hello|hey|good (morning|evening|afternoon))\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(thanks|thank you|cheers)\b", re.IGNORECASE)
 _HINT = (
-    "To use other tools, set OPENAI_API_KEY (for a server of another kind also OPENAI_BASE_URL and OPENAI_MODEL) and start "
-    "the server again, or enter a provider in the admin."
+    "To use other tools, set OPENAI_API_KEY (for another server OPENAI_BASE_URL and OPENAI_MODEL too) and start again, "
+    "or add a provider in the admin."
 )
 _ABILITIES = {
     "current_time": "what time is it",
