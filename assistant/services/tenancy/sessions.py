@@ -82,6 +82,6 @@ def read_member_token(token: str) -> MemberToken | None:
         return None
     if not isinstance(values, list) or values[:1] != [_PURPOSE]:
         return None
-    *said, until = values[1:]
-    found = MemberToken(*said, datetime.fromtimestamp(until, UTC))
+    tenant_id, assistant_id, user, session_key, origin, until = values[1:]
+    found = MemberToken(tenant_id, assistant_id, user, session_key, origin, datetime.fromtimestamp(until, UTC))
     return found if found.until > timezone.now() else None
