@@ -7,6 +7,7 @@ that gave it out. It ends with its session, with the membership, and by itself.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -15,12 +16,14 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, get_user
 from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ImproperlyConfigured
 from django.http.request import HttpRequest
 from django.utils import timezone
 
 from assistant.models.fields import decrypted, encrypted
+from assistant.services.db.fast_paths.value_lists import any_of
 from assistant.toolkit.context import UserId
 
 TOKEN_PREFIX = "mt_"  # noqa: S105 - distinguishes tokens from API keys, not a secret  # nosec B105
@@ -38,6 +41,15 @@ def user_of(session: SessionBase) -> Any:
     request = HttpRequest()
     request.session = session
     return get_user(request)
+
+
+def live_sessions(keys: Collection[str]) -> set[str]:
+    """Return those of the keys whose sessions have not ended. Of sessions in the database it runs one query."""
+    store = import_module(settings.SESSION_ENGINE).SessionStore
+    if not issubclass(store, DatabaseStore):
+        return {key for key in keys if SESSION_KEY in store(key)}
+    rows = store.get_model_class().objects.filter(session_key__in=any_of(keys), expire_date__gt=timezone.now())
+    return set(rows.values_list("session_key", flat=True))
 
 
 def end_sessions(user: Any) -> None:
