@@ -17,6 +17,7 @@ from django.urls import NoReverseMatch, reverse
 from assistant import defaults
 from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
+from assistant.pages.base_template import BLOCKS, problem_of_base_template
 from assistant.providers import FORMATS
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
@@ -54,6 +55,20 @@ def misspelt_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.W006",
         )
         for name, meant in defaults.misspelt(settings, os.environ)
+    ]
+
+
+@register()
+def base_template(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report a base template in which the pages cannot be shown."""
+    if not (problem := problem_of_base_template()):
+        return []
+    return [
+        Error(
+            f"ASSISTANT_BASE_TEMPLATE is {settings.ASSISTANT_BASE_TEMPLATE!r}, but {problem}.",
+            hint=f"It needs the blocks {', '.join(BLOCKS)}; docs/saas.md has an example.",
+            id="assistant.E009",
+        )
     ]
 
 

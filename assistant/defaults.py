@@ -159,6 +159,13 @@ FAST_PATHS = _env.flag("FAST_PATHS", True)
 TOOL_INTERCEPTORS = _env.words("TOOL_INTERCEPTORS")
 MODEL_INTERCEPTORS = _env.words("MODEL_INTERCEPTORS")
 
+# The project's template, with the blocks of docs/saas.md, in which the chat's pages are shown; none: they are pages of
+# their own. And where their button signs people out, if not here: an address or the name of a URL.
+ASSISTANT_BASE_TEMPLATE = _env.text("ASSISTANT_BASE_TEMPLATE")
+ASSISTANT_LOGOUT_URL = _env.text("ASSISTANT_LOGOUT_URL")
+# Whether members who are signed in to the project get tokens for the widget.
+MEMBER_TOKENS = _env.flag("MEMBER_TOKENS", True)
+
 # The dotted name of the subclass of assistant.hosting.HostTenants that describes a project's own tenants.
 ASSISTANT_TENANTS = ""
 
@@ -168,7 +175,9 @@ ENVIRONMENT_PROBLEMS = _env.problems
 SETTINGS_PROBLEMS: list[tuple[str, str]] = []
 
 __all__ = [
+    "ASSISTANT_BASE_TEMPLATE",
     "ASSISTANT_LIBRARY",
+    "ASSISTANT_LOGOUT_URL",
     "ASSISTANT_TENANTS",
     "ATTACHMENTS_DIR",
     "ATTACHMENTS_MB",
@@ -199,6 +208,7 @@ __all__ = [
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
     "MEMBER_LIMITS",
+    "MEMBER_TOKENS",
     "METRICS_TENANTS",
     "METRICS_TOKEN",
     "MIN_BODY_RATE",

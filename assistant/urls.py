@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
-from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from assistant import health
@@ -20,6 +18,7 @@ from assistant.pages import (
     passwords,
     shares,
     sign_in,
+    widget_tokens,
 )
 
 app_name = "assistant"
@@ -39,10 +38,11 @@ urlpatterns = [
     path("t/<slug:tenant>/connections/", mcp_credentials.connections, name="connections"),
     path("t/<slug:tenant>/connections/<int:server>/", mcp_credentials.connect, name="connect"),
     path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),
+    path("t/<slug:tenant>/widget-token/", widget_tokens.widget_token, name="widget-token"),
     path("t/<slug:tenant>/brand/<uuid:image>/", brand.image, name="brand-image"),
     path("brand/<str:colour>.css", brand.accent, name="brand-accent"),
     path("accounts/login/", sign_in.SignInView.as_view(), name="login"),
-    path("accounts/logout/", LogoutView.as_view(next_page=settings.LOGIN_URL), name="logout"),
+    path("accounts/logout/", sign_in.SignOutView.as_view(), name="logout"),
     path("accounts/settings/", account.account, name="account"),
     path("accounts/settings/theme/", account.theme, name="account-theme"),
     path("accounts/settings/password/", account.PasswordView.as_view(), name="account-password"),

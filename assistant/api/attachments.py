@@ -94,7 +94,7 @@ class _AttachmentView(AsyncTenantView):
         if request.method == "OPTIONS":
             return await in_database(preflight, tenant, origin, ", ".join(self.rules))
         answer = await super().dispatch(request, *args, tenant=tenant, **kwargs)
-        if getattr(self, "caller", None) is not None and self.member.assistant_id is not None:
+        if getattr(self, "caller", None) is not None and self.member.assistant_id is not None and origin:
             answer["Access-Control-Allow-Origin"] = origin
         patch_vary_headers(cast(HttpResponse, answer), ["Authorization", "Cookie", "Origin"])
         return answer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,11 +15,9 @@ from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.fields import JsonObject, Text
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer, AssistantOut
-from assistant.models import Assistant
 from assistant.services.assistants.configuration import find_assistant
-from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.branding.brands import widget_brand
-from assistant.services.files.attachments import limits_of
+from assistant.services.callers.widget_grants import widget_files
 from assistant.services.tenancy.end_users import (
     DEFAULT_SECONDS,
     MAX_SECONDS,
@@ -31,7 +28,6 @@ from assistant.services.tenancy.end_users import (
     save_end_user,
     sign_token,
 )
-from assistant.services.tenancy.members import Member
 
 MAX_CONTEXT = 8 * 1024  # bytes
 
@@ -102,19 +98,6 @@ MINTED = {
 }
 
 
-def _files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
-    limits, sees_images = limits_of(member), choose_provider(assistant).sees_images
-    if not limits.are_on:
-        return None
-    return {
-        "url": reverse("assistant:attachments", kwargs={"tenant": member.tenant.slug}),
-        "accept": limits.accept(images=sees_images),
-        "max_bytes": limits.file_bytes,
-        "most": limits.per_message,
-        "sees_images": sees_images,
-    }
-
-
 class EndUserTokens(TenantView):
     """Tokens with which end users talk to one assistant."""
 
@@ -159,6 +142,6 @@ class EndUserTokens(TenantView):
             "socket": f"/ws/{member.tenant.slug}/{found.slug}/",
             "assistant": found,
             "brand": widget_brand(tenant_id=member.tenant_id),
-            "files": _files(member, found),
+            "files": widget_files(member, found),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

@@ -18,8 +18,8 @@ from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import REST, Rule
 from assistant.services.toolcalls.files import file_response, find_file
 
-# End users fetch files from pages on an origin that the tenant allows.
-FILES = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN})
+# The widget fetches files, from pages on an origin that the tenant allows.
+FILES = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN, CredentialKind.MEMBER_TOKEN})
 
 
 @require_http_methods(["GET", "HEAD", "OPTIONS"])
@@ -47,7 +47,7 @@ def readable_over_http(
     answer = answer_of(member)
     if answer is None:
         return not_found().response()
-    if member.assistant_id is not None:
+    if member.assistant_id is not None and origin:
         answer["Access-Control-Allow-Origin"] = origin
     patch_vary_headers(answer, ["Authorization", "Cookie", "Origin"])
     return answer

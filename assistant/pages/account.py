@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
@@ -17,9 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from assistant.models import PersonSettings
+from assistant.pages.base_template import render_page
 from assistant.pages.second_factor import signed_in
 from assistant.pages.sign_in import OwnPasswordView
 from assistant.services.signin.joining import is_connected, is_oidc_on
+from assistant.services.signin.sign_in_page import is_sign_in_ours
 from assistant.services.tenancy.person_settings import languages, set_theme
 from assistant.services.tenancy.second_factor import is_on
 
@@ -36,6 +38,11 @@ class AccountForm(forms.ModelForm[PersonSettings]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["language"].choices = [("", gettext("As the browser says")), *languages()]  # type: ignore[attr-defined]
+        if "assistant.pages.preferences.PersonLanguage" not in settings.MIDDLEWARE:
+            # Nothing would read it: the project chooses the language.
+            del self.fields["language"]
+        if settings.ASSISTANT_BASE_TEMPLATE:
+            del self.fields["theme"]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -53,11 +60,12 @@ def account(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "has_second_factor": is_on(),
+        "is_sign_in_ours": is_sign_in_ours(),
         "has_password": user.has_usable_password(),
         "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",
         "is_connected": is_oidc_on() and is_connected(user),
     }
-    return render(request, "assistant/accounts/account.html", context)
+    return render_page(request, "assistant/accounts/account.html", context)
 
 
 @require_POST
@@ -74,14 +82,14 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 @method_decorator([never_cache, signed_in], name="dispatch")
 class PasswordView(OwnPasswordView):
-    """Change the own password; whoever has none, because they sign in elsewhere, is led back."""
+    """Change the own password; whoever signs in elsewhere is led back."""
 
     template_name = "assistant/accounts/password_change.html"
     success_url = reverse_lazy("assistant:account")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
-        if not user.has_usable_password():
+        if not user.has_usable_password() or not is_sign_in_ours():
             return redirect("assistant:account")
         return super().dispatch(request, *args, **kwargs)
 

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
+from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
@@ -48,7 +49,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if last in slugs or len(slugs) == 1:
         return redirect("assistant:chat", tenant=last if last in slugs else slugs[0])
     suspended = [] if memberships else suspended_tenants_of(user_id=user_id(request))
-    return render(request, "assistant/chat/tenants.html", {"memberships": memberships, "suspended": suspended})
+    return render_page(request, "assistant/chat/tenants.html", {"memberships": memberships, "suspended": suspended})
 
 
 @require_safe
@@ -133,7 +134,7 @@ def _chat_page(
         "has_own_connections": has_own_connections(member=member),
         **(given or {}),
     }
-    return render(page.request, "assistant/chat/chat.html", context)
+    return render_page(page.request, "assistant/chat/chat.html", context)
 
 
 @require_POST

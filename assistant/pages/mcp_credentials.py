@@ -5,11 +5,12 @@ from __future__ import annotations
 from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import McpServer
+from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.member_credentials import (
@@ -27,7 +28,7 @@ from assistant.services.mcp_servers.member_credentials import (
 def connections(page: MemberRequest) -> HttpResponse:
     """List the servers that need a member's own credentials, and whether any are stored, without showing them."""
     context = {"tenant": page.member.tenant, "connections": own_connections(member=page.member)}
-    return render(page.request, "assistant/chat/connections.html", context)
+    return render_page(page.request, "assistant/chat/connections.html", context)
 
 
 @sensitive_post_parameters()

@@ -1,4 +1,7 @@
-"""Password reset by e-mail: Django's views in this site's pages. They do not exist where e-mail is not configured."""
+"""Password reset by e-mail: Django's views in this site's pages.
+
+They do not exist without e-mail, or where the project has its own sign-in.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,12 @@ from django.views.decorators.cache import never_cache
 
 from assistant.pages.sign_in import too_many
 from assistant.services.signin.limits import TooManySignIns, admit
+from assistant.services.signin.sign_in_page import is_sign_in_ours
 from assistant.services.tenancy.mail import is_mail_configured, send_soon
 
 
 def _check_configured() -> None:
-    if not is_mail_configured():
+    if not is_mail_configured() or not is_sign_in_ours():
         raise Http404("Passwords cannot be reset by e-mail here.")
 
 

@@ -6,13 +6,13 @@ import uuid
 from typing import Any
 
 from django.http import Http404, HttpResponse, JsonResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from assistant.markdown.render import render_blocks
 from assistant.models import ConversationShare
+from assistant.pages.base_template import render_page
 from assistant.pages.members import MemberRequest, for_members
 from assistant.services.conversations.conversations import find_conversation
 from assistant.services.conversations.shares import (
@@ -33,7 +33,7 @@ def shared(page: MemberRequest, share: uuid.UUID) -> HttpResponse:
     if found is None:
         raise Http404
     context = {"member": page.member, "tenant": page.member.tenant, "shared": found, "turns": _turns(found.messages)}
-    return render(page.request, "assistant/chat/shared.html", context)
+    return render_page(page.request, "assistant/chat/shared.html", context)
 
 
 def _turns(messages: Any) -> list[dict[str, Any]]:

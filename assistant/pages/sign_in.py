@@ -6,11 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
-from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView, redirect_to_login
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django.views import View
@@ -20,6 +20,7 @@ from assistant.services.branding.brands import brand_of_sign_in
 from assistant.services.signin.guard import check_own_password, guard, remember_device
 from assistant.services.signin.joining import is_oidc_on
 from assistant.services.signin.limits import TooManySignIns
+from assistant.services.signin.sign_in_page import is_sign_in_ours
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.second_factor import is_on
 
@@ -48,7 +49,7 @@ class LimitedView(View):
 
 
 class SignInView(LimitedView, LoginView):
-    """The sign-in page of the chat."""
+    """The sign-in page of the chat. It leads to the project's own, if LOGIN_URL names one."""
 
     template_name = "assistant/chat/login.html"
     next_page = "assistant:home"
@@ -62,7 +63,23 @@ class SignInView(LimitedView, LoginView):
         if is_on():
             # This page knows no second factor.
             return redirect(f"{reverse(SIGN_IN)}?{request.GET.urlencode()}")
+        if not is_sign_in_ours():
+            self.request = request
+            return redirect_to_login(self.get_redirect_url() or reverse("assistant:home"))
         return super().dispatch(request, *args, **kwargs)
+
+
+class SignOutView(LogoutView):
+    """Ends the session, here or at the project's own page (`ASSISTANT_LOGOUT_URL`), which gets the same POST."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if settings.ASSISTANT_LOGOUT_URL:
+            return redirect(settings.ASSISTANT_LOGOUT_URL, preserve_request=True)
+        return super().post(request, *args, **kwargs)
+
+    def get_default_redirect_url(self) -> str:
+        """Return where the project sends people who have signed out; its sign-in page if it does not say."""
+        return resolve_url(settings.LOGOUT_REDIRECT_URL or settings.LOGIN_URL)
 
 
 def sign_in_context(request: HttpRequest) -> dict[str, Any]:

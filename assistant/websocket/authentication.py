@@ -1,23 +1,20 @@
 """Reads the credentials of a websocket's handshake.
 
-A member connects with an API key, or with their session from an allowed origin. An end user connects with a token from
-one of the tenant's pages. A handshake that is not admitted is answered with 403, whatever the reason.
+A member connects with an API key, or with their session from an allowed origin. The widget connects with a token, from
+a page that may show it. A handshake that is not admitted is answered with 403, whatever the reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user
-from django.contrib.sessions.backends.base import SessionBase
-from django.http.request import HttpRequest
 
 from assistant.services.callers.doors import Door
 from assistant.services.tenancy.authentication import BrowserSession, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_origin
+from assistant.services.tenancy.sessions import open_session, user_of
 
 PROTOCOL = "agui.v1"
 WEBSOCKET = Door(frozenset(CredentialKind), counts_requests=False)
@@ -42,12 +39,5 @@ def credential_text(scope: Mapping[str, Any], credentials: Credentials) -> str:
 
 
 def _session(scope: Mapping[str, Any]) -> BrowserSession:
-    store = import_module(settings.SESSION_ENGINE).SessionStore(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
-    return BrowserSession(store, user=lambda: _user_of(store), is_cross_site=lambda: False)
-
-
-def _user_of(session: SessionBase) -> Any:
-    """Return the user of a session, by Django's own checks: a known backend, and an unchanged password."""
-    request = HttpRequest()
-    request.session = session
-    return get_user(request)
+    store = open_session(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
+    return BrowserSession(store, user=lambda: user_of(store), is_cross_site=lambda: False)

@@ -19,12 +19,21 @@ from tests.live import Server, free_port
 
 DOCUMENT = ROOT / "docs/saas.md"
 TESTING = ROOT / "docs/testing.md"
+# The reader's own base template, with the blocks that the document names.
+BASE = "<p>Ours" + "".join(f"{{% block {name} %}}{{% endblock %}}" for name in ("title", "head", "content"))
+IN_BASE = """
+from django.test import Client
+from django.contrib.auth import get_user_model
+client = Client(headers={"host": "localhost"})
+client.force_login(get_user_model().objects.get())
+print(client.get("/assistant/t/initech/").content.decode())
+"""
 PIP_INSTALL = "pip install ../tenant-assistant\n"
 
 
 def write(text: str, project: Path) -> None:
-    """Append a block to the file that its first line names."""
-    with (project / text.splitlines()[0].removeprefix("# ")).open("a") as file:
+    """Append a block to the file that its first line names, in a comment of Python or of a template."""
+    with (project / text.splitlines()[0].strip("{#} ")).open("a") as file:
         file.write(text)
 
 
@@ -67,14 +76,16 @@ def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
     with released(tmp_path) as (environment, provider):
         run(["django-admin", "startproject", "mysite", "."], project, environment)
         run(["python", "manage.py", "startapp", "accounts"], project, environment)
+        (project / "accounts/templates").mkdir()
+        (project / "accounts/templates/base.html").write_text(BASE)
         # What a reader has set in a shell counts in the blocks after it.
         said, process = "", None
         try:
-            for block in blocks(DOCUMENT, "python", "sh"):
+            for block in blocks(DOCUMENT, "python", "sh", "html"):
                 text = block.text.replace("127.0.0.1:8000", f"127.0.0.1:{port}").replace(
                     "--port 8000", f"--port {port}"
                 )
-                if block.language == "python":
+                if block.language in ("python", "html"):
                     write(text, project)
                 elif "serve" in block.words:
                     log = tmp_path / "server.log"
@@ -99,4 +110,6 @@ def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
             if process is not None:
                 os.kill(process.pid, signal.SIGTERM)
                 process.wait(30)
+        within = run(["python", "manage.py", "shell", "-v0", "-c", IN_BASE], project, environment)
+        assert "<p>Ours" in within and 'class="tenant-assistant in-host"' in within
         check_testing_document(project, environment, provider)

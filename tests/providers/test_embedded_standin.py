@@ -99,6 +99,11 @@ async def test_it_explains_itself_in_answer_to_anything_else(chat: str) -> None:
     assert "tell me about customer 42" in text
 
 
+async def test_whoever_has_other_tools_is_told_how_to_use_them() -> None:
+    text = (await answer(Message("user", "hello"), tools=[])).text
+    assert "set OPENAI_API_KEY" in text and "in the admin" in text
+
+
 async def test_its_answer_streams_in_small_pieces() -> None:
     request = ModelRequest([Message("user", "hello")], TOOLS)
     pieces = [item.text async for item in StandIn().stream(request) if isinstance(item, TextDelta)]

@@ -25,6 +25,12 @@ from assistant.staticfiles import has_whitenoise
 # Loggers that would write prompts and answers.
 _TALKATIVE = ("openai", "anthropic", "google_genai", "httpx2", "aiohttp", "mcp")
 
+# The least that the pages of the chat, the admin and the documentation work with.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
 
 def site_findings() -> Iterator[Finding]:
     yield from _settings()
@@ -109,7 +115,7 @@ def _static_files(application: Any) -> Iterator[Finding]:
 def _policy(application: Any, mounted: str) -> Iterator[Finding]:
     headers = inside.ask(application, f"{mounted}docs/", host=_host()).headers
     policy = headers.get("content-security-policy", "")
-    fix = "Send it; config/settings.py of the checkout has what the assistant's pages need: 'self' everywhere."
+    fix = f"Send it, from your middleware or your proxy. The assistant's pages need: {POLICY}"
     yield Finding("Content-Security-Policy", policy or "none", "" if policy else fix)
 
 

@@ -12,6 +12,10 @@ from assistant.toolkit.bounded_json import load_json
 _MAX_ENTRIES = 8
 _GREETING = re.compile(r"\b(hi|hello|hey|good (morning|evening|afternoon))\b", re.IGNORECASE)
 _THANKS = re.compile(r"\b(thanks|thank you|cheers)\b", re.IGNORECASE)
+_HINT = (
+    "To use other tools, set OPENAI_API_KEY (for another server OPENAI_BASE_URL and OPENAI_MODEL too) and start again, "
+    "or add a provider in the admin."
+)
 _ABILITIES = {
     "current_time": "what time is it",
     "get_customer": "tell me about customer 42",
@@ -31,7 +35,7 @@ def small_talk(question: str, tools: Sequence[str]) -> str:
         opening = f"Hello! {opening}"
     asks = [f"- {sentence}" for tool, sentence in _ABILITIES.items() if tool in tools]
     if not asks:
-        return f"{opening}I can only use tools, and none of mine is switched on here."
+        return f"{opening}I know the demo's tools only, and none of them is on here. {_HINT}"
     return "\n".join([f"{opening}I choose among the tools here by plain rules. Try:", "", *asks])
 
 

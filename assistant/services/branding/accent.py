@@ -49,7 +49,7 @@ def stylesheet(colour: str) -> str:
     names = {"accent": "accent", "accent-hover": "hover", "on-accent": "text", "accent-wash": "wash"}
     pairs = ((name, getattr(light, field), getattr(dark, field)) for name, field in names.items())
     lines = "".join(f"  --{name}: light-dark({of_light}, {of_dark});\n" for name, of_light, of_dark in pairs)
-    return f":root {{\n{lines}}}\n"
+    return f".tenant-assistant:not(#\\9) {{\n{lines}}}\n"  # the selector of css/base.css
 
 
 def contrast(one: str, other: str) -> float:

@@ -15,7 +15,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -26,6 +25,7 @@ from assistant.services.db.fast_paths.value_lists import any_of
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.members import Member, active_keys
 from assistant.services.tenancy.row_scope import all_tenants
+from assistant.services.tenancy.sessions import live_sessions
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
 
@@ -39,8 +39,8 @@ CHECK_SECONDS = 3.0
 class OpenConnection:
     """One open connection of a member; `close` is called when it loses access.
 
-    `session_key` and `session_hash` are set for a browser's session; `assistant_id`, `origin` and `until` (when the
-    token expires) for an end user's token.
+    `session_key` and `session_hash` are set for a browser's session and for a member's token; `until` (when it expires)
+    for tokens; `assistant_id` and `origin` for those that are used on a page that has to be allowed.
     """
 
     member: Member
@@ -122,7 +122,7 @@ metrics.watch("assistant_open_connections", "Open websockets and event streams."
 def without_access(connections: list[OpenConnection]) -> list[OpenConnection]:
     """Return the connections whose tenant, user, membership, key, token or session is no longer valid.
 
-    Runs a fixed number of queries.
+    Runs a fixed number of queries; sessions that are not in the database are read one by one.
     """
     now = timezone.now()
     members = _session_hashes(
@@ -136,12 +136,7 @@ def without_access(connections: list[OpenConnection]) -> list[OpenConnection]:
     key_ids = {c.member.key_id for c in connections if c.member.key_id}
     keys = set(active_keys().filter(pk__in=key_ids).values_list("tenant_id", "pk")) if key_ids else set()
     origins = _allowed_origins([c for c in connections if c.origin])
-    session_keys = {c.session_key for c in connections if c.session_key}
-    sessions = set(
-        Session.objects.filter(session_key__in=any_of(session_keys), expire_date__gt=now).values_list(
-            "session_key", flat=True
-        )
-    )
+    sessions = live_sessions({c.session_key for c in connections if c.session_key})
 
     def is_token_valid(c: OpenConnection) -> bool:
         if c.until is not None and c.until <= now:
@@ -150,10 +145,10 @@ def without_access(connections: list[OpenConnection]) -> list[OpenConnection]:
 
     def has_access(c: OpenConnection) -> bool:
         membership = c.member.tenant_id, c.member.user_id
-        if membership not in members:
+        if membership not in members or not is_token_valid(c):
             return False
         if c.member.key_id is not None:
-            return (c.member.tenant_id, c.member.key_id) in keys and is_token_valid(c)
+            return (c.member.tenant_id, c.member.key_id) in keys
         return c.session_key in sessions and constant_time_compare(members[membership], c.session_hash)
 
     return [c for c in connections if not has_access(c)]

@@ -6,11 +6,12 @@ Doors do not call this module themselves, but `services.callers.doors.admit`, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from typing import Literal
 
+from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
@@ -21,8 +22,9 @@ from assistant.models import Assistant
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
-from assistant.services.tenancy.scopes import Rule
+from assistant.services.tenancy.scopes import OF_TOKENS, Rule
 from assistant.services.tenancy.second_factor import lack_of
+from assistant.services.tenancy.sessions import is_member_token, open_session, read_member_token, user_of
 
 BEARER_SUBPROTOCOL = "bearer."
 
@@ -36,6 +38,7 @@ class CredentialKind(Enum):
 
     API_KEY = "API key"
     END_USER_TOKEN = "end user's token"  # noqa: S105 - the name of a kind  # nosec B105
+    MEMBER_TOKEN = "member's token"  # noqa: S105  # nosec B105
     SESSION = "session"
 
 
@@ -67,9 +70,9 @@ class BrowserSession:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The credentials of a request. `bearer` is an API key or an end user's token.
+    """The credentials of a request. `bearer` is an API key, or the token of an end user or member.
 
-    `origin` is the Origin header; an end user's token is valid only for allowed origins.
+    `origin` is the Origin header; tokens are valid only for allowed origins.
     """
 
     bearer: str | None = None
@@ -81,7 +84,8 @@ class Credentials:
 class Caller:
     """A member who is calling, and the credentials that have to stay valid while a connection of theirs is open.
 
-    `session_key` and `session_hash` are set for a browser's session; `origin` and `until` for an end user's token.
+    `session_key` and `session_hash` are set for a browser's session and for a member's token; `until` for tokens, and
+    `origin` for those that are used on a page that has to be allowed.
     """
 
     member: Member
@@ -122,6 +126,8 @@ def identify(
     bearer = credentials.bearer
     if bearer is not None and CredentialKind.END_USER_TOKEN in accepts and is_token(bearer):
         return _by_token(bearer, tenant_slug, assistant_slug, credentials.origin)
+    if bearer is not None and CredentialKind.MEMBER_TOKEN in accepts and is_member_token(bearer):
+        return _by_member_token(bearer, tenant_slug, assistant_slug, credentials.origin)
     if bearer is not None and CredentialKind.API_KEY in accepts:
         member = member_by_key(key=bearer)
         if member is None:
@@ -164,12 +170,43 @@ def _no_credentials() -> AccessDenied:
     return AccessDenied("no_credentials", "An API key is needed: Authorization: Bearer <key>.")
 
 
+def _bad_token() -> AccessDenied:
+    return AccessDenied("bad_credentials", "The token has expired or was revoked, or is not valid on this page.")
+
+
 def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
     found = end_user_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=origin)
     if found is None:
-        raise AccessDenied("bad_credentials", "The token has expired or was revoked, or is not valid on this page.")
+        raise _bad_token()
     member, until = found
     return Caller(member, origin=origin, until=until)
+
+
+def _by_member_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
+    said = read_member_token(token) if settings.MEMBER_TOKENS else None
+    if said is None:
+        raise _bad_token()
+    session = open_session(said.session_key)
+    user = user_of(session)
+    if str(user.pk) != said.user or lack_of(user, session):
+        raise _bad_token()
+    member = find_member(user_id=user.pk, tenant_slug=tenant_slug)
+    # Browsers name no origin in a GET to the page's own.
+    is_at_home = origin in ("", said.origin)
+    assistant = Assistant.objects.filter(pk=said.assistant_id, tenant_id=said.tenant_id, is_active=True)
+    if not is_at_home:
+        assistant = assistant.filter(widget_origins__origin=origin)
+    if assistant_slug:
+        assistant = assistant.filter(slug=assistant_slug)
+    if member is None or member.tenant_id != said.tenant_id or not assistant.exists():
+        raise _bad_token()
+    return Caller(
+        replace(member, scopes=OF_TOKENS, assistant_id=said.assistant_id),
+        session_key=said.session_key,
+        session_hash=session.get(HASH_SESSION_KEY, ""),
+        origin="" if is_at_home else origin,
+        until=said.until,
+    )
 
 
 def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:

@@ -40,7 +40,7 @@ class Member:
     Attributes:
         key_id: the API key that was used; of an end user, the key that minted the token. None for a session.
         limits: the request limits of the key, if it has any.
-        assistant_id: the only assistant that an end user may use; None for other members.
+        assistant_id: the only assistant that the token of an end user or member is for; None for other credentials.
         extra: added to the context of tools; holds the end user's id, name and context.
         quotas: the quotas of the tenant and of each of its members.
     """

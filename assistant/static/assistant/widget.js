@@ -88,11 +88,11 @@ class TenantAssistant extends HTMLElement {
       tokenUrl,
       server: this.getAttribute("server") || HOME,
       listener: {
-        opened: ({ assistant, brand = {}, files }) => {
+        opened: ({ assistant, brand = {}, files, is_member: isMember }) => {
           this.#connection.files = files;
           if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
-          panel.welcome(this.#greeting(brand.greeting));
+          panel.welcome(this.#greeting(brand.greeting, isMember ? assistant.starters : []));
           this.#dress(brand);
           this.#conversation?.opened();
         },
@@ -108,8 +108,8 @@ class TenantAssistant extends HTMLElement {
   }
 
   /** What the host's page greets its visitors with. The assistant's own description and starters are for members. */
-  #greeting(ofBrand) {
-    const starters = (this.getAttribute("starters") ?? "").split("|").map((text) => text.trim());
+  #greeting(ofBrand, ofAssistant) {
+    const starters = this.getAttribute("starters")?.split("|").map((text) => text.trim()) ?? ofAssistant;
     return { greeting: this.getAttribute("greeting") ?? (ofBrand || "How can I help?"), starters: starters.filter(Boolean) };
   }
 

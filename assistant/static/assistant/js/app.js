@@ -1,7 +1,7 @@
 /* Starts the chat page: the list, the open conversation, switches between conversations, and shortcuts. */
 
 import { Chat } from "./chat.js";
-import { byId } from "./dom.js";
+import { byId, root } from "./dom.js";
 import { makeMenu } from "./menu.js";
 import { openShare } from "./share.js";
 import { Sidebar } from "./sidebar.js";
@@ -33,7 +33,7 @@ async function go(address, { isBack = false } = {}) {
     /* offline, or signed out: the browser's own page says so */
   }
   if (number !== visit) return;
-  const part = main?.getElementById("chat");
+  const part = main?.querySelector(".tenant-assistant #chat");
   if (!part?.dataset.socket) {
     location.assign(url);
     return;
@@ -79,6 +79,17 @@ addEventListener("click", (event) => {
 });
 addEventListener("popstate", () => go(location.href, { isBack: true }));
 
+/** In a host's page the chat takes the height that is left below what stands above it. */
+function fit() {
+  const above = root.getBoundingClientRect().top + scrollY;
+  root.style.setProperty("--above", `${Math.min(Math.round(above), innerHeight / 2)}px`);
+}
+if (root !== document.documentElement) {
+  fit();
+  addEventListener("resize", fit);
+  addEventListener("load", fit);
+}
+
 const isWriting = (element) => element.closest?.("input, textarea, select, [contenteditable]");
 
 addEventListener("keydown", (event) => {
@@ -92,5 +103,5 @@ addEventListener("keydown", (event) => {
   }
 });
 
-for (const menu of document.querySelectorAll(".sidebar details.menu")) makeMenu(menu);
+for (const menu of root.querySelectorAll(".sidebar details.menu")) makeMenu(menu);
 startMenu();

@@ -2,7 +2,7 @@
 
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
-import { announce, byId, newId } from "./dom.js";
+import { announce, byId, frame, newId } from "./dom.js";
 import { draft, keepDraft } from "./drafts.js";
 import { Queue } from "./queue.js";
 import { Follow } from "./scroll.js";
@@ -300,7 +300,7 @@ export class Chat {
 
   #connectionChanged({ state, reason }) {
     clearTimeout(this.#problemTimer);
-    document.body.dataset.connection = state;
+    frame.dataset.connection = state;
     this.#change();
     if (state === "open") {
       if (!this.#notice.hidden) announce("Connected again");

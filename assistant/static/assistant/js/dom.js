@@ -2,7 +2,12 @@
 
 export { afterFlush, copyText, isSendKey, newId, showStop, touch } from "./shared.js";
 
-export const byId = (id) => document.getElementById(id);
+/** The chat's part of the page: all of it, or an element in the base template of a host project. */
+export const root = document.querySelector(".tenant-assistant");
+export const frame = root.querySelector(".chat-page");
+
+/** The host's page may use the same id. */
+export const byId = (id) => root.querySelector(`#${id}`);
 
 /** Return a copy of the page's template `piece-NAME`. */
 export const piece = (name) => byId(`piece-${name}`).content.firstElementChild.cloneNode(true);

@@ -2,7 +2,7 @@
 
 import { drawFormulas } from "./formula.js";
 
-drawFormulas(document);
-for (const time of document.querySelectorAll("time")) {
+drawFormulas(document.querySelector(".tenant-assistant"));
+for (const time of document.querySelectorAll(".tenant-assistant time")) {
   time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 }

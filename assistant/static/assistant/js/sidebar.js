@@ -1,6 +1,6 @@
 /* The list of conversations: search, rename, delete, pin, archive, later pages. On narrow screens it is a drawer. */
 
-import { announce, byId } from "./dom.js";
+import { announce, byId, frame } from "./dom.js";
 import { make } from "./elements.js";
 
 const SEARCH_AFTER = 200; // milliseconds after the last keystroke
@@ -257,8 +257,8 @@ export class Sidebar {
   }
 
   #set(isOpen) {
-    document.body.classList.toggle("sidebar-open", narrow.matches && isOpen);
-    document.body.classList.toggle(COLLAPSED, !narrow.matches && !isOpen);
+    frame.classList.toggle("sidebar-open", narrow.matches && isOpen);
+    frame.classList.toggle(COLLAPSED, !narrow.matches && !isOpen);
     byId("open-sidebar")?.setAttribute("aria-expanded", String(isOpen));
     byId("sidebar").inert = !isOpen;
     byId("chat").inert = narrow.matches && isOpen;

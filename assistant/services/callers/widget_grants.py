@@ -1,0 +1,93 @@
+"""What the widget is given before it connects: a token, and how the assistant looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from assistant.models import Assistant
+from assistant.services.assistants.configuration import find_assistant
+from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.branding.brands import widget_brand
+from assistant.services.files.attachments import limits_of
+from assistant.services.tenancy.authentication import (
+    AccessDenied,
+    BrowserSession,
+    Caller,
+    CredentialKind,
+    Credentials,
+    identify,
+)
+from assistant.services.tenancy.end_users import MAX_SECONDS, MIN_SECONDS
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import all_tenants
+from assistant.services.tenancy.sessions import mint_member_token
+
+
+def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
+    """Return where and what can be attached to messages; None: nothing."""
+    limits, sees_images = limits_of(member), choose_provider(assistant).sees_images
+    if not limits.are_on:
+        return None
+    return {
+        "url": reverse("assistant:attachments", kwargs={"tenant": member.tenant.slug}),
+        "accept": limits.accept(images=sees_images),
+        "max_bytes": limits.file_bytes,
+        "most": limits.per_message,
+        "sees_images": sees_images,
+    }
+
+
+@all_tenants()
+def grant_member(
+    session: BrowserSession, *, tenant_slug: str, assistant_slug: str, origin: str, seconds: int
+) -> dict[str, Any]:
+    """Return what the widget needs to speak for a signed-in member, for JSON.
+
+    Args:
+        origin: the project's own site, on whose pages the token works without being allowed.
+        seconds: how long the token is valid, 60 to 3600.
+
+    Raises:
+        AccessDenied: nobody is signed in, or not completely; they are no member of the tenant; it has no such active
+            assistant; or `MEMBER_TOKENS` is off.
+        ValueError: `seconds` is out of bounds.
+    """
+    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        raise ValueError(f"seconds is {MIN_SECONDS} to {MAX_SECONDS}, not {seconds}")
+    caller = identify(
+        Credentials(session=session), accepts=frozenset({CredentialKind.SESSION}), tenant_slug=tenant_slug
+    )
+    found = find_assistant(tenant_id=caller.member.tenant_id, slug=assistant_slug)
+    if found is None or not settings.MEMBER_TOKENS:
+        raise AccessDenied("wrong_address", "There is no such assistant here.")
+    return _grant(caller, found, origin, seconds)
+
+
+def _grant(caller: Caller, assistant: Assistant, origin: str, seconds: int) -> dict[str, Any]:
+    member = caller.member
+    token, until = mint_member_token(
+        tenant_id=member.tenant_id,
+        assistant_id=assistant.pk,
+        user_id=member.user_id,
+        session_key=caller.session_key,
+        origin=origin,
+        seconds=seconds,
+    )
+    return {
+        "token": token,
+        "expires_at": until.isoformat(),
+        "socket": f"/ws/{member.tenant.slug}/{assistant.slug}/",
+        "is_member": True,
+        "assistant": {
+            "slug": assistant.slug,
+            "name": assistant.name,
+            "description": assistant.description,
+            "starters": assistant.starters,
+            "other_models": assistant.other_models,
+        },
+        "brand": widget_brand(tenant_id=member.tenant_id),
+        "files": widget_files(member, assistant),
+    }
