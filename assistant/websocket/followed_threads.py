@@ -69,18 +69,24 @@ class FollowedThreads:
             follower.render()
 
     async def follow(
-        self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
+        self,
+        thread_id: uuid.UUID,
+        position: Position | None,
+        *,
+        renders: bool,
+        is_at_end: bool = False,
+        shown: str = "",
     ) -> None:
         """Follow a thread from after `position`, or from a snapshot if that is None. Replaces an earlier `follow`.
 
-        `is_at_end`: `position` is the end of its run.
+        `is_at_end`: `position` is the end of its run. `shown`: its threadId, if that is another than its id.
         """
         thread = str(thread_id)
         await self._unfollow(thread)
         if len(self._followers) >= MAX_FOLLOWED:
             await self._unfollow(next(iter(self._followers)))
         follower = Follower(
-            thread=thread,
+            thread=shown or thread,
             log=await get_runs().log.open(thread),
             send=self._send,
             refresh=lambda: self._snapshot(thread_id),

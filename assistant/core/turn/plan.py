@@ -55,6 +55,7 @@ class Plan:
         fallbacks: models that take over, in this order, when the one before cannot answer: it is too busy, too slow, or
             fails on its side, before anything was shown.
         keep_requests: keep what the model is sent, in `Transcript.requests`.
+        ignored: what of the client's input is not used, which the client is told.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
@@ -86,3 +87,4 @@ class Plan:
     fallbacks: tuple[Fallback, ...] = ()
     keep_requests: bool = False
     replaced_model: str = ""
+    ignored: tuple[str, ...] = ()
