@@ -27,7 +27,7 @@ from assistant.services.assistants.configuration import find_assistant
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
-from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame, refused_start
+from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame, refused_start, with_thread
 from assistant.services.run_key import RunKey
 from assistant.services.runs.busy_threads import open_when_free, stop_soon
 from assistant.services.runs.input.ids import parse_run_id
@@ -163,7 +163,9 @@ class StartRun(EventStream):
     def _events_of(self, opened: OpenedRun, given: RunInput, after: int) -> AsyncGenerator[str]:
         is_stopped = opened.setup is not None and opened.on_disconnect is OnDisconnect.CANCEL
         reader = RunReader(self.caller)
-        return _events(reader, opened.key, after, is_earlier=not given.protocol_version, is_stopped=is_stopped)
+        thread = None if given.thread == opened.key.client_thread else given.thread
+        is_earlier = not given.protocol_version
+        return _events(reader, opened.key, after, is_earlier=is_earlier, is_stopped=is_stopped, thread=thread)
 
     async def _events_when_free(
         self, busy: ThreadBusy, assistant: str, given: RunInput, body: dict[str, Any]
@@ -223,7 +225,13 @@ async def _holding(events: AsyncGenerator[str], slot: AsyncExitStack) -> AsyncGe
 
 
 async def _events(
-    reader: RunReader, key: RunKey, after: int, *, is_earlier: bool, is_stopped: bool = False
+    reader: RunReader,
+    key: RunKey,
+    after: int,
+    *,
+    is_earlier: bool,
+    is_stopped: bool = False,
+    thread: str | None = None,
 ) -> AsyncGenerator[str]:
     """Yield the run's events after number `after` as server-sent events.
 
@@ -232,6 +240,7 @@ async def _events(
     Args:
         is_earlier: the client named no protocol version.
         is_stopped: whether the run is stopped if the client disconnects.
+        thread: the client's threadId, if the thread was begun under another one.
     """
     idle, is_lost = 0, True
     try:
@@ -244,7 +253,8 @@ async def _events(
                 idle = 0 if entry else idle + 1
                 if entry:
                     is_lost = not entry.is_end
-                    frame = for_earlier_clients(entry.frame) if is_earlier else entry.frame
+                    frame = entry.frame if thread is None else with_thread(entry.frame, thread)
+                    frame = for_earlier_clients(frame) if is_earlier else frame
                     number = f"id: {entry.seq}\n" if entry.seq else ""
                     yield f"{number}data: {frame}\n\n"
                 elif idle % KEEP_ALIVE_SECONDS == 0:

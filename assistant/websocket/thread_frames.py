@@ -69,28 +69,29 @@ class ThreadFrames:
             # In a task of its own: this connection's next frames, which may stop the other run, must not wait.
             self._later.begin(lambda refusal: self._refuse(frame, refusal), self._run_when_free(busy, given, renders))
             return
-        await self._follow_run(opened, renders)
+        # Answers that were sent before under another id: what they began is sent again, because the client waits.
+        is_repeat = opened.setup is None and given.run_id not in (opened.key.run_id, opened.key.client_run)
+        await self._follow_run(opened, given, renders, again=is_repeat)
 
     async def _run_when_free(self, busy: ThreadBusy, given: RunInput, renders: bool) -> None:
         opened = await open_when_free(busy, member=self._member, assistant_slug=self._assistant, given=given)
-        await self._follow_run(opened, renders)
+        await self._follow_run(opened, given, renders)
 
-    async def _follow_run(self, opened: OpenedRun, renders: bool) -> None:
+    async def _follow_run(self, opened: OpenedRun, given: RunInput, renders: bool, *, again: bool = False) -> None:
         if opened.setup is not None and opened.on_disconnect is OnDisconnect.CANCEL:
             self._later.stop_at_end(opened.key)
         thread_id, start = opened.key.conversation_id, Position(opened.key.number, 0)
         # The id of a deleted conversation can be used again: a connection that followed it must follow the new one.
         is_new_thread = opened.setup is not None and opened.key.number == 1
-        if is_new_thread or opened.key.thread not in self._threads:
+        if again or is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)
             if opened.is_fresh:
                 await log.wait_for_run(opened.key.number)
             elif opened.setup is None and log.last is not None:
                 await append_missing_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
-            await self._threads.follow(
-                thread_id, start if is_whole else None, renders=renders, shown=opened.key.client_thread
-            )
+            position, known = start if is_whole else None, opened.key.client_thread
+            await self._threads.follow(thread_id, position, renders=renders, asked=given.thread, known=known)
 
     async def rate(self, frame: Mapping[str, Any]) -> None:
         thread, message_id = parse_thread(frame.get("threadId")), frame.get("messageId")
@@ -147,8 +148,10 @@ class ThreadFrames:
             await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
         position = state.after if can_catch_up(state, log) else None
         renders = frame.get("render") == "html"
-        shown = state.run.conversation.thread
-        await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end, shown=shown)
+        known = state.run.conversation.thread
+        await self._threads.follow(
+            thread_id, position, renders=renders, is_at_end=state.is_at_end, asked=thread, known=known
+        )
 
     async def _find_thread(self, thread: str) -> uuid.UUID | None:
         return await in_database(find_thread, member=self._member, assistant_slug=self._assistant, thread=thread)

@@ -21,6 +21,7 @@ from assistant.services.tenancy.members import create_api_key, find_member
 from assistant.services.token_bucket import Buckets
 from assistant.websocket.consumer import ChatConsumer
 from assistant.websocket.followed_threads import FollowedThreads
+from assistant.websocket.later_runs import LaterRuns
 from config.asgi import application
 from tests.agui import Frame, check_frame, check_run, custom_name, numbered, run_of, seq_of, text_of
 from tests.base import Cast
@@ -642,6 +643,7 @@ async def test_a_client_that_disconnects_while_being_closed_is_not_an_error(cast
     member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
     assert member is not None
     consumer._threads = FollowedThreads(member, send=consumer.send_frame, on_failure=pytest.fail)
+    consumer._later = LaterRuns(on_failure=pytest.fail)
     consumer._close_soon(1012)
     await consumer._closing
     assert consumer._closing.exception() is None

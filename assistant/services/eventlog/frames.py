@@ -81,6 +81,15 @@ def stored_event(stored: Mapping[str, Any]) -> Event:
 decode_event = msgspec.json.Decoder(events.AnyEvent).decode
 
 
+def with_thread(frame: str, thread: str) -> str:
+    """Return the frame of a run's event with another threadId, for clients that know the thread by that one."""
+    event = msgspec.json.decode(frame, type=dict[str, Any])
+    event["metadata"]["run"]["thread"] = thread
+    if "threadId" in event:
+        event["threadId"] = thread
+    return _encode(event).decode()
+
+
 def without_cancelled(frame: str) -> str:
     """Return the frame without the outcome `cancelled`, for clients that send no protocol version."""
     if not frame.startswith(_FINISHED) or '"outcome":{"type":"cancelled"}' not in frame:

@@ -108,6 +108,11 @@ class RunInput:
     has_instructions: bool = False
     must_answer: bool = False
 
+    @property
+    def thread(self) -> str:
+        """The client's threadId."""
+        return self.thread_key or str(self.thread_id)
+
 
 def parse_thread_id(thread: str) -> uuid.UUID | None:
     """Return a threadId as the id of a conversation of ours, if it may be one."""
