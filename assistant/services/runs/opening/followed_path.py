@@ -149,8 +149,8 @@ def _place_of_answers(given: RunInput, conversation: Conversation, history: Sequ
 def _cut_place(before: Sequence[tuple[str, str]], conversation: Conversation, history: Sequence[Message]) -> int | None:
     """Return the place at which the client has cut its history; None if it has not.
 
-    The last message that both know has others after it. Clients that give answers ids of their own are known by their
-    questions: theirs goes on from an answer that is not known, and is cut if another question follows that one.
+    The last message that both know has others after it. If it is a question, its answer belongs to it: many clients
+    give answers ids of their own, or keep none. Then the history is cut if another question follows that answer.
 
     Args:
         before: ids and roles of the client's messages before the new one, newest first.
@@ -163,7 +163,7 @@ def _cut_place(before: Sequence[tuple[str, str]], conversation: Conversation, hi
     if last is None:
         return None
     later = history[places[before[last][0]] + 1 :]
-    if last == 0:
+    if last == 0 and before[0][1] != "user":
         position = position_of(conversation=conversation, message_id=before[0][0]) if later else None
         return None if position is None else position + 1
     asked = next((message.id for message in later if message.role == "user"), None)
