@@ -35,7 +35,7 @@ class Talk:
         """An input with the whole history, and after it a message with this text, if there is one."""
         if text:
             self.messages.append({"id": f"u{len(self.messages)}", "role": "user", "content": text})
-        return run_input("", thread=self.thread, messages=list(self.messages), **fields)
+        return run_input("", thread=self.thread, **{"messages": list(self.messages), **fields})
 
     async def post(self, given: Frame) -> list[Frame]:
         """Send an input and return all events of the answer."""

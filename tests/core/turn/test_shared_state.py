@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assistant.core.llm.scripted import Turn
 from assistant.core.values.events import StateDelta, StateSnapshot
+from assistant.core.values.messages import Reply, ToolCall
 from assistant.toolkit import Tool, ToolContext, ToolError
 from assistant.toolkit.shared_state import SharedState
-from tests.core.scripted_turns import take_turn
+from tests.core.scripted_turns import run_script
 
 
 def rename(context: ToolContext, title: str) -> str:
@@ -31,10 +31,10 @@ def told(events: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("function", [rename, arename], ids=["in a thread", "on the loop"])
 async def test_a_first_change_is_a_snapshot_and_later_ones_are_patches(function: Any) -> None:
-    calls = [Turn(calls=[("rename", {"title": title})]) for title in ("One", "Two")]
+    calls = [Reply(tool_calls=(ToolCall(title, "rename", f'{{"title": "{title}"}}'),)) for title in ("One", "Two")]
     tool = Tool.from_function(function, name="rename", description="Rename the draft.")
     context = ToolContext(shared_state=SharedState({"title": "", "a/b": 1}))
-    result = await take_turn(*calls, Turn("Done."), tools=[tool], context=context)
+    result = await run_script([*calls, Reply("Done.")], tool, context=context)
     snapshot, delta = told(result.events)
     assert snapshot.snapshot == {"title": "One", "a/b": 1}
     assert delta.delta == [{"op": "replace", "path": "/title", "value": "Two"}]
