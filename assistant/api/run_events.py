@@ -22,7 +22,7 @@ from assistant.api.openapi import operation
 from assistant.api.parsers import object_of
 from assistant.api.request_end import at_request_end
 from assistant.api.serializers import EventsQuery
-from assistant.models.assistants import OnDisconnect, WhenBusy
+from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.fields import AddressField, EncryptedTextField, list_field
+from assistant.models.fields import AddressField, EncryptedTextField, OnDisconnect, WhenBusy, list_field
 from assistant.models.tenants import Tenant, validate_same_tenant
 from assistant.providers.profiles.choice import KINDS
 
@@ -72,21 +72,6 @@ class Provider(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class WhenBusy(models.TextChoices):
-    """What happens to an input of a conversation that is being answered."""
-
-    REFUSE = "refuse", _("Refused")
-    QUEUE = "queue", _("Waits for the answer")
-    REPLACE = "replace", _("Stops the answer and takes its place")
-
-
-class OnDisconnect(models.TextChoices):
-    """What happens to a run whose client has disconnected."""
-
-    CONTINUE = "continue", _("It goes on")
-    CANCEL = "cancel", _("It is stopped")
 
 
 class Assistant(models.Model):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assistant.core.values.events import Custom
-from assistant.models.assistants import OnDisconnect
+from assistant.models.fields import OnDisconnect
 from assistant.services.conversations.feedback import rate_answer
 from assistant.services.conversations.thread_keys import find_thread
 from assistant.services.db.threads import in_database

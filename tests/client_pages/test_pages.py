@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
@@ -45,7 +46,7 @@ def address(
         yield started
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
     context = await browser.new_context()
     page = await context.new_page()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 
 from assistant.models import Run
-from assistant.models.assistants import WhenBusy
+from assistant.models.fields import WhenBusy
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused

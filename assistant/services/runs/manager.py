@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError
 
-from assistant.models.assistants import WhenBusy
+from assistant.models.fields import WhenBusy
 from assistant.services import metrics
 from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne

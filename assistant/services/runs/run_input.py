@@ -22,7 +22,7 @@ from ag_ui.core import (
 )
 from pydantic import ValidationError
 
-from assistant.models.assistants import OnDisconnect, WhenBusy
+from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.client_tools import client_tools_of
 from assistant.services.runs.content_parts import File, check_text, parse_parts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from assistant.core.llm.typed_output import check_schema
-from assistant.models.assistants import OnDisconnect, WhenBusy
+from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.input.ids import parse_forwarded_id
 from assistant.toolkit.text import clean_text

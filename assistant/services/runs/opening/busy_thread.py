@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.models import Run
-from assistant.models.assistants import WhenBusy
+from assistant.models.fields import WhenBusy
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.errors import Refused
 from assistant.services.limits.runs_at_once import key_of_run

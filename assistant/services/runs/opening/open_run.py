@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from assistant.core.conversation.paths import WHOLE
 from assistant.models import Assistant, Conversation
-from assistant.models.assistants import OnDisconnect, WhenBusy
+from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run

@@ -10,7 +10,7 @@ from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
 from assistant.core.values.settings import AssistantSettings
-from assistant.models.assistants import OnDisconnect
+from assistant.models.fields import OnDisconnect
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.limits.runs_at_once import QueuedRun
