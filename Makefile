@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients lint lint-types lint-style lint-deployment bench resilience accessibility clean chromium lock sbom dist
+.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all lint lint-types lint-style lint-deployment bench resilience accessibility clean chromium lock sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -16,7 +16,8 @@ ARGS ?=
 WORKERS ?= 3
 CONFORMANCE := tests/mcp/conformance
 CLIENTS := tests/clients
-LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS)
+CLIENT_PAGES := tests/client_pages
+LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) --ignore=$(CLIENT_PAGES)
 PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # They read the files of assistant_deploy_files.
 PROXIES := nginx caddy docker-compose systemd-analyze
@@ -114,6 +115,9 @@ conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.ins
 clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
+clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, and CopilotKit and assistant-ui in Chromium: 375 packages
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
+
 accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core
 	@$(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
 
@@ -148,7 +152,7 @@ lint-deployment:
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 clean:  ## Remove what these commands made
-	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) .venv-sbom build dist $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) .venv-sbom build dist $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules $(CLIENT_PAGES)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \
@@ -179,6 +183,11 @@ $(CONFORMANCE)/node_modules/.installed: $(CONFORMANCE)/package.json | $(BIN)/nod
 $(CLIENTS)/node_modules/.installed: $(CLIENTS)/package.json | $(BIN)/node
 	@echo "Installing the clients from npm ..."
 	@cd $(CLIENTS) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
+	@touch $@
+
+$(CLIENT_PAGES)/node_modules/.installed: $(CLIENT_PAGES)/package.json | $(BIN)/node
+	@echo "Installing the front ends from npm ..."
+	@cd $(CLIENT_PAGES) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent --legacy-peer-deps
 	@touch $@
 
 chromium:

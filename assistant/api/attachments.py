@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, cast
 
 from django.core.files.base import File
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.utils.cache import patch_vary_headers
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_http_methods
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -19,8 +18,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
-from assistant.api.base import AsyncTenantView
-from assistant.api.files import FILES, preflight, readable_over_http
+from assistant.api.cross_origin import FILES, CrossOriginView
+from assistant.api.files import readable_over_http
 from assistant.api.openapi import operation
 from assistant.api.parsers import OneFormat
 from assistant.api.serializers import ApiSerializer, Error
@@ -82,22 +81,10 @@ class _Multipart(OneFormat):
         return parsers[0] if kind == "multipart/form-data" else None
 
 
-class _AttachmentView(AsyncTenantView):
-    """A view that end users call from pages on an origin that the tenant allows, too."""
-
+class _AttachmentView(CrossOriginView):
     door = FILES
     parser_classes = (MultiPartParser,)  # type: ignore[assignment]  # as Django REST framework has it
     content_negotiation_class = _Multipart
-
-    async def dispatch(self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
-        origin = request.headers.get("Origin", "")
-        if request.method == "OPTIONS":
-            return await in_database(preflight, tenant, origin, ", ".join(self.rules))
-        answer = await super().dispatch(request, *args, tenant=tenant, **kwargs)
-        if getattr(self, "caller", None) is not None and self.member.assistant_id is not None and origin:
-            answer["Access-Control-Allow-Origin"] = origin
-        patch_vary_headers(cast(HttpResponse, answer), ["Authorization", "Cookie", "Origin"])
-        return answer
 
 
 def refusal_of_file(refused: FileRefused) -> HttpRefusal:

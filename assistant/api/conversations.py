@@ -40,7 +40,8 @@ from assistant.services.conversations.conversations import (
 from assistant.services.conversations.export import as_json, as_markdown
 from assistant.services.conversations.feedback import give_feedback, withdraw_feedback
 from assistant.services.conversations.pagination import InvalidCursor, conversation_page, message_page
-from assistant.services.runs.shown_path import BUSY, show_path
+from assistant.services.runs.opening.busy_thread import BUSY
+from assistant.services.runs.shown_path import show_path
 
 TAG = "conversations"
 ID_TAKEN = "This id is taken."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from typing import Any
@@ -14,25 +15,32 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
-from assistant.api.base import REPLAYED, AsyncTenantView, claim_request, settle, validated_query
+from assistant.api.base import REPLAYED, claim_request, settle, validated_query
+from assistant.api.cross_origin import CrossOriginView
 from assistant.api.event_stream import RunReader, stream_slot
 from assistant.api.openapi import operation
 from assistant.api.parsers import object_of
 from assistant.api.request_end import at_request_end
 from assistant.api.serializers import EventsQuery
+from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
-from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame
+from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame, refused_start, with_thread
 from assistant.services.run_key import RunKey
+from assistant.services.runs.busy_threads import open_when_free, stop_soon
+from assistant.services.runs.input.ids import parse_run_id
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening.busy_thread import ThreadBusy
+from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.reading.thread_snapshot import find_run, run_ending
-from assistant.services.runs.run_input import RunInput, parse_input, parse_run_id
+from assistant.services.runs.run_input import RunInput, parse_input
 
 TAG = "streams"
 # A comment is sent after this long without an event, so that proxies do not close the stream.
 KEEP_ALIVE_SECONDS = 15
+WAITING = ": This conversation is still being answered.\n\n"
 RESTARTING = ": The server restarts: resume after the last event.\n\n"
 RUN_INPUT = {
     "threadId": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
@@ -48,11 +56,13 @@ RUN_AGENT_INPUT = {
     "type": "object",
     "description": "The fields of AG-UI's `RunAgentInput` that the server uses; AG-UI's specification has the rest.",
     "properties": {
-        "threadId": {"type": "string", "format": "uuid"},
-        "runId": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+        "threadId": {"type": "string", "minLength": 1, "maxLength": 200},
+        "runId": {"type": "string", "minLength": 1, "maxLength": 200},
         "protocolVersion": {"type": "string"},
         "messages": {"type": "array", "items": {"type": "object"}},
         "tools": {"type": "array", "items": {"type": "object"}},
+        "context": {"type": "array", "items": {"type": "object"}},
+        "state": {},
         "resume": {"type": "array", "items": {"type": "object"}},
         "forwardedProps": {"type": "object"},
     },
@@ -77,22 +87,19 @@ LAST_EVENT_ID = OpenApiParameter(
 )
 
 
-class EventStream(AsyncTenantView):
+class EventStream(CrossOriginView):
     """A view that answers with a run's events."""
 
-    def stream(
-        self, request: Request, key: RunKey, after: int, slot: AsyncExitStack, *, is_earlier: bool
-    ) -> StreamingHttpResponse:
-        """Return a response that streams the run's events after number `after`, up to its end.
+    def stream(self, events: AsyncGenerator[str], slot: AsyncExitStack) -> StreamingHttpResponse:
+        """Return a response that streams `events`.
 
-        The stream holds the connection slot in `slot` until it ends, or until the request ends if the response is
-        never read. `is_earlier`: the client named no protocol version.
+        It holds the connection slot in `slot` until it ends, or until the request ends if it is never read.
         """
-        reader, kept = RunReader(self.caller), slot.pop_all()
-        events = _events(reader, key, after, kept, is_earlier)
+        kept = slot.pop_all()
+        held = _holding(events, kept)
         at_request_end(kept.aclose)
-        at_request_end(events.aclose)
-        return _as_events(events)
+        at_request_end(held.aclose)
+        return _as_events(held)
 
 
 class StartRun(EventStream):
@@ -108,38 +115,77 @@ class StartRun(EventStream):
         tag=TAG,
         is_idempotent=True,
         description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
-        "Disconnecting stops nothing. A run that is refused is a stream of one `RUN_ERROR`.",
+        "Disconnecting stops nothing, unless `forwardedProps.onDisconnect` or the assistant's setting says so. A run "
+        "that is refused is a stream of `RUN_STARTED` and `RUN_ERROR`.",
     )
     async def post(self, request: Request, assistant: str) -> HttpResponseBase:
-        if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
+        row = await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant)
+        if row is None or self.member.assistant_id not in (None, row.pk):
             raise not_found()
         body, after = object_of(request._request), _last_seq(request)
+        is_again = False
         async with AsyncExitStack() as slot:
             await slot.enter_async_context(stream_slot(self.member))
             try:
-                given, key, is_again = await self._begin(request, assistant, body)
+                given = parse_input(body)
+                opened, is_again = await self._begin(request, assistant, given, body)
+            except ThreadBusy as busy:
+                if busy.when_busy is WhenBusy.REFUSE:
+                    return _as_events(_refused(body, busy))
+                answer = self.stream(self._events_when_free(busy, assistant, given, body), slot)
             except Refused as refusal:
                 return _as_events(_refused(body, refusal))
-            answer = self.stream(request, key, after, slot, is_earlier=not given.protocol_version)
+            else:
+                answer = self.stream(self._events_of(opened, given, after), slot)
         if is_again:
             answer[REPLAYED] = "true"
         await _collect_under_wsgi(request, answer)
         return answer
 
-    async def _begin(self, request: Request, assistant: str, body: dict[str, Any]) -> tuple[RunInput, RunKey, bool]:
-        """Return the input, its run, and whether the `Idempotency-Key` was sent before. Raises `Refused`."""
+    async def _begin(
+        self, request: Request, assistant: str, given: RunInput, body: dict[str, Any]
+    ) -> tuple[OpenedRun, bool]:
+        """Return the run of an input, and whether the `Idempotency-Key` was sent before. Raises `Refused`."""
         claimed = await in_database(claim_request, self.member, request._request, body)
         is_first = claimed is not None and claimed.status is None
         begun: Response | None = None
         try:
-            given = parse_input(body)
-            opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=given)
+            opened = await get_runs().open(
+                member=self.member, assistant_slug=assistant, given=given, when_busy=WhenBusy.REPLACE
+            )
             begun = Response()
         finally:
             if claimed is not None and is_first:
                 # No body is stored: the same request sent again joins the run by its id.
                 await in_database(settle, self, claimed, begun)
-        return given, opened.key, claimed is not None and not is_first
+        return opened, claimed is not None and not is_first
+
+    def _events_of(self, opened: OpenedRun, given: RunInput, after: int) -> AsyncGenerator[str]:
+        is_stopped = opened.setup is not None and opened.on_disconnect is OnDisconnect.CANCEL
+        reader = RunReader(self.caller)
+        thread = None if given.thread == opened.key.client_thread else given.thread
+        is_earlier = not given.protocol_version
+        return _events(reader, opened.key, after, is_earlier=is_earlier, is_stopped=is_stopped, thread=thread)
+
+    async def _events_when_free(
+        self, busy: ThreadBusy, assistant: str, given: RunInput, body: dict[str, Any]
+    ) -> AsyncGenerator[str]:
+        """Yield the events of a run that waits for its thread, with comments until it begins."""
+        waiting = open_when_free(busy, member=self.member, assistant_slug=assistant, given=given)
+        opening = asyncio.create_task(waiting, name="open-when-free")
+        try:
+            while not (await asyncio.wait({opening}, timeout=KEEP_ALIVE_SECONDS))[0]:
+                yield WAITING
+            opened = opening.result()
+        except Refused as refusal:
+            async for part in _refused(body, refusal):
+                yield part
+            return
+        finally:
+            opening.cancel()
+        async with aclosing(self._events_of(opened, given, 0)) as events:
+            async for part in events:
+                yield part
 
 
 class RunEvents(EventStream):
@@ -166,31 +212,57 @@ class RunEvents(EventStream):
             return Response(status=204)
         async with AsyncExitStack() as slot:
             await slot.enter_async_context(stream_slot(self.member))
-            answer = self.stream(request, key, after, slot, is_earlier=not version)
+            answer = self.stream(_events(RunReader(self.caller), key, after, is_earlier=not version), slot)
         await _collect_under_wsgi(request, answer)
         return answer
 
 
+async def _holding(events: AsyncGenerator[str], slot: AsyncExitStack) -> AsyncGenerator[str]:
+    """Yield `events`, and then release `slot`."""
+    async with slot, aclosing(events):
+        async for part in events:
+            yield part
+
+
 async def _events(
-    reader: RunReader, key: RunKey, after: int, slot: AsyncExitStack, is_earlier: bool
+    reader: RunReader,
+    key: RunKey,
+    after: int,
+    *,
+    is_earlier: bool,
+    is_stopped: bool = False,
+    thread: str | None = None,
 ) -> AsyncGenerator[str]:
-    """Yield the run's events after number `after` as server-sent events, and release `slot` at the end.
+    """Yield the run's events after number `after` as server-sent events.
 
     Ends early if the client disconnects, the caller loses access or the server shuts down; the run continues.
+
+    Args:
+        is_earlier: the client named no protocol version.
+        is_stopped: whether the run is stopped if the client disconnects.
+        thread: the client's threadId, if the thread was begun under another one.
     """
-    idle = 0
-    async with slot, aclosing(reader.entries(key, after, repaints=True)) as entries:
-        async for entry in entries:
-            if shutdown.must_end_streams():
-                yield RESTARTING
-                return
-            idle = 0 if entry else idle + 1
-            if entry:
-                frame = for_earlier_clients(entry.frame) if is_earlier else entry.frame
-                number = f"id: {entry.seq}\n" if entry.seq else ""
-                yield f"{number}data: {frame}\n\n"
-            elif idle % KEEP_ALIVE_SECONDS == 0:
-                yield ": keep-alive\n\n"
+    idle, is_lost = 0, True
+    try:
+        async with aclosing(reader.entries(key, after, repaints=True)) as entries:
+            async for entry in entries:
+                if shutdown.must_end_streams():
+                    is_lost = False
+                    yield RESTARTING
+                    return
+                idle = 0 if entry else idle + 1
+                if entry:
+                    is_lost = not entry.is_end
+                    frame = entry.frame if thread is None else with_thread(entry.frame, thread)
+                    frame = for_earlier_clients(frame) if is_earlier else frame
+                    number = f"id: {entry.seq}\n" if entry.seq else ""
+                    yield f"{number}data: {frame}\n\n"
+                elif idle % KEEP_ALIVE_SECONDS == 0:
+                    yield ": keep-alive\n\n"
+        is_lost = False
+    finally:
+        if is_lost and is_stopped:
+            stop_soon(key)
 
 
 def _last_seq(request: Request) -> int:
@@ -216,4 +288,5 @@ async def _collect_under_wsgi(request: Request, answer: StreamingHttpResponse) -
 
 
 async def _refused(body: dict[str, Any], exc: Refused) -> AsyncIterator[str]:
-    yield f"id: 1\ndata: {refusal_frame(body, exc)}\n\n"
+    yield f"id: 1\ndata: {refused_start(body)}\n\n"
+    yield f"id: 2\ndata: {refusal_frame(body, exc, 2)}\n\n"

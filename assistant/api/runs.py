@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
+from assistant.api.cross_origin import CrossOriginView
 from assistant.api.event_stream import RunReader
 from assistant.api.openapi import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
@@ -22,11 +23,13 @@ from assistant.services.errors import Refused
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approvals import pending_of_member
 from assistant.services.runs.idempotency import fingerprint
+from assistant.services.runs.input.ids import parse_run_id
+from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening.busy_thread import BUSY
 from assistant.services.runs.reading.run_result import assistant_of_run, run_outcome
 from assistant.services.runs.reading.thread_snapshot import find_run
-from assistant.services.runs.run_input import Resume, RunInput, TextMessage, parse_run_id, parse_text
-from assistant.services.runs.shown_path import BUSY
+from assistant.services.runs.run_input import RunInput, TextMessage, parse_text
 from assistant.services.tenancy.members import Member
 
 TAG = "runs"
@@ -134,7 +137,7 @@ class OneRun(TenantView):
         return Response(RunOut(run_outcome(member=self.member, key=own_run(self.member, run_id, to_read=True))).data)
 
 
-class CancelRun(AsyncTenantView):
+class CancelRun(CrossOriginView):
     """Cancel a run."""
 
     @operation(

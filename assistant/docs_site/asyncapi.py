@@ -16,7 +16,7 @@ Schema = dict[str, Any]
 
 _REF = "#/components/schemas/"
 _RUN_ID: Schema = {"type": "string", "pattern": "^[!-~]{1,128}$"}
-_THREAD_ID: Schema = {"type": "string", "format": "uuid"}
+_THREAD_ID: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
 _SEQ: Schema = {"type": "integer", "minimum": 0}
 _METADATA: Schema = {
     "type": "object",

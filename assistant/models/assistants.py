@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
-from assistant.models.fields import AddressField, EncryptedTextField, list_field
+from assistant.models.fields import AddressField, EncryptedTextField, OnDisconnect, WhenBusy, list_field
 from assistant.models.tenants import Tenant, validate_same_tenant
 from assistant.providers import FORMATS
 from assistant.providers.profiles.choice import KINDS
@@ -148,6 +148,32 @@ class Assistant(models.Model):
         default=False,
         db_default=False,
         help_text="After each answer the model is asked for up to three questions that could come next.",
+    )
+    when_busy = models.CharField(
+        _("a message during an answer"),
+        max_length=7,
+        choices=WhenBusy.choices,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_(
+            "What happens to a message that comes while another one is being answered, unless the client says it. "
+            "Empty: it takes the place of the same caller's in AG-UI over HTTP, and is refused elsewhere."
+        ),
+    )
+    on_disconnect = models.CharField(
+        _("after a lost connection"),
+        max_length=8,
+        choices=OnDisconnect.choices,
+        default=OnDisconnect.CONTINUE,
+        db_default=OnDisconnect.CONTINUE,
+        help_text=_("What happens to an answer whose client has disconnected, unless the client says it."),
+    )
+    takes_context = models.BooleanField(
+        _("context of the page"),
+        default=True,
+        db_default=True,
+        help_text=_("The model reads what AG-UI's clients send as context and state, marked as data of the page."),
     )
     max_rounds = models.PositiveIntegerField(default=20, help_text="Model calls in one run. 0: no limit.")
     max_tool_calls = models.PositiveIntegerField(default=150, help_text="Tool calls in one run. 0: no limit.")

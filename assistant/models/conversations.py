@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
@@ -39,7 +40,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 
 
 class Conversation(models.Model):
-    """One thread of one member with one assistant; `id` is AG-UI's threadId."""
+    """One thread of one member with one assistant."""
 
     class TitleOrigin(models.TextChoices):
         FIRST_WORDS = "", "The first question's words"
@@ -48,6 +49,14 @@ class Conversation(models.Model):
         PERSON = "person", "A person"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    thread_key = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="AG-UI's threadId, if its client uses another one than `id`.",
+    )
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversations")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
@@ -100,9 +109,21 @@ class Conversation(models.Model):
     class Meta:
         ordering = ["-updated_at"]
         indexes = [models.Index(fields=["tenant", "user", "-updated_at"])]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "assistant", "user", "thread_key"],
+                condition=~Q(thread_key=""),
+                name="one_conversation_per_thread_key",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title or str(self.id)
+
+    @property
+    def thread(self) -> str:
+        """AG-UI's threadId, as its client wrote it."""
+        return self.thread_key or str(self.id)
 
 
 class ConversationShare(models.Model):

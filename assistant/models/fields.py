@@ -1,4 +1,4 @@
-"""Custom model fields: encrypted text, and URLs that this server opens."""
+"""Custom model fields, encrypted text and URLs that this server opens; choices that clients may name too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.validators import URLValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     TextField = models.TextField[str, str]
@@ -109,3 +110,18 @@ def is_stored(field: str) -> models.Case:
 def sources_field(**options: Any) -> models.JSONField[Any, Any]:
     """Return a field for the names of sources of untrusted text."""
     return list_field(**options)
+
+
+class WhenBusy(models.TextChoices):
+    """What happens to an input of a conversation that is being answered."""
+
+    REFUSE = "refuse", _("Refused")
+    QUEUE = "queue", _("Waits for the answer")
+    REPLACE = "replace", _("Stops the answer and takes its place")
+
+
+class OnDisconnect(models.TextChoices):
+    """What happens to a run whose client has disconnected."""
+
+    CONTINUE = "continue", _("It goes on")
+    CANCEL = "cancel", _("It is stopped")

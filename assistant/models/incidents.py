@@ -14,7 +14,7 @@ class Incident(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="incidents")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     tool = models.CharField(max_length=64)
-    run_id = models.CharField(max_length=128, blank=True)
+    run_id = models.CharField(max_length=200, blank=True)
     call_id = models.CharField(max_length=128, blank=True)
     description = models.TextField()
     is_resolved = models.BooleanField(default=False)

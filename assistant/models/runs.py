@@ -40,9 +40,23 @@ class Run(models.Model):
         related_name="+",
         help_text="The member's API key that it was started with. Empty: none, or an end user's token.",
     )
-    run_id = models.CharField(max_length=128, help_text="The client's id of it; unique within its conversation.")
+    run_id = models.CharField(max_length=200, help_text="The client's id of it; unique within its conversation.")
+    continues = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The id under which its client knows it, if that names the run whose interrupts it answers as well.",
+    )
+    answers = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The digest of the answers to interrupts that it began with. Empty: it began with none.",
+    )
     follows = models.CharField(
-        max_length=128,
+        max_length=200,
         blank=True,
         default="",
         db_default="",
@@ -124,6 +138,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} ({self.get_status_display()})"
+
+    @property
+    def shown_id(self) -> str:
+        """AG-UI's runId, as its client wrote it."""
+        return self.continues or self.run_id
 
     @property
     def is_active(self) -> bool:

@@ -16,6 +16,7 @@ class RunKey:
 
     Attributes:
         number: the run's number within its conversation, from 1.
+        client_thread, client_run: AG-UI's threadId and runId, as the client wrote them.
         owner: the id of the process that works on the run.
         reserved: the (tokens, cost) that its quotas reserve for it while it runs; (0, 0) without quotas.
         is_test: whether it tests a prompt, which is counted apart.
@@ -32,6 +33,8 @@ class RunKey:
     began_at: datetime
     reserved: tuple[int, int] = (0, 0)
     is_test: bool = False
+    client_thread: str = ""
+    client_run: str = ""
 
     @property
     def thread(self) -> str:
@@ -39,7 +42,7 @@ class RunKey:
 
 
 def key_of(run: Run, owner: str) -> RunKey:
-    """Return the key of a run's row for the process `owner`; "" to read only."""
+    """Return the key of a run's row, read with its conversation, for the process `owner`; "" to read only."""
     return RunKey(
         pk=run.pk,
         number=run.number,
@@ -52,4 +55,6 @@ def key_of(run: Run, owner: str) -> RunKey:
         began_at=run.started_at,
         reserved=(run.reserved_tokens, run.reserved_cost),
         is_test=run.is_test,
+        client_thread=run.conversation.thread,
+        client_run=run.shown_id,
     )

@@ -18,6 +18,7 @@ from typing_extensions import TypeVar
 from assistant.toolkit.errors import MissingSecret, ToolError
 from assistant.toolkit.frozen import FrozenDict, frozen
 from assistant.toolkit.left_threads import is_of_tool, leave_threads
+from assistant.toolkit.shared_state import Operation, SharedState
 from assistant.toolkit.thread_context import propagate_to_threads
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
@@ -82,6 +83,7 @@ class ToolContext(Generic[Deps]):
         history: the run's messages so far, starting with the user's.
         config: the tool's settings for this tenant.
         extra: values that the calling program adds; their mappings, lists and sets cannot be changed.
+        shared_state: what the client's page and the tools share; None where there is no page. Use `state`.
         read_sources: where the untrusted text came from that the model had read when it made the call. A tool that
             stores text stores these with it, and gives them to `mark_untrusted` whenever it returns that text.
     """
@@ -102,6 +104,8 @@ class ToolContext(Generic[Deps]):
     untrusted: Callable[[tuple[str, ...]], None] | None = field(default=None, repr=False)
     read_sources: tuple[str, ...] = field(default=(), repr=False)
     deps: Deps = field(default=cast("Deps", None), repr=False)
+    shared_state: SharedState | None = field(default=None, repr=False)
+    on_state: Callable[[Any, list[Operation] | None], None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extra", frozen(self.extra))
@@ -114,6 +118,28 @@ class ToolContext(Generic[Deps]):
             return self.secrets[name]
         except KeyError:
             raise MissingSecret(name) from None
+
+    @property
+    def state(self) -> Any:
+        """A copy of the state that the client's page shares with the run: AG-UI's `state`, any JSON value.
+
+        It is as trusted as what the user writes. Empty without a page.
+        """
+        return {} if self.shared_state is None else self.shared_state.value
+
+    def set_state(self, value: Any) -> None:
+        """Replace the state of the page: its client is told at once, later calls of the run read it.
+
+        Raises:
+            ToolError: it is no JSON value, is too long, or the run has no page.
+        """
+        if self.shared_state is None or self.on_state is None:
+            raise ToolError("There is no page whose state this tool could change.")
+        home, tell = home_loop.get(None), self.on_state
+        if home is None or home is _running_loop():
+            self.shared_state.change(value, tell)
+        else:
+            self.shared_state.change(value, lambda *change: _soon(home, tell, *change))
 
     def mark_untrusted(self, *sources: str) -> None:
         """Declare that the call's result contains text that outsiders wrote.
@@ -148,6 +174,10 @@ class _Done:
     def __await__(self) -> Generator[None, None, None]:
         return
         yield
+
+
+def _soon(home: asyncio.AbstractEventLoop, tell: Callable[..., None], *change: Any) -> None:
+    home.call_soon_threadsafe(tell, *change)
 
 
 async def _report(progress: Progress, done: float, total: float | None, message: str) -> None:

@@ -16,11 +16,8 @@ from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.connections.server_frame_bound import note_large_frame
-from assistant.services.conversations.feedback import rate_answer
-from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
-from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import (
     CONNECTION_BURST,
     CONNECTION_RATE,
@@ -29,22 +26,19 @@ from assistant.services.limits.rate_limits import (
     member_bucket,
     take_handshake,
 )
-from assistant.services.run_key import key_of
-from assistant.services.runs.log_end_repair import append_missing_end
+from assistant.services.runs.input.ids import parse_run_id
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.reading.thread_snapshot import can_catch_up, thread_state
-from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
-from assistant.services.runs.shown_path import show_path
 from assistant.services.tenancy.authentication import AccessDenied, Caller
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, RUN, Rule
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
-from assistant.toolkit.text import clean_text
 from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
-from assistant.websocket.frames import parse_after, parse_message_id, where_to_upload
+from assistant.websocket.frames import protocol_error, where_to_upload
+from assistant.websocket.later_runs import LaterRuns
+from assistant.websocket.thread_frames import ThreadFrames
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +90,10 @@ class ChatConsumer(BaseConsumer):
         self._threads = FollowedThreads(
             self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
         )
+        self._later = LaterRuns(on_failure=lambda: self._close_soon(CLOSE_FAILED))
+        self._frames = ThreadFrames(
+            self.member, self._assistant, threads=self._threads, later=self._later, send=self.send_frame
+        )
         # `disconnect` is not called if this fails, so the stack closes here what was opened.
         async with AsyncExitStack() as held:
             try:
@@ -129,6 +127,7 @@ class ChatConsumer(BaseConsumer):
     def _stay_open(self, caller: Caller, held: AsyncExitStack) -> None:
         """Follow threads, and close when the caller loses access or the server shuts down, until `held` is closed."""
         held.push_async_callback(self._threads.close)
+        held.push_async_callback(self._later.close)
         held.callback(shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART)))
         held.enter_context(while_access_lasts(caller, lambda: self._close_soon(CLOSE_ACCESS_LOST)))
 
@@ -136,6 +135,7 @@ class ChatConsumer(BaseConsumer):
         self._closing = asyncio.create_task(self._close(code), name="closing")
 
     async def _close(self, code: int) -> None:
+        self._later.keeps_runs = code == CLOSE_RESTART
         if code == CLOSE_ACCESS_LOST:
             self._is_closing = True
             # Otherwise frames that wait for a slow client would still be sent before the close.
@@ -187,15 +187,15 @@ class ChatConsumer(BaseConsumer):
             if rule is not None and not rule.admits(self.member.scopes):
                 await self._forbid(kind, rule)
             elif is_run:
-                await self._run(frame)
+                await self._frames.run(frame)
             elif kind == "attach":
-                await self._attach(frame)
+                await self._frames.attach(frame)
             elif kind == "cancel":
                 await self._cancel(frame)
             elif kind == "feedback":
-                await self._rate(frame)
+                await self._frames.rate(frame)
             elif kind == "show":
-                await self._show(frame)
+                await self._frames.show(frame)
             elif kind == "ping":
                 await self.send(text_data=bare_frame(Custom("pong", {})))
             else:
@@ -215,86 +215,15 @@ class ChatConsumer(BaseConsumer):
         # Not a RUN_ERROR, which would end the run for this connection, and the run goes on.
         await self._protocol_error("forbidden", sentence)
 
-    async def _run(self, frame: Mapping[str, Any]) -> None:
-        given = parse_input(frame)
-        self._threads.set_version(is_named=bool(given.protocol_version))
-        forwarded = frame.get("forwardedProps")
-        renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
-        if renders:
-            self._threads.render(given.thread_id)
-        opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
-        start = Position(opened.key.number, 0)
-        # The id of a deleted conversation can be used again: a connection that followed it must follow the new one.
-        is_new_thread = opened.setup is not None and opened.key.number == 1
-        if is_new_thread or opened.key.thread not in self._threads:
-            log = await get_runs().log.open(opened.key.thread)
-            if opened.is_fresh:
-                await log.wait_for_run(opened.key.number)
-            elif opened.setup is None and log.last is not None:
-                await append_missing_end(key=opened.key, log=get_runs().log)
-            is_whole = opened.setup is not None or log.holds(start)
-            await self._threads.follow(given.thread_id, start if is_whole else None, renders=renders)
-
     async def _cancel(self, frame: Mapping[str, Any]) -> None:
         run_id = parse_run_id(frame.get("runId"))
         await get_runs().cancel(member=self.member, run_id=run_id)
-
-    async def _rate(self, frame: Mapping[str, Any]) -> None:
-        thread_id, message_id = parse_thread_id(frame.get("threadId")), frame.get("messageId")
-        rating: Any = frame.get("rating")
-        comment = frame.get("comment", "")
-        is_rating = isinstance(rating, int) and not isinstance(rating, bool) and rating in (1, 0, -1)
-        if not (is_rating and isinstance(message_id, str) and isinstance(comment, str)):
-            await self._protocol_error(
-                "invalid_frame", "feedback has messageId, rating (1, -1, 0) and comment, a text."
-            )
-            return
-        about = {"threadId": str(thread_id), "messageId": (message := clean_text(message_id))}
-        is_done = await in_database(
-            rate_answer,
-            member=self.member,
-            conversation_id=thread_id,
-            message_id=message,
-            rating=rating,
-            comment=comment,
-        )
-        ending = {"rating": rating} if is_done else {"rating": 0, "error": "There is no such answer any more."}
-        await self.send(text_data=bare_frame(Custom("feedback", {**about, **ending})))
-
-    async def _show(self, frame: Mapping[str, Any]) -> None:
-        thread_id, message_id = parse_thread_id(frame.get("threadId")), parse_message_id(frame.get("messageId"))
-        try:
-            await show_path(member=self.member, conversation_id=thread_id, message_id=message_id)
-        except Refused as exc:  # not a RUN_ERROR: no run has failed
-            if exc.code == "thread_busy":
-                await self._protocol_error("thread_busy", str(exc))
-            else:
-                await self._protocol_error("thread_not_found", str(exc))
-
-    async def _attach(self, frame: Mapping[str, Any]) -> None:
-        thread_id = parse_thread_id(frame.get("threadId"))
-        after_run, after_seq = parse_after(frame.get("after"))
-        if frame.get("protocolVersion"):
-            self._threads.set_version(is_named=True)
-        state = await in_database(
-            thread_state, member=self.member, thread_id=thread_id, after_run=after_run, after_seq=after_seq
-        )
-        if state is None:
-            raise Refused("thread_not_found", "There is no such conversation.")
-        log = await get_runs().log.open(str(thread_id))
-        if state.run.is_fresh:
-            await log.wait_for_run(state.run.number)
-        if state.after is not None and not state.is_running and log.last is not None:
-            await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
-        position = state.after if can_catch_up(state, log) else None
-        renders = frame.get("render") == "html"
-        await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end)
 
     async def _refuse(self, frame: Mapping[str, Any], refusal: Refused) -> None:
         await self.send(text_data=refusal_frame(frame, refusal))
 
     async def _protocol_error(self, code: str, reason: str) -> None:
-        await self.send(text_data=bare_frame(Custom("protocol_error", {"code": code, "reason": reason})))
+        await self.send(text_data=protocol_error(code, reason))
 
     def _may_send(self) -> bool:
         return self._bucket.take() and self._member_bucket.take()

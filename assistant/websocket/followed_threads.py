@@ -10,6 +10,7 @@ from typing import Any
 
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused
+from assistant.services.eventlog.frames import with_thread
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import render_bucket, snapshot_semaphore
 from assistant.services.run_key import key_of
@@ -69,20 +70,28 @@ class FollowedThreads:
             follower.render()
 
     async def follow(
-        self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
+        self,
+        thread_id: uuid.UUID,
+        position: Position | None,
+        *,
+        renders: bool,
+        is_at_end: bool = False,
+        asked: str = "",
+        known: str = "",
     ) -> None:
         """Follow a thread from after `position`, or from a snapshot if that is None. Replaces an earlier `follow`.
 
-        `is_at_end`: `position` is the end of its run.
+        `is_at_end`: `position` is the end of its run. `asked`: the threadId that the client uses. `known`: that
+        in the thread's events, which began it.
         """
         thread = str(thread_id)
         await self._unfollow(thread)
         if len(self._followers) >= MAX_FOLLOWED:
             await self._unfollow(next(iter(self._followers)))
         follower = Follower(
-            thread=thread,
+            thread=asked or thread,
             log=await get_runs().log.open(thread),
-            send=self._send,
+            send=self._send if asked == known else self._renaming(asked),
             refresh=lambda: self._snapshot(thread_id),
             settle=lambda: self._settle(thread_id),
             notice=lambda what, number: in_database(
@@ -98,6 +107,9 @@ class FollowedThreads:
         task = asyncio.create_task(follower.follow(position, is_at_end=is_at_end), name=f"follow-{thread}")
         task.add_done_callback(self._on_done)
         self._followers[thread] = (follower, task)
+
+    def _renaming(self, thread: str) -> Send:
+        return lambda frame: self._send(with_thread(frame, thread))
 
     async def close(self) -> None:
         """Stop following all threads."""

@@ -44,7 +44,7 @@ class Follower:
     """Follows one thread for one connection.
 
     Args:
-        thread: the id of the conversation.
+        thread: the conversation's threadId.
         log: the thread's log of events.
         send: sends a frame to the client; it may wait for the client to read.
         refresh: returns a snapshot of the thread, which replaces events that the log no longer holds.

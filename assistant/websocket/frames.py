@@ -1,11 +1,13 @@
-"""Reads parts of clients' frames."""
+"""Reads parts of clients' frames, and makes those that answer them."""
 
 from __future__ import annotations
 
 from django.urls import reverse
 
+from assistant.core.values.events import Custom
 from assistant.services.errors import Refused
-from assistant.services.runs.run_input import parse_run_id
+from assistant.services.eventlog.frames import bare_frame
+from assistant.services.runs.input.ids import parse_run_id
 from assistant.toolkit.text import clean_text
 
 
@@ -32,3 +34,8 @@ def where_to_upload(tenant: str) -> str:
     """Return the sentence for who sends a file that a frame cannot hold."""
     path = reverse("assistant:attachments", kwargs={"tenant": tenant})
     return f"Upload files at {path}, and send their ids."
+
+
+def protocol_error(code: str, reason: str) -> str:
+    """Return the frame that says why a client's frame was not understood."""
+    return bare_frame(Custom("protocol_error", {"code": code, "reason": reason}))

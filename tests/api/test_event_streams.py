@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from ag_ui_validate.pytest_plugin import assert_valid_agui
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.test import AsyncClient
@@ -141,11 +142,11 @@ async def test_a_repeated_idempotency_key_joins_its_run_and_with_another_body_is
     fake_provider.reply("Hello")
     given, address = run_input("Hi"), RUNS.format(tenant="acme")
     async with http(uvicorn_server, **await bearer(cast), **{"Idempotency-Key": "k"}) as client:
-        refused = await client.post(address, json={**given, "threadId": "no-uuid"})
+        refused = await client.post(address, json={**given, "threadId": ""})
         first = await client.post(address, json=given)
         again = await client.post(address, json=given)
         other = await client.post(address, json={**given, "runId": "another"})
-    assert events_of(refused.text)[0][1]["code"] == "invalid_input"  # nothing was done: the key is free
+    assert events_of(refused.text)[-1][1]["code"] == "invalid_input"  # nothing was done: the key is free
     assert events_of(again.text) == events_of(first.text)
     assert (first.headers.get("Idempotent-Replayed"), again.headers["Idempotent-Replayed"]) == (None, "true")
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
@@ -168,8 +169,10 @@ async def test_a_run_whose_events_expired_is_sent_as_a_snapshot(uvicorn_server: 
 
 async def test_a_refused_run_is_a_run_error(uvicorn_server: Server, cast: Cast, provider: Provider) -> None:
     async with http(uvicorn_server, **await bearer(cast)) as client:
-        answer = await client.post(RUNS.format(tenant="acme"), json=run_input("Hi", thread="no-uuid"))
-    assert events_of(answer.text)[0][1]["code"] == "invalid_input"
+        answer = await client.post(RUNS.format(tenant="acme"), json=run_input("Hi", run="x" * 201))
+    start, error = [frame for _, frame in events_of(answer.text)]
+    assert (start["type"], error["type"], error["code"]) == ("RUN_STARTED", "RUN_ERROR", "invalid_input")
+    assert_valid_agui([start, error], max_warnings=0)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +311,7 @@ async def test_a_full_process_refuses_streams(cast: Cast, monkeypatch: pytest.Mo
 async def test_refused_runs_and_unread_streams_release_their_slot(cast: Cast, provider: Provider) -> None:
     await limit_connections(cast, 1)
     address, headers = await silent_run(cast), await bearer(cast)
-    body = json.dumps(run_input("Hi", thread="no-uuid"))
+    body = json.dumps(run_input("Hi", run="x" * 201))
     refused = await AsyncClient().post(RUNS.format(tenant="acme"), body, "application/json", headers=headers)
     assert refused.status_code == 200
     gc.disable()

@@ -18,9 +18,13 @@ const agent =
         threadId: task.thread,
       });
 
+let stopping = false;
+let lastRun = "";
 const seen = { events: [], errors: [] };
 const subscriber = {
   onEvent: ({ event }) => void seen.events.push(event.type),
+  onRunStartedEvent: ({ event }) => void (lastRun = event.runId),
+  onTextMessageContentEvent: () => void (stopping && agent.abortRun()),
   onRunErrorEvent: ({ event }) => void seen.errors.push(event.code),
 };
 for (const turn of task.turns) {
@@ -29,8 +33,14 @@ for (const turn of task.turns) {
     const call = agent.messages.at(-1).toolCalls[0];
     agent.addMessage({ id: `answer-${call.id}`, role: "tool", toolCallId: call.id, content: turn.answer });
   }
+  const more = {};
+  if (turn.resume !== undefined) {
+    more.resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "resolved", payload: turn.resume }));
+    if (turn.sameRun) more.runId = lastRun;
+  }
+  stopping = Boolean(turn.stop);
   try {
-    await agent.runAgent({ tools: task.tools ?? [] }, subscriber);
+    await agent.runAgent({ tools: task.tools ?? [], ...more }, subscriber);
   } catch (error) {
     seen.errors.push(String(error.message ?? error));
   }

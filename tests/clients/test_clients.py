@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import uuid
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.models import Provider
+from assistant.models import Provider, Run
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks
@@ -91,6 +92,24 @@ def test_a_tool_that_asks_first_ends_the_run_with_an_interrupt(
     assert seen["errors"] == [] and seen["events"][-1] == "RUN_FINISHED"
 
 
+@pytest.mark.parametrize("same_run", [False, True], ids=["a new run", "the same run"])
+def test_an_approval_continues(same_run: bool, talk: Any, cast: Cast, fake_provider: FakeProvider) -> None:
+    switch_tool(cast.acme, "calculate", "ask")
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply("42")
+    seen = talk(says("6*7?"), {"resume": {"approved": True}, "sameRun": same_run})
+    assert seen["errors"] == [] and seen["messages"][-1]["content"] == "42"
+    assert seen["events"].count("TOOL_CALL_START") == seen["events"].count("TOOL_CALL_RESULT") == 1
+
+
+def test_stop_and_another_message(talk: Any, fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=["Once upon", fake_provider.gate(), " a time"])
+    fake_provider.reply("Gladly.")
+    seen = talk({**says("A story"), "stop": True}, says("No, a poem"))
+    assert seen["errors"] == [] and seen["messages"][-1]["content"] == "Gladly."
+    assert [run.status for run in Run.objects.order_by("number")] == ["cancelled", "finished"]
+
+
 @pytest.mark.parametrize("fault", ["refused", "broken off"])
 def test_a_fault_of_the_provider(fault: str, talk: Any, fake_provider: FakeProvider) -> None:
     if fault == "refused":
@@ -111,6 +130,19 @@ def test_the_ai_sdk_talks_and_calls_its_own_tool(
     said = node("aisdk.mjs", url=f"{uvicorn_server.url}/v1", key=key, streamed=streamed)
     assert said == {"text": "Blue it is", "input": 22, "output": 14}
     assert "\nblue for paint\n[" in fake_provider.requests[-1].messages[-1]["content"]  # fenced
+
+
+def test_the_client_of_the_document_gets_an_answer(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Half past nine.")
+    (block,) = blocks(ROOT / "docs/clients.md", "js")
+    script = block.text.replace("http://127.0.0.1:8000", uvicorn_server.url)
+    done = subprocess.run(
+        ["node", "--input-type=module", "--eval", script], cwd=HERE, capture_output=True, text=True, timeout=100,
+        check=False, env={**os.environ, "API_KEY": key_of(cast.acme, cast.alice)},
+    )  # fmt: skip
+    assert done.stdout.strip() == "Half past nine.", done.stderr
 
 
 def test_the_documents_give_users_the_agent_that_is_tried_here() -> None:

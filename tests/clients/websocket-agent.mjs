@@ -9,8 +9,12 @@ export class WebSocketAgent extends AbstractAgent {
   }
 
   run(input) {
-    const socket = webSocket(this.door);
-    socket.next(input);
-    return socket.pipe(takeWhile(({ type }) => type !== "RUN_FINISHED" && type !== "RUN_ERROR", true));
+    this.running = { socket: webSocket(this.door), runId: input.runId };
+    this.running.socket.next(input);
+    return this.running.socket.pipe(takeWhile(({ type }) => type !== "RUN_FINISHED" && type !== "RUN_ERROR", true));
+  }
+
+  abortRun() {
+    this.running?.socket.next({ type: "cancel", runId: this.running.runId });
   }
 }

@@ -22,6 +22,8 @@ APPS = ("assistant", "tools")
 # A search for the first half must not return the whole.
 CANARY_HEAD = "zeisig"
 CANARY = f"{CANARY_HEAD}7319"
+# What the client of a planted conversation calls it. Not the canary: clients are told the names that they gave.
+THREAD_KEY = "a thread of theirs"
 
 _DEFINITION = ToolDefinition(CANARY, description=CANARY)
 # Values of fields that do not accept any text.
@@ -59,6 +61,9 @@ FIXED: Mapping[str, Any] = {
         {"id": str(uuid.UUID(int=7)), "name": CANARY, "mediaType": "text/plain", "size": 1}
     ],
     "assistant.TenantLimits.attachment_kinds": "",
+    "assistant.Assistant.when_busy": "",
+    "assistant.Assistant.on_disconnect": "continue",
+    "assistant.Conversation.thread_key": THREAD_KEY,
     "assistant.Conversation.branches": [],
     "assistant.Conversation.choices": [],
     "assistant.ConversationShare.path": [[0, 1]],

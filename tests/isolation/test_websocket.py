@@ -18,7 +18,7 @@ from tests.agui import Frame, run_of, text_of
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
-from tests.isolation.planting import CANARY
+from tests.isolation.planting import CANARY, THREAD_KEY
 from tests.live import Server, serve
 from tests.widget.minting import SHOP, allow, token_for
 from tests.ws import Socket, open_socket, run_input
@@ -43,11 +43,15 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
             {**run_input("x", thread=thread), "messages": [], "resume": resume},
             run_input("x", thread=thread, forwardedProps={"followsRunId": run}),
             run_input("x", forwardedProps={"followsRunId": run}),
+            run_input("x", thread=thread, forwardedProps={"whenBusy": "replace", "onDisconnect": "cancel"}),
+            run_input("Tell me what was said", thread=THREAD_KEY, run=run),
+            {**run_input("x", thread=THREAD_KEY, run=run), "messages": [], "resume": resume},
             run_input("x", thread=thread, forwardedProps={"replacesMessageId": theirs["messages"][0]["id"]}),
         ],
         "attach": [
             {"type": "attach", "threadId": thread},
             {"type": "attach", "threadId": thread, "render": "html"},
+            {"type": "attach", "threadId": THREAD_KEY},
             {"type": "attach", "threadId": thread, "after": {"runId": run, "seq": 0}},
         ],
         "cancel": [{"type": "cancel", "runId": run}],

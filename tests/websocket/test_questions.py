@@ -71,7 +71,7 @@ async def test_a_question_has_its_schema_and_the_answer_is_the_result(
         }
         fake_provider.reply("Booked.")
         assert text_of(await answer(socket, thread, interrupt, ANSWER)) == "Booked."
-        again = await answer(socket, thread, interrupt, ANSWER)
+        again = await answer(socket, thread, interrupt, {**ANSWER, "people": 5})
         assert again[-1]["code"] == "invalid_input"
     assert json.loads(fake_provider.requests[-1].json["messages"][-1]["content"]) == ANSWER
     call = await ToolCall.objects.aget()

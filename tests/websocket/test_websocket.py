@@ -21,6 +21,7 @@ from assistant.services.tenancy.members import create_api_key, find_member
 from assistant.services.token_bucket import Buckets
 from assistant.websocket.consumer import ChatConsumer
 from assistant.websocket.followed_threads import FollowedThreads
+from assistant.websocket.later_runs import LaterRuns
 from config.asgi import application
 from tests.agui import Frame, check_frame, check_run, custom_name, numbered, run_of, seq_of, text_of
 from tests.base import Cast
@@ -317,13 +318,14 @@ async def test_an_approval_is_asked_given_and_works_once(
     async with open_socket(server.url, user=cast.alice) as socket:
         frames = await socket.ask("What time is it?")
         interrupt = frames[-1]["outcome"]["interrupts"][0]
-        assert interrupt["reason"] == "tool_approval" and "responseSchema" in interrupt
+        assert interrupt["reason"] == "tool_call" and "responseSchema" in interrupt
         resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
         first = run_input("", thread=frames[0]["threadId"], messages=[], resume=resume)
         await socket.send(first)
         answered = await socket.until_end(first["runId"])
         assert text_of(answered) == "Done."
-        second = first | {"runId": str(uuid.uuid4())}
+        declined = [{**resume[0], "payload": {"approved": False}}]
+        second = first | {"runId": str(uuid.uuid4()), "resume": declined}
         await socket.send(second)
         assert (await socket.until_end(second["runId"]))[-1]["code"] == "invalid_input"
     call = await ToolCall.objects.aget()
@@ -356,7 +358,7 @@ async def test_a_bad_frame_is_answered_and_the_socket_stays_open(
 @pytest.mark.parametrize(
     "change",
     [
-        {"threadId": "not-a-uuid"},
+        {"threadId": ""},
         {"runId": ""},
         {"messages": "no list"},
         {"messages": []},
@@ -398,8 +400,9 @@ async def test_mallory_cannot_enter_read_or_stop_acmes_run(
         await mallorys.attach(started["threadId"])
         assert (await mallorys.until_end())[-1]["code"] == "thread_not_found"
         await mallorys.cancel(started["runId"])
-        await mallorys.send(run_input("Mine now", thread=started["threadId"]))
-        assert (await mallorys.until_end())[-1]["code"] == "thread_not_found"
+        await mallorys.send(own := run_input("Mine now", thread=started["threadId"]))
+        begun = (await mallorys.until_end(own["runId"]))[-1]
+        assert (begun["type"], begun["threadId"]) == ("RUN_FINISHED", started["threadId"])  # as any id that nobody has
         gate.release()
         assert text_of(await alices.until_end()) == "secret word"
     assert "secret" not in json.dumps(mallorys.frames)
@@ -416,8 +419,11 @@ async def test_a_colleague_cannot_read_a_members_thread(
         await amys.attach(thread)
         assert (await amys.until_end())[-1]["code"] == "thread_not_found"
         await amys.send(intrusion := run_input("Let me in", thread=thread))
-        assert (await amys.until_end(intrusion["runId"]))[-1]["code"] == "thread_not_found"
-    assert await Run.objects.acount() == 1
+        assert (await amys.until_end(intrusion["runId"]))[-1]["type"] == "RUN_FINISHED"
+        await amys.attach(thread)
+        told = (await amys.until_end())[-2:]
+    assert [message["content"] for message in told[0]["messages"] if message["role"] == "user"] == ["Let me in"]
+    assert await Run.objects.filter(conversation=thread).acount() == 1
 
 
 async def refused(url: str, **options: Any) -> int:
@@ -637,6 +643,7 @@ async def test_a_client_that_disconnects_while_being_closed_is_not_an_error(cast
     member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
     assert member is not None
     consumer._threads = FollowedThreads(member, send=consumer.send_frame, on_failure=pytest.fail)
+    consumer._later = LaterRuns(on_failure=pytest.fail)
     consumer._close_soon(1012)
     await consumer._closing
     assert consumer._closing.exception() is None

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages
@@ -192,6 +193,7 @@ class AssistantAdmin(ModelPages, BundlePage):
         ),
         ("Prompt", {"fields": ("published_prompt", "starters")}),
         ("Conversations", {"fields": ("makes_titles", "suggests_follow_ups")}),
+        (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
         ("Formats", {"fields": ("answer_schema", "task_schema")}),
         ("Delegates", {"fields": ("delegates",)}),
         (
@@ -275,7 +277,7 @@ class AssistantAdmin(ModelPages, BundlePage):
         for deleted in formset.deleted_objects:
             deleted.delete()
         assistant = form.instance
-        for row in [*formset.new_objects, *(row for row, _ in formset.changed_objects)]:
+        for row in [*formset.new_objects, *(row for row, changed in formset.changed_objects)]:
             set_switch(
                 actor=request.user,
                 tenant=assistant.tenant,

@@ -94,11 +94,11 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         "model",
     )
     list_filter = (RunStatusFilter, TENANT, AssistantFilter, "is_test", "error_code", "model", "started_at")
-    search_fields = ("run_id", username("user"), "conversation__title", "error_message")
+    search_fields = ("run_id", "continues", username("user"), "conversation__title", "error_message")
     list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
     fields = (
-        "run_id", "number", "follows", "state", "tenant", "member", "assistant", "api_key", "conversation_link",
-        "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
+        "run_id", "continues", "number", "follows", "state", "tenant", "member", "assistant", "api_key",
+        "conversation_link", "tool_calls_link", "prompt_version", "provider_name", "model", "replaced_model",
         "fallback_provider", "fallback_model", "is_test",
         "input_tokens", "output_tokens", "first_token_ms", "error_code", "error_message", "started_at", "ended_at",
         "cancel_requested_at", "lease_until",

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.inbox.argument_fields import PREFIX, Arguments, arguments_of, question_of
 from assistant.models import Approval
-from assistant.services.runs.run_input import Resume
+from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.text import MAX_TEXT, read_json
 from assistant.toolkit.schema.form import form_of
 

@@ -24,7 +24,7 @@ from assistant.admin.inbox.approval_form import AnswerForm
 from assistant.models import Approval, Conversation, Incident, Run, ToolCall
 from assistant.services.errors import Refused
 from assistant.services.runs import approvals
-from assistant.services.runs.run_input import Resume
+from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.tenancy import audit_trail
 
 

@@ -13,6 +13,8 @@ from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply, ToolCall
 from assistant.toolkit.schema.form import form_of
 
+# Only what AG-UI's clients can decide about: assistant-ui answers by itself a schema that has no `additionalProperties`
+# and requires `approved` alone. Other fields than these are refused all the same.
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -22,8 +24,8 @@ APPROVAL_SCHEMA: dict[str, Any] = {
         "response": {"type": "string", "description": "The result in the tool's place, which is then not run."},
     },
     "required": ["approved"],
-    "additionalProperties": False,
 }
+ANSWER_FIELDS = tuple(APPROVAL_SCHEMA["properties"])
 
 
 class TurnFailed(Exception):
@@ -53,7 +55,7 @@ def ask_person(call: ToolCall, asked: Asked | None, seconds: float, warning: str
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
-        reason="tool_approval" if question is None else "input_required",
+        reason="tool_call" if question is None else "input_required",
         message=sentence if question is None else question.text,
         tool_call_id=call.id,
         response_schema=schema,

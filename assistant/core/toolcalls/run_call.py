@@ -23,7 +23,7 @@ from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, i
 from assistant.core.toolcalls.late_calls import LateCall
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, ToolOutcome, Toolset
 from assistant.core.values.deadline import Deadline
-from assistant.core.values.events import Custom, Event
+from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
 from assistant.core.values.messages import Message
 from assistant.toolkit import ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
@@ -180,6 +180,9 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
             value["message"] = message
         emit(Custom("tool.progress", value))
 
+    def tell_state(state: Any, operations: list[dict[str, Any]] | None) -> None:
+        emit(StateSnapshot(state) if operations is None else StateDelta(operations))
+
     return replace(
         environment.context,
         tool_call_id=call_id,
@@ -191,4 +194,5 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
         progress=report,
         untrusted=partial(environment.transcript.mark_result, call_id),
         read_sources=environment.transcript.read.sources,
+        on_state=tell_state,
     )

@@ -50,6 +50,8 @@ async def run_turn(
     log_operation(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     transcript.timeline.begin()
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
+    if plan.ignored:
+        yield events.Custom("input.ignored", {"parts": list(plan.ignored)})
     deadline = Deadline(seconds := plan.settings.limits.seconds)
     turn = _Turn(plan, transcript, deadline, on_text)
     try:

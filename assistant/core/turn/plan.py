@@ -57,6 +57,7 @@ class Plan:
             fails on its side, before anything was shown.
         keep_requests: keep what the model is sent, in `Transcript.requests`.
         checks: functions of the program that check the input and the answer.
+        ignored: what of the client's input is not used, which the client is told.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
@@ -89,3 +90,4 @@ class Plan:
     keep_requests: bool = False
     checks: Checks = NO_CHECKS
     replaced_model: str = ""
+    ignored: tuple[str, ...] = ()

@@ -102,6 +102,18 @@ class MessagesSnapshot(Event, frozen=True, tag="MESSAGES_SNAPSHOT"):
     messages: list[dict[str, Any]]
 
 
+class StateSnapshot(Event, frozen=True, tag="STATE_SNAPSHOT"):
+    """`snapshot` is any JSON value, the whole state that client and tools share."""
+
+    snapshot: Any
+
+
+class StateDelta(Event, frozen=True, tag="STATE_DELTA"):
+    """`delta` is a JSON patch (RFC 6902) of the state."""
+
+    delta: list[dict[str, Any]]
+
+
 class SubagentStarted(Event, frozen=True, tag="SUBAGENT_STARTED"):
     subagent_run_id: str
     name: str
@@ -197,6 +209,8 @@ AnyEvent = (
     | ToolCallEnd
     | ToolCallResult
     | MessagesSnapshot
+    | StateSnapshot
+    | StateDelta
     | SubagentStarted
     | SubagentFinished
     | SubagentError

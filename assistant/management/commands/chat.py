@@ -18,8 +18,9 @@ from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import decode_event
 from assistant.services.eventlog.log import Position
+from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import Runs, get_runs
-from assistant.services.runs.run_input import Resume, RunInput, TextMessage
+from assistant.services.runs.run_input import RunInput, TextMessage
 from assistant.services.tenancy.members import Member, find_member
 from assistant.services.tenancy.memberships import find_user
 from assistant.toolkit.text import clean_text

@@ -125,6 +125,10 @@ class AssistantPart(Part):
     starters: list[str]
     makes_titles: bool
     suggests_follow_ups: bool
+    # With defaults, because files from before they existed have none of them.
+    when_busy: Literal["", "refuse", "queue", "replace"] = ""
+    on_disconnect: Literal["continue", "cancel"] = "continue"
+    takes_context: bool = True
     max_rounds: Count
     max_tool_calls: Count
     max_calls_per_tool: Count

@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from assistant.core.values import events
-from assistant.core.values.events import Event
+from assistant.core.values.events import PROTOCOL_VERSION, Event
 from assistant.services.errors import Refused
 from assistant.services.text import format_timestamp
 from assistant.toolkit.text import clean_text
 
 _encode = msgspec.json.Encoder().encode
+# Of a client's id that is repeated in a refusal.
+MAX_ID = 200
 _FINISHED = '{"type":"RUN_FINISHED"'
 
 
@@ -37,7 +39,13 @@ def bare_frame(event: Event) -> str:
     return _encode(event).decode()
 
 
-def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
+def refused_start(given: Mapping[str, Any]) -> str:
+    """Return the `RUN_STARTED` frame of a run that was refused, for streams, which begin with one."""
+    run_id, thread = _given_id(given, "runId"), _given_id(given, "threadId")
+    return FrameEncoder(run_id=run_id, thread=thread).frame(events.RunStarted(thread, run_id, PROTOCOL_VERSION), 1)
+
+
+def refusal_frame(given: Mapping[str, Any], refusal: Refused, seq: int = 1) -> str:
     """Return the `RUN_ERROR` frame of a run that was refused.
 
     Args:
@@ -46,7 +54,7 @@ def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
     """
     # The ids come from the client, and may contain what is not valid text.
     encoder = FrameEncoder(run_id=_given_id(given, "runId"), thread=_given_id(given, "threadId"))
-    frame = encoder.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), 1)
+    frame = encoder.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), seq)
     if refusal.resets_at is None:
         return frame
     return f'{frame.removesuffix("}}")},"resetsAt":{_text(format_timestamp(refusal.resets_at))}}}}}'
@@ -54,7 +62,7 @@ def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
 
 def _given_id(given: Mapping[str, Any], name: str) -> str:
     value = given.get(name)
-    return clean_text(value[:128]) if isinstance(value, str) else ""
+    return clean_text(value[:MAX_ID]) if isinstance(value, str) else ""
 
 
 def as_mapping(event: Event) -> dict[str, Any]:
@@ -71,6 +79,15 @@ def stored_event(stored: Mapping[str, Any]) -> Event:
 
 
 decode_event = msgspec.json.Decoder(events.AnyEvent).decode
+
+
+def with_thread(frame: str, thread: str) -> str:
+    """Return the frame of a run's event with another threadId, for clients that know the thread by that one."""
+    event = msgspec.json.decode(frame, type=dict[str, Any])
+    event["metadata"]["run"]["thread"] = thread
+    if "threadId" in event:
+        event["threadId"] = thread
+    return _encode(event).decode()
 
 
 def without_cancelled(frame: str) -> str:

@@ -16,9 +16,10 @@ from assistant.models import Approval, Message, ToolCall
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
+from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.run_setup import OpenedRun
-from assistant.services.runs.run_input import Resume, RunInput
+from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, find_member
 from assistant.toolkit.context import UserId
 

@@ -171,10 +171,10 @@ def take_over_dead_runs(
 
 @transaction.atomic
 def _take_over(owner: str, alive: Collection[int], dead: Q, limit: int) -> list[DeadRun]:
-    expired = Run.objects.filter(IS_ACTIVE, dead).select_for_update(skip_locked=True)
+    expired = Run.objects.filter(IS_ACTIVE, dead).select_for_update(skip_locked=True, of=("self",))
     if alive:
         expired = expired.exclude(pk__in=alive)
-    runs = list(expired.order_by("lease_until")[:limit])
+    runs = list(expired.select_related("conversation").order_by("lease_until")[:limit])
     if not runs:
         return []
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(
@@ -195,7 +195,8 @@ def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id
     Args:
         assistant_id: only runs with this assistant; None for any.
     """
-    running = Run.objects.filter(IS_ACTIVE, tenant_id=tenant_id, user_id=user_id, run_id=run_id)
+    named = Q(run_id=run_id) | Q(continues=run_id)
+    running = Run.objects.filter(named, IS_ACTIVE, tenant_id=tenant_id, user_id=user_id)
     if assistant_id is not None:
         running = running.filter(assistant_id=assistant_id)
     pks = list(running.values_list("pk", flat=True))

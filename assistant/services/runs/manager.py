@@ -8,7 +8,7 @@ import itertools
 import logging
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError
 
+from assistant.models.fields import WhenBusy
 from assistant.services import metrics
 from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne
@@ -103,12 +104,13 @@ class Runs:
         given: RunInput,
         decided_by: UserId | None = None,
         is_counted: bool = False,
+        when_busy: WhenBusy = WhenBusy.REFUSE,
     ) -> OpenedRun:
         """Open and start a run, or find the one with this id, as `open_run` does. Raises `Refused`.
 
         If the caller is cancelled meanwhile, the run is still started, because it may be stored already.
         """
-        opener = partial(open_run, decided_by=decided_by, is_counted=is_counted)
+        opener = partial(open_run, decided_by=decided_by, is_counted=is_counted, when_busy=when_busy)
         return await self._start(member, assistant_slug, opener, given)
 
     async def open_stateless(self, *, member: Member, assistant_slug: str, given: StatelessInput) -> OpenedRun:
@@ -185,10 +187,14 @@ class Runs:
             run_id=run_id,
             assistant_id=member.assistant_id,
         )
+        await self.stop_marked(pks)
+        return bool(pks)
+
+    async def stop_marked(self, pks: Collection[int]) -> None:
+        """Stop runs that are marked as to be cancelled, in whichever process they run."""
         for pk in pks:
             self._cancel_here(pk)
             await self.log.publish_control(f"cancel {pk}")
-        return bool(pks)
 
     async def stop(self) -> None:
         """Wait up to `DRAIN_SECONDS` for runs to finish, store the others as interrupted, and close connections."""

@@ -78,9 +78,9 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         # Events that clients have seen may be lost. Their numbers must not be used again, or these clients would take
         # the new events for ones that they have. All clients get a snapshot in place of the missing events.
         seq += SKIPPED_NUMBERS
-    encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
+    encoder = FrameEncoder(run_id=key.run_id, thread=key.client_thread)
     ending = RunError(INTERRUPTED, code="interrupted")
-    opening = [] if is_started else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
+    opening = [] if is_started else [RunStarted(key.client_thread, key.client_run, PROTOCOL_VERSION)]
     closing = [*opening, *reconcile(transcript, audited), ending]
     entries = [Entry(key.number, seq + n, encoder.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
     await _store(run, transcript, ending, entries[-1].seq)

@@ -77,7 +77,7 @@ class RunTask:
         self._place = place
         self._setup = setup
         self._transcript = Transcript()
-        self._encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
+        self._encoder = FrameEncoder(run_id=key.run_id, thread=key.client_thread)
         self._seq = 0
         self._started_at = time.perf_counter()
         self._first_token: float | None = None
@@ -207,7 +207,7 @@ class RunTask:
             self._emit(event)
         usage = self._transcript.token_usage() or None
         ending = (
-            RunFinished(self.key.thread, self.key.run_id, outcome=Cancelled(), usage=usage)
+            RunFinished(self.key.client_thread, self.key.client_run, outcome=Cancelled(), usage=usage)
             if self._is_cancelled
             else RunError(INTERRUPTED, code="interrupted", usage=usage)
         )

@@ -9,9 +9,9 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
 from assistant.services.eventlog.log import PATH
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening.busy_thread import BUSY
 from assistant.services.tenancy.members import Member
 
-BUSY = "This conversation is still being answered. Wait for it, or stop it."
 NOT_FOUND = "There is no such message."
 
 

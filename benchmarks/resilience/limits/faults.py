@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -72,7 +73,11 @@ def leave_out_retry_time() -> None:
     from assistant.websocket import consumer
 
     told = consumer.refusal_frame  # type: ignore[attr-defined]
-    consumer.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
+
+    def without_time(given: Mapping[str, Any], refusal: Refused, seq: int = 1) -> str:
+        return told(given, Refused(refusal.code, "No."), seq)
+
+    consumer.refusal_frame = without_time  # type: ignore[attr-defined]
 
 
 def count_no_connections() -> None:

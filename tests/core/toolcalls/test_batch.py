@@ -332,7 +332,7 @@ async def test_a_call_that_needs_approval_ends_the_run_after_the_other_calls() -
     calls = [call("risky", '{"a":1,"b":1}', "c1"), ADD]
     turn = await run_script([calls], toolset=Switched(add, risky, risky="ask"))
     (interrupt,) = turn.outcome.interrupts
-    assert (interrupt.id, interrupt.reason, interrupt.tool_call_id) == ("c1", "tool_approval", "c1")
+    assert (interrupt.id, interrupt.reason, interrupt.tool_call_id) == ("c1", "tool_call", "c1")
     assert interrupt.response_schema["required"] == ["approved"]
     assert turn.results == ["3"]
     assert turn.journal.statuses == {"risky": "awaiting_approval", "add": "ok"}

@@ -23,7 +23,8 @@ class Leak(AsyncWebsocketConsumer):
         frame = json.loads(text_data or "{}")
         if frame.get("type") == "ping":
             await self.send(json.dumps({"type": "CUSTOM", "name": "pong", "value": {}}))
-        async for message in Message.objects.filter(conversation_id=frame.get("threadId")):
+        thread = frame.get("threadId", "")
+        async for message in Message.objects.filter(conversation_id=thread if len(thread) == 36 else None):
             await self.send(json.dumps({"type": "CUSTOM", "name": "said", "value": message.content}))
 
 

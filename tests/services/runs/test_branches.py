@@ -17,10 +17,11 @@ from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.errors import Refused
 from assistant.services.runs.approvals import with_question
 from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.opening.new_input import GO_ON
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.run_setup import RunSetup
-from assistant.services.runs.run_input import Resume, RunInput, TextMessage
+from assistant.services.runs.run_input import RunInput, TextMessage
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 
@@ -108,7 +109,7 @@ def test_a_parent_run_is_followed_only_if_it_is_one_of_the_thread(talk: Talk) ->
 
 
 def test_the_end_of_the_conversation_is_followed_without_a_branch(talk: Talk) -> None:
-    talk.ask("q3", "a3", follows="r2", previous="a2")
+    talk.ask("q3", "a3", follows="r2", before=(("a2", "assistant"),))
     assert talk.row.branches == []
 
 
@@ -119,8 +120,8 @@ def test_an_answered_question_that_comes_again_is_answered_again(talk: Talk) -> 
 
 
 def test_a_history_that_was_cut_is_followed(talk: Talk) -> None:
-    assert texts(talk.ask("q3", "a3", previous="a1")) == ["q1", "a1", "q3"]
-    assert texts(talk.ask("q4", "a4", previous="unknown")) == ["q1", "a1", "q3", "a3", "q4"]
+    assert texts(talk.ask("q3", "a3", before=(("a1", "assistant"),))) == ["q1", "a1", "q3"]
+    assert texts(talk.ask("q4", "a4", before=(("unknown", "assistant"),))) == ["q1", "a1", "q3", "a3", "q4"]
 
 
 def test_an_answer_that_failed_without_a_word_leaves_the_path_as_it_was(talk: Talk) -> None:
@@ -161,9 +162,9 @@ def test_another_tenants_runs_and_messages_are_unknown(talk: Talk, cast: Cast) -
         with pytest.raises(Refused, match="of this conversation"):
             other.ask("q3", **given)
     other.thread = talk.thread
-    with pytest.raises(Refused, match="no such conversation"):
-        other.ask("q1")
-    assert talk.row.branches == []
+    assert texts(other.ask("q1", "theirs")) == ["q1"]
+    own = Conversation.objects.get(user=cast.mallory, thread_key=str(talk.thread))
+    assert own.pk != talk.thread and talk.row.branches == []
 
 
 def test_branches_are_bounded(talk: Talk) -> None:

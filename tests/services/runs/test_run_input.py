@@ -56,9 +56,15 @@ def test_text_parts_are_joined() -> None:
     ("frame", "names"),
     [
         ({"runId": "r", "messages": []}, "threadId"),
-        (given(user("hi"), threadId="../../etc"), "threadId"),
-        (given(user("hi"), runId="x" * 200), "runId"),
-        (given(user("hi"), runId="a b"), "runId"),
+        (given(user("hi"), threadId=""), "threadId"),
+        (given(user("hi"), threadId="x" * 201), "threadId"),
+        (given(user("hi"), threadId="nul \x00"), "threadId"),
+        (given(user("hi"), runId="x" * 201), "runId"),
+        (given(user("hi"), runId="lone \ud800"), "runId"),
+        (given(user("hi"), forwardedProps={"whenBusy": "wait"}), "refuse, queue, replace"),
+        (given(user("hi"), forwardedProps={"onDisconnect": "stop"}), "continue, cancel"),
+        (given(user("hi"), context=[{"description": "page", "value": "x" * 40_000}]), "context"),
+        (given(user("hi"), state={"draft": "x" * 40_000}), "state"),
         (given(user("  ")), "empty"),
         (given(user("x" * 300_000)), "characters"),
         (given(user([{"type": "audio", "source": {"type": "url", "value": "https://x"}}])), "text, image and document"),
@@ -82,6 +88,19 @@ def test_a_file_is_not_fetched_from_an_address() -> None:
     with pytest.raises(Refused, match="not fetched from addresses") as refusal:
         parse_input(given(user([{"type": "image", "source": {"type": "url", "value": "https://x"}}])))
     assert refusal.value.code == "attachment_refused"
+
+
+@pytest.mark.parametrize("name", ["main", "../../etc", "a b", "ünï", "x" * 200])
+def test_threads_and_runs_have_any_name(name: str) -> None:
+    taken = parse_input(given(user("hi"), threadId=name, runId=name))
+    assert (taken.thread_key, taken.run_id) == (name, name)
+
+
+def test_an_id_of_ours_is_no_key() -> None:
+    ours = str(uuid.uuid4())
+    taken = parse_input(given(user("hi"), threadId=ours))
+    assert (str(taken.thread_id), taken.thread_key) == (ours, "")
+    assert parse_input(given(user("hi"), threadId=ours.upper())).thread_key == ours.upper()
 
 
 def test_a_refusal_does_not_repeat_the_input() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assistant.core.conversation.paths import WHOLE, Path, Tree
 from assistant.core.values.messages import Message
@@ -19,7 +20,7 @@ from assistant.services.conversations.paths import (
 )
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
 from assistant.services.errors import Refused
-from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_input import RunInput, TextMessage
 
 NO_RUN = "followsRunId names no run of this conversation."
 NO_MESSAGE = "replacesMessageId names no question of this conversation."
@@ -56,8 +57,8 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
     history = recent_messages(conversation=conversation, path=shown) if after is None else []
     if after is None and given.resume:
         after = _place_of_answers(given, conversation, history)
-    if after is None and given.previous:
-        after = _cut_place(given.previous, conversation, history)
+    if after is None and given.before:
+        after = _cut_place(given.before, conversation, history)
     if after is None and shown is WHOLE:
         return Followed(shown, history)
     tree = tree_of(conversation)
@@ -69,6 +70,30 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
     if len(tree.branches) >= MAX_BRANCHES:
         raise Refused("limit_reached", TOO_MANY)
     return Followed(path, history, tree.branching(path.stop))
+
+
+def as_version(given: RunInput, conversation: Conversation, *, has_message: bool) -> tuple[RunInput, bool]:
+    """Return an input as it adds a version of what is stored, and whether its message is stored already.
+
+    A message that is stored with another text comes in the place of that one, under an id of the server's. A history
+    that ends with the result of a tool, and says nothing new, is answered again from its last question on.
+    """
+    if given.message is not None and has_message:
+        rows = MessageRow.objects.filter(
+            conversation=conversation, conversation__tenant_id=conversation.tenant_id, message_id=given.message.id
+        )
+        stored = rows.filter(role=MessageRow.Role.USER).values_list("content", flat=True).first()
+        if stored is not None and stored != given.message.text:
+            version = replace(given.message, id=uuid.uuid4().hex)
+            return replace(given, message=version, replaces=given.message.id), False
+    elif given.asked_last and given.tool_answers and not given.resume:
+        pending = open_calls(recent_messages(conversation=conversation))
+        is_new = any(answer.tool_call_id in pending for answer in given.tool_answers)
+        question = TextMessage(given.asked_last, "")
+        position = position_of(conversation=conversation, message_id=question.id, role=MessageRow.Role.USER)
+        if not is_new and position is not None:
+            return replace(given, message=question, tool_answers=()), True
+    return given, has_message
 
 
 def begin_branch(*, conversation: Conversation, branching: Tree, is_answer: bool) -> None:
@@ -121,12 +146,28 @@ def _place_of_answers(given: RunInput, conversation: Conversation, history: Sequ
     return None if place is None or shown_path(conversation).has(place - 1) else place
 
 
-def _cut_place(previous: str, conversation: Conversation, history: Sequence[Message]) -> int | None:
-    """Return the place after the last message that the client knows, if it is a recent one with others after it."""
-    if previous not in {message.id for message in history[:-1]}:
+def _cut_place(before: Sequence[tuple[str, str]], conversation: Conversation, history: Sequence[Message]) -> int | None:
+    """Return the place at which the client has cut its history; None if it has not.
+
+    The last message that both know has others after it. If it is a question, its answer belongs to it: many clients
+    give answers ids of their own, or keep none. Then the history is cut if another question follows that answer.
+
+    Args:
+        before: ids and roles of the client's messages before the new one, newest first.
+        history: the newest messages of the path, oldest first.
+    """
+    if not history or before[0][0] == history[-1].id:
         return None
-    position = position_of(conversation=conversation, message_id=previous)
-    return None if position is None else position + 1
+    places = {message.id: place for place, message in enumerate(history)}
+    last = next((index for index, (message_id, _) in enumerate(before) if message_id in places), None)
+    if last is None:
+        return None
+    later = history[places[before[last][0]] + 1 :]
+    if last == 0 and before[0][1] != "user":
+        position = position_of(conversation=conversation, message_id=before[0][0]) if later else None
+        return None if position is None else position + 1
+    asked = next((message.id for message in later if message.role == "user"), None)
+    return None if asked is None else position_of(conversation=conversation, message_id=asked)
 
 
 def model_that_goes_on(assistant: Assistant, conversation: Conversation, history: Sequence[Message]) -> str:

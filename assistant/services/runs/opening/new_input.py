@@ -10,11 +10,12 @@ from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
-from assistant.models import Conversation, Tenant, ToolCall
+from assistant.models import Approval, Conversation, Tenant, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import open_calls
 from assistant.services.errors import Refused
 from assistant.services.runs.approval_expiry import oldest_answerable
+from assistant.services.runs.opening.known_runs import AnsweredAlready
 from assistant.services.runs.opening.sent_files import user_message
 from assistant.services.runs.run_input import RunInput
 from assistant.services.toolcalls.approvers import check_approver
@@ -42,6 +43,8 @@ def extract_new_input(
             `attachment_refused`, as `user_message` does.
     """
     pending = open_calls(history)
+    if pending and (given.resume or given.must_answer):
+        _check_coverage(given, pending, conversation)
     new = _new_tool_results(given, pending, {message.id for message in history}, conversation)
     decisions = _record_decisions(given, pending, decided_by, conversation)
     is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
@@ -129,6 +132,21 @@ def _new_tool_results(
     return list(first.values())
 
 
+def _check_coverage(given: RunInput, pending: Mapping[str, Any], conversation: Conversation) -> None:
+    """Raise `Refused` unless every call that waits for a person is answered; those whose time is over need not be."""
+    waiting = Approval.objects.filter(
+        tenant_id=conversation.tenant_id,
+        run__conversation=conversation,
+        call_id__in=list(pending),
+        started_at__gte=oldest_answerable(),
+    )
+    answered = {answer.interrupt_id for answer in given.resume}
+    left = [call_id for call_id in waiting.values_list("call_id", flat=True).order_by("pk") if call_id not in answered]
+    if left:
+        sentence = f"This conversation waits for answers: resume needs an entry for each of {', '.join(left)}."
+        raise Refused("invalid_input", sentence)
+
+
 def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> bool:
     if message_id in recent:
         return True
@@ -156,9 +174,10 @@ def _record_decisions(
         )
         is_expired = Q(status=ToolCall.Status.EXPIRED) | ~Q(pk__in=in_time)
         if not decided and rows.filter(is_expired).exists():
-            raise Refused("invalid_input", "This approval has expired. Send your message again to be asked again.")
-        if not decided:
-            raise Refused("invalid_input", "This approval was answered already, or does not exist.")
+            if not answer.is_abandoned or answer.interrupt_id not in pending:
+                raise Refused("invalid_input", "This approval has expired. Send your message again to be asked again.")
+        elif not decided:
+            raise AnsweredAlready
         decisions[answer.interrupt_id] = Decision(
             answer.approved, answer.edited_arguments, answer.reason, answer.response, answer.is_answer
         )

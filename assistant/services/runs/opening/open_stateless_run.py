@@ -13,10 +13,12 @@ from assistant.services.conversations.returned_marks import with_known_marks
 from assistant.services.errors import Refused
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.completion import StatelessInput
-from assistant.services.runs.opening.open_run import TITLE_LENGTH, begin_run, check_readable
+from assistant.services.runs.opening.known_runs import check_readable
+from assistant.services.runs.opening.open_run import TITLE_LENGTH
 from assistant.services.runs.opening.opening_query import read_opening_state
-from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.opening.run_setup import OpenedRun, RunName
 from assistant.services.runs.opening.sent_files import check_files, user_message, with_file_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.runs.run_input import TextMessage
@@ -53,7 +55,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     thread_id = given.thread_id or uuid.uuid4()
     if given.thread_id is not None:
         own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=thread_id)
-        same = own.filter(run_id=given.run_id).first()
+        same = own.filter(run_id=given.run_id).select_related("conversation").first()
         if same is not None:
             check_readable(same, member)
             return OpenedRun(key_of(same, owner))
@@ -84,7 +86,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         member=member,
         state=state,
         conversation=conversation,
-        run_id=given.run_id,
+        name=RunName(given.run_id),
         owner=owner,
         must_wait=must_wait,
         history=messages,

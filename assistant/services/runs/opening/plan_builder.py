@@ -28,6 +28,7 @@ from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
+from assistant.toolkit.shared_state import SharedState
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         run_id=key.run_id,
         deadline=timezone.now() + timedelta(seconds=seconds) if seconds else None,
         extra=member.extra,
+        shared_state=SharedState(setup.state),
     )
     # Most assistants have no delegates, and so save the queries for them.
     toolset_class = partial(DelegatingToolset, soft=setup.soft) if setup.has_delegates else TenantToolset
@@ -86,8 +88,9 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         fallbacks=() if fallback is None else (fallback_model(fallback, tenant=member.tenant.slug),),
         keep_requests=setup.keeps_requests,
         replaced_model=setup.replaced_model,
-        thread_id=key.thread,
-        run_id=key.run_id,
+        ignored=setup.ignored,
+        thread_id=key.client_thread,
+        run_id=key.client_run,
     )
 
 

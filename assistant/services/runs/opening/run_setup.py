@@ -10,6 +10,7 @@ from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
 from assistant.core.values.settings import AssistantSettings
+from assistant.models.fields import OnDisconnect
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.limits.runs_at_once import QueuedRun
@@ -42,6 +43,8 @@ class RunSetup:
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         answers: how tools are answered in a test; None for any other run.
+        state: what the client's page and the tools share.
+        ignored: what of the input is not used, as the client is told.
     """
 
     assistant_slug: str
@@ -69,16 +72,29 @@ class RunSetup:
     response_format: Mapping[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None
     answers: ToolAnswers | None = None
+    state: Any = None
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """The columns of `Run` under which a run and its client know each other."""
+
+    run_id: str
+    continues: str = ""
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedRun:
-    """The result of opening a run. `setup` is None for an existing run with the same id.
+    """The result of opening a run. `setup` is None for an existing run that the caller joins.
 
     Attributes:
         is_fresh: whether the existing run has no event yet, as far as the database knows.
+        on_disconnect: what happens to a new run when its client disconnects.
     """
 
     key: RunKey
     setup: RunSetup | None = None
     is_fresh: bool = False
+    on_disconnect: OnDisconnect = OnDisconnect.CONTINUE

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
@@ -79,7 +81,10 @@ def find_run(*, member: Member, run_id: str, to_read: bool = True) -> RunKey | N
     `to_read` leaves out runs that the member's key may not read.
     """
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
-    run = (readable_runs(member) if to_read else own).filter(run_id=run_id).order_by("-pk").first()
+    if member.assistant_id is not None:
+        own = own.filter(assistant_id=member.assistant_id)
+    named = (own & readable_runs(member) if to_read else own).filter(Q(run_id=run_id) | Q(continues=run_id))
+    run = named.select_related("conversation").order_by("-pk").first()
     return key_of(run, "") if run else None
 
 
@@ -88,14 +93,16 @@ def run_ending(*, key: RunKey) -> tuple[int, str] | None:
     run = Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).only("ending", "checkpoint_seq").first()
     if run is None or run.ending is None:
         return None
-    frame = FrameEncoder(run_id=key.run_id, thread=key.thread).frame(stored_event(run.ending), run.checkpoint_seq)
+    frame = FrameEncoder(run_id=key.run_id, thread=key.client_thread).frame(
+        stored_event(run.ending), run.checkpoint_seq
+    )
     return run.checkpoint_seq, frame
 
 
 def run_before(*, key: RunKey) -> RunKey | None:
     """Return the key of the run before this one in its thread; None if it was deleted."""
     runs = Run.objects.filter(tenant_id=key.tenant_id, conversation_id=key.thread, number=key.number - 1)
-    run = runs.first()
+    run = runs.select_related("conversation").first()
     return key_of(run, "") if run else None
 
 
@@ -111,7 +118,7 @@ def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
 
 def run_state(*, key: RunKey) -> ThreadState:
     """Return the state of a thread as of one of its runs. Raises `Run.DoesNotExist` if it was deleted."""
-    return ThreadState(Run.objects.get(pk=key.pk, tenant_id=key.tenant_id), None)
+    return ThreadState(Run.objects.select_related("conversation").get(pk=key.pk, tenant_id=key.tenant_id), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,7 @@ class Snapshot:
 def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) -> Snapshot:
     """Build the snapshot of a thread; the answer of a running run comes from its checkpoint and the log."""
     run = state.run
-    thread = str(run.conversation_id)
+    thread = run.conversation.thread
     transcript, seq = _running_answer(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
     stored_ids = {message.id for message in stored.messages}
     all_messages = [*stored.messages, *(message for message in transcript.messages if message.id not in stored_ids)]
@@ -155,7 +162,7 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     shown = run if state.is_running or stored.last_run is None else stored.last_run
     events: list[Event] = [
         # The frames' own number is that of the thread's last run, whichever is shown: there the log goes on.
-        RunStarted(thread, shown.run_id, protocol_version=PROTOCOL_VERSION),
+        RunStarted(thread, shown.shown_id, protocol_version=PROTOCOL_VERSION),
         MessagesSnapshot(messages),
         *transcript.open_events(),
     ]

@@ -40,6 +40,7 @@ export class Thread {
   #pendingIsSent = false;
   #cancelled = "";
   #lastRefused = null;
+  #open = [];
   #awaitsSnapshot = false;
   #unsent;
   #forwarded;
@@ -81,7 +82,10 @@ export class Thread {
   sendText(text, replaced = "", files = []) {
     const forwardedProps = replaced ? { forwardedProps: { ...this.#forwarded, replacesMessageId: replaced } } : {};
     const content = files.length ? [...(text ? [{ type: "text", text }] : []), ...files] : text;
-    return this.#start({ messages: [{ id: newId(), role: "user", content }], ...forwardedProps });
+    // Whoever writes in place of an answer leaves the open questions unanswered; AG-UI wants that said.
+    const left = replaced ? [] : this.#open.map(({ id }) => ({ interruptId: id, status: "cancelled" }));
+    const resume = left.length ? { resume: left } : {};
+    return this.#start({ messages: [{ id: newId(), role: "user", content }], ...forwardedProps, ...resume });
   }
 
   /** Ask for another answer to a message of the user; by another of the assistant's models if it is given. */
@@ -215,6 +219,7 @@ export class Thread {
     this.#snapshotSeq = 0;
     this.isNew = false;
     this.running = run.id;
+    this.#open = [];
     if (isOurs) this.#setPending(null);
     if (!isOurs || isBranch) this.#resync(); // only a snapshot has another tab's message, or what a branch leaves out
     this.#sendCancel();
@@ -235,6 +240,7 @@ export class Thread {
     this.#awaitsSnapshot = false;
     this.isNew = false;
     this.running = run.id;
+    this.#open = [];
     this.#known = new Set(event.messages.filter(({ role }) => role === "user").map(({ id }) => id));
     if (this.#pending?.runId === run.id) this.#setPending(null);
     this.#view.snapshot(event.messages);
@@ -261,6 +267,7 @@ export class Thread {
     this.running = "";
     this.#cancelled = "";
     this.#lastRefused = null;
+    this.#open = event.outcome?.interrupts ?? [];
     this.#view.ended(event, isLive);
   }
 
@@ -287,7 +294,8 @@ export class Thread {
   #refuse(message, code) {
     const refused = this.#pending;
     // The user has to decide again: sending the same decisions again would fail again.
-    const areDecisionsRefused = Boolean(refused?.resume && this.#view.decisionsRefused) && code === "invalid_input";
+    const isDecision = refused?.resume && !refused.messages.length;
+    const areDecisionsRefused = Boolean(isDecision && this.#view.decisionsRefused) && code === "invalid_input";
     this.#lastRefused = areDecisionsRefused ? null : refused;
     this.#setPending(null);
     if (areDecisionsRefused) {

@@ -54,15 +54,15 @@ def send_without_waiting() -> None:
 
 def block_the_event_loop() -> None:
     """Each attach blocks the event loop."""
-    from assistant.websocket.consumer import ChatConsumer
+    from assistant.websocket.thread_frames import ThreadFrames
 
-    attach = ChatConsumer._attach
+    attach = ThreadFrames.attach
 
-    async def slow(self: ChatConsumer, frame: Mapping[str, Any]) -> None:
+    async def slow(self: ThreadFrames, frame: Mapping[str, Any]) -> None:
         time.sleep(BLOCKED_SECONDS)
         await attach(self, frame)
 
-    ChatConsumer._attach = slow  # type: ignore[method-assign]
+    ThreadFrames.attach = slow  # type: ignore[method-assign]
 
 
 def lose_text() -> None:

@@ -46,15 +46,15 @@ def skip_an_event() -> None:
 
 def attach_late() -> None:
     """An attach takes three seconds."""
-    from assistant.websocket.consumer import ChatConsumer
+    from assistant.websocket.thread_frames import ThreadFrames
 
-    attach = ChatConsumer._attach
+    attach = ThreadFrames.attach
 
-    async def late(self: ChatConsumer, frame: Mapping[str, Any]) -> None:
+    async def late(self: ThreadFrames, frame: Mapping[str, Any]) -> None:
         await asyncio.sleep(3)
         await attach(self, frame)
 
-    ChatConsumer._attach = late  # type: ignore[method-assign]
+    ThreadFrames.attach = late  # type: ignore[method-assign]
 
 
 EARLY = "all connections are dropped after the first event"

@@ -1,0 +1,104 @@
+"""Reads the product's own options in AG-UI's `forwardedProps`. Others are left to the client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from assistant.core.llm.typed_output import check_schema
+from assistant.models.fields import OnDisconnect, WhenBusy
+from assistant.services.errors import Refused
+from assistant.services.runs.input.ids import parse_forwarded_id
+from assistant.toolkit.text import clean_text
+
+MAX_MODEL_LENGTH = 200
+MAX_ALLOWED = 1_000
+Choice = TypeVar("Choice", WhenBusy, OnDisconnect)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTest:
+    """That a run tests a version of its assistant's prompt.
+
+    Attributes:
+        version: the version's primary key.
+        tools: "stub" to run no tool that is not read-only, "ask" to ask the tester before each.
+    """
+
+    version: int
+    tools: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedProps:
+    """The options of one run; the attributes are those of `RunInput`."""
+
+    output_schema: dict[str, Any] | None = None
+    allowed_tools: frozenset[str] | None = None
+    follows: str | None = None
+    replaces: str | None = None
+    model: str = ""
+    test: PromptTest | None = None
+    when_busy: WhenBusy | None = None
+    on_disconnect: OnDisconnect | None = None
+
+
+def parse_forwarded_props(forwarded: object) -> ForwardedProps:
+    """Parse `forwardedProps`. Raises `Refused` with a message that names the option."""
+    if not isinstance(forwarded, Mapping):
+        return ForwardedProps()
+    return ForwardedProps(
+        output_schema=_output_schema(forwarded.get("outputSchema")),
+        allowed_tools=_allowed_tools(forwarded.get("allowedTools")),
+        follows=parse_forwarded_id(forwarded.get("followsRunId"), "followsRunId"),
+        replaces=parse_forwarded_id(forwarded.get("replacesMessageId"), "replacesMessageId"),
+        model=_model(forwarded.get("model")),
+        test=_prompt_test(forwarded),
+        when_busy=_choice(forwarded.get("whenBusy"), "whenBusy", WhenBusy),
+        on_disconnect=_choice(forwarded.get("onDisconnect"), "onDisconnect", OnDisconnect),
+    )
+
+
+def _choice(value: object, name: str, choices: type[Choice]) -> Choice | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or value not in choices.values:
+        raise Refused("invalid_input", f"forwardedProps.{name} must be {', '.join(choices.values)}.")
+    return choices(value)
+
+
+def _prompt_test(forwarded: Mapping[str, Any]) -> PromptTest | None:
+    version, tools = forwarded.get("promptVersion"), forwarded.get("testTools", "stub")
+    if version is None:
+        return None
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 2**63:
+        raise Refused("invalid_input", "forwardedProps.promptVersion must be the id of a version, a whole number.")
+    if tools not in ("stub", "ask"):
+        raise Refused("invalid_input", "forwardedProps.testTools must be stub or ask.")
+    return PromptTest(version, tools)
+
+
+def _model(name: object) -> str:
+    """Return the name of the wanted model; opening the run checks that the assistant lists it."""
+    if name is not None and (not isinstance(name, str) or not 0 < len(name) <= MAX_MODEL_LENGTH):
+        raise Refused("invalid_input", f"forwardedProps.model must be a name of at most {MAX_MODEL_LENGTH} characters.")
+    return clean_text(name or "")
+
+
+def _output_schema(schema: object) -> dict[str, Any] | None:
+    """Return the JSON Schema that the answer has to fit, if the caller gives one."""
+    if schema is None:
+        return None
+    try:
+        return check_schema(schema)
+    except ValueError as exc:
+        raise Refused("invalid_input", f"forwardedProps.outputSchema: {exc}.") from exc
+
+
+def _allowed_tools(names: object) -> frozenset[str] | None:
+    if names is None:
+        return None
+    if not isinstance(names, list) or len(names) > MAX_ALLOWED or not all(isinstance(name, str) for name in names):
+        raise Refused("invalid_input", f"forwardedProps.allowedTools must be a list of at most {MAX_ALLOWED} names.")
+    return frozenset(names)

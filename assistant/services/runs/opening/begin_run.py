@@ -1,0 +1,132 @@
+"""Stores the row and the first messages of a run, and returns its setup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.db.models import CharField, Func
+
+from assistant.core.conversation.paths import WHOLE, Path
+from assistant.core.values.limits import Allowance
+from assistant.core.values.messages import Message
+from assistant.models import Conversation, Run
+from assistant.services.assistants.configuration import settings_of
+from assistant.services.assistants.fallback_choice import fallback_of
+from assistant.services.assistants.soft_threshold import soft_model
+from assistant.services.conversations.stored_messages import store_messages
+from assistant.services.conversations.summaries import summary_of
+from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
+from assistant.services.limits.quota_ledger import reserve_run
+from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
+from assistant.services.runs.kept_requests import keeps_requests
+from assistant.services.runs.leases import LEASE_END
+from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
+from assistant.services.runs.opening.expected_use import UNCOUNTED, estimate_of_run
+from assistant.services.runs.opening.opening_query import OpeningState
+from assistant.services.runs.opening.run_setup import RunName, RunSetup
+from assistant.services.runs.opening.tool_answers import ToolAnswers
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.quotas import quotas_of
+
+# Set afterwards where a model was replaced, so that the other runs, which are most, send no value.
+_NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
+_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL)
+
+
+def begin_run(
+    *,
+    member: Member,
+    state: OpeningState,
+    conversation: Conversation,
+    name: RunName,
+    owner: str,
+    must_wait: bool,
+    history: tuple[Message, ...],
+    new: Sequence[Message],
+    messages: int,
+    allowed_tools: frozenset[str] | None = None,
+    follows: str = "",
+    path: Path = WHOLE,
+    answers: ToolAnswers | None = None,
+    model: str = "",
+) -> tuple[Run, RunSetup]:
+    """Store a run and its new messages, and return its setup by the assistant's configuration.
+
+    Args:
+        state: from `read_opening_state`.
+        name: under which the run and its client know each other.
+        must_wait: as for `open_run`.
+        history: the messages of the conversation, the `new` ones last.
+        messages: what the run counts towards quotas of messages, 1 or 0.
+        allowed_tools: the names of the only tools to offer; None for all.
+        follows: the id of the run that the client says it follows; it is kept for the record.
+        path: the path of the conversation that `history` is the end of.
+        answers: how tools are answered in a test; None for any other run.
+        model: one of the assistant's other models; "" for its own.
+
+    Raises:
+        Refused: `invalid_input`, if the assistant does not list the model.
+        QuotaReached: the tenant or the member has used up a quota.
+        TooManyRuns: a limit of runs at once is reached, and the queue is full.
+    """
+    assistant = state.assistant
+    choice, quotas = chosen_provider(assistant, model), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
+    is_queued = (
+        exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
+    )
+    setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=allowed_tools)
+    expected = UNCOUNTED
+    allowances: tuple[Allowance, ...] = ()
+    if quotas.counted:
+        expected = estimate_of_run(assistant, setup, history, messages)
+        allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
+    soft = soft_model(assistant=assistant, quotas=quotas, reserved=expected.cost) if quotas.counted else None
+    own = choice
+    if soft is not None:
+        choice = soft.instead_of(choice, assistant)
+        setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
+    replaced = "" if choice is own or choice.label == own.label else own.label
+    run = _RUNS.insert(
+        Run(
+            tenant_id=member.tenant_id,
+            conversation=conversation,
+            user_id=member.user_id,
+            assistant=assistant,
+            api_key_id=key_of_run(member),
+            run_id=name.run_id,
+            continues=name.continues,
+            answers=name.answers,
+            follows=follows,
+            number=conversation.run_count + 1,
+            status=Run.Status.QUEUED if is_queued else Run.Status.RUNNING,
+            prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
+            provider_name=choice.name,
+            model=choice.model,
+            reserved_tokens=expected.tokens,
+            reserved_cost=expected.cost,
+            lease_owner=owner,
+            is_test=answers is not None,
+        )
+    )
+    if replaced:
+        Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id).update(replaced_model=replaced)
+    store_messages(
+        conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
+    )
+    summary, summary_sources = summary_of(conversation, path)
+    return run, replace(
+        setup,
+        soft=soft,
+        replaced_model=replaced,
+        fallback=fallback_of(assistant=assistant, choice=choice, own=own),
+        keeps_requests=keeps_requests(assistant.tenant),
+        history=history,
+        summary=summary,
+        summary_sources=summary_sources,
+        position=conversation.message_count + len(new),
+        allowances=allowances,
+        queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
+        answers=answers,
+        has_webhooks=setup.has_webhooks and answers is None,
+    )

@@ -1,0 +1,45 @@
+"""What happens to an input of a thread that is being answered."""
+
+from __future__ import annotations
+
+from assistant.models import Run
+from assistant.models.fields import WhenBusy
+from assistant.models.runs import IS_ACTIVE
+from assistant.services.errors import Refused
+from assistant.services.limits.runs_at_once import key_of_run
+from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.opening.opening_query import OpeningState
+from assistant.services.runs.run_input import RunInput
+from assistant.services.tenancy.members import Member
+
+BUSY = "This conversation is still being answered. Wait for it, or stop it."
+
+
+class ThreadBusy(Refused):
+    """A run of the thread is running or queued.
+
+    Attributes:
+        when_busy: what the input asks for then. `replace` is asked for only of the same caller's run.
+        run: the run that is running or queued; None if the input is refused.
+    """
+
+    def __init__(self, when_busy: WhenBusy = WhenBusy.REFUSE, run: RunKey | None = None) -> None:
+        super().__init__("thread_busy", BUSY)
+        self.when_busy = when_busy
+        self.run = run
+
+
+def refusal_of_busy(*, member: Member, given: RunInput, state: OpeningState, default: WhenBusy) -> ThreadBusy:
+    """Return the exception for an input of a busy thread.
+
+    Args:
+        default: what happens if neither the input nor the assistant's setting says it.
+    """
+    wanted = given.when_busy or WhenBusy(state.assistant.when_busy or default)
+    if wanted is WhenBusy.REFUSE or state.conversation is None:
+        return ThreadBusy()
+    active = Run.objects.filter(IS_ACTIVE, tenant_id=member.tenant_id, conversation=state.conversation)
+    run = active.select_related("conversation").first()
+    if run is None or (wanted is WhenBusy.REPLACE and run.api_key_id != key_of_run(member)):
+        return ThreadBusy()
+    return ThreadBusy(wanted, key_of(run, ""))

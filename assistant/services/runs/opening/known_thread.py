@@ -1,0 +1,41 @@
+"""Finds the conversation that a client's threadId names."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from assistant.models import Conversation
+from assistant.services.conversations.thread_keys import find_thread
+from assistant.services.errors import Refused
+from assistant.services.runs.run_input import RunInput
+from assistant.services.tenancy.members import Member
+
+
+def known_thread(*, member: Member, assistant_slug: str, given: RunInput) -> RunInput:
+    """Return an input with the id of the conversation that its threadId names; as it is if that begins one.
+
+    Makes a query only for a threadId that is no id of ours.
+    """
+    if not given.thread_key:
+        return given
+    found = find_thread(member=member, assistant_slug=assistant_slug, thread=given.thread_key)
+    return given if found is None else replace(given, thread_id=found)
+
+
+def unknown_thread(*, member: Member, assistant_slug: str, given: RunInput) -> RunInput:
+    """Return an input whose conversation could not be stored, as it is to be tried again.
+
+    Its id may be another member's. To this one it is as any id that nobody has: a key of a conversation of their own.
+
+    Raises:
+        Refused: `thread_not_found`, if it is a conversation of the member's own with another assistant.
+    """
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    slug = own.filter(pk=given.thread_id).values_list("assistant__slug", flat=True).first()
+    if slug == assistant_slug:
+        return given
+    if slug is not None and member.assistant_id is None:
+        raise Refused("thread_not_found", "There is no such conversation with this assistant.")
+    keyed = replace(given, thread_key=given.thread_key or str(given.thread_id), thread_id=uuid.uuid4())
+    return known_thread(member=member, assistant_slug=assistant_slug, given=keyed)

@@ -1,0 +1,66 @@
+"""What one connection still has to do for its runs: open those that wait, and stop those that end with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
+from assistant.services.run_key import RunKey
+from assistant.services.runs.busy_threads import stop_run
+
+logger = logging.getLogger(__name__)
+
+# A connection begins few runs that end with it; of more, the oldest are over.
+MAX_STOPPED = 50
+Refuse = Callable[[Refused], Awaitable[None]]
+
+
+class LaterRuns:
+    """The runs of one connection that wait for their thread, and those that are stopped when it is lost.
+
+    Args:
+        on_failure: called when nothing can be said to the client any more; it must close the connection.
+
+    Attributes:
+        keeps_runs: the server itself closes the connection, and stops no run with it.
+    """
+
+    def __init__(self, *, on_failure: Callable[[], object]) -> None:
+        self.keeps_runs = False
+        self._on_failure = on_failure
+        self._waiting: set[asyncio.Task[None]] = set()
+        self._stopped: list[RunKey] = []
+
+    def begin(self, refuse: Refuse, opening: Coroutine[Any, Any, None]) -> None:
+        """Open a run in the background; `refuse` is called if that is refused."""
+        task = asyncio.create_task(self._open(refuse, opening), name="open-later")
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
+
+    async def _open(self, refuse: Refuse, opening: Coroutine[Any, Any, None]) -> None:
+        try:
+            try:
+                await opening
+            except Refused as refusal:
+                await refuse(refusal)
+            except Exception as exc:
+                await refuse(log_failure(logger, exc, "A run could not be opened").refusal)
+        except OSError:  # the client has gone
+            self._on_failure()
+
+    def stop_at_end(self, key: RunKey) -> None:
+        """Stop a run when the connection is lost, if it has not ended then."""
+        self._stopped = [*self._stopped[1 - MAX_STOPPED :], key]
+
+    async def close(self) -> None:
+        """Stop what is to be stopped. Runs that wait for their thread are opened all the same."""
+        for task in list(self._waiting):
+            task.cancel()
+        for key in [] if self.keeps_runs else self._stopped:
+            try:
+                await stop_run(key)
+            except OUTAGE_ERRORS:
+                logger.warning("Run %s could not be stopped with its connection", key.run_id, exc_info=True)
