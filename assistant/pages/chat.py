@@ -10,6 +10,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -158,7 +159,7 @@ def delete(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
     try:
         is_deleted = delete_conversation(member=page.member, conversation_id=thread)
     except ConversationBusy:
-        return JsonResponse({"error": "This conversation is still being answered. Stop it first."}, status=409)
+        return JsonResponse({"error": _("This conversation is still being answered. Stop it first.")}, status=409)
     if not is_deleted:
         raise Http404
     return JsonResponse({"next": reverse("assistant:chat", kwargs={"tenant": page.member.tenant.slug})})

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import CharField, Func
+from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.values.limits import Allowance
@@ -112,7 +113,7 @@ def _open(
         except IntegrityError as exc:
             own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
             if not own.filter(pk=given.thread_id, assistant__slug=assistant_slug).exists():
-                sentence = "There is no such conversation with this assistant."
+                sentence = _("There is no such conversation with this assistant.")
                 raise Refused("thread_not_found", sentence) from exc
             # Another run of this thread, or the thread itself, was created at the same time, and can now be read.
             if not attempts_left:
@@ -134,7 +135,7 @@ def _open_once(
     message_id = given.message.id if given.message else ""
     state = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if state is None:
-        raise Refused("thread_not_found", "This assistant is not available.")
+        raise Refused("thread_not_found", _("This assistant is not available."))
     if is_counted and state.key_limits is not None:
         raise _KeyIsLimited(state.key_limits)
     if state.same_run is not None:
@@ -142,7 +143,7 @@ def _open_once(
         check_readable(run, member)
         return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)
     if state.is_busy:
-        raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
+        raise Refused("thread_busy", _("This conversation is still being answered. Wait for it, or stop it."))
     test = tested_prompt(member=member, state=state, wanted=given.test)
     found = state.conversation
     followed = FROM_START if found is None else followed_path(given, found, has_message=state.has_message)
@@ -282,7 +283,7 @@ def begin_run(
 def _new_conversation(member: Member, assistant: Assistant, given: RunInput, test_tools: str) -> Conversation:
     """Store a new conversation. Raises `IntegrityError` if any tenant has one with this id."""
     if given.message is None:
-        raise Refused("thread_not_found", "There is no such conversation.")
+        raise Refused("thread_not_found", _("There is no such conversation."))
     return _CONVERSATIONS.insert(
         Conversation(
             pk=given.thread_id,
