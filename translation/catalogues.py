@@ -94,8 +94,13 @@ def _english(message: Message) -> str:
 
 
 def _is_complete(message: Message) -> bool:
-    strings = message.string if isinstance(message.string, tuple) else (message.string,)
-    return bool(strings) and all(strings) and not message.fuzzy
+    return all(_strings(message)) and not message.fuzzy
+
+
+def _strings(message: Message) -> tuple[str, ...]:
+    """Return the forms of a translation, "" for one that is missing."""
+    found = message.string if isinstance(message.string, tuple | list) else (message.string,)
+    return tuple(one or "" for one in found)
 
 
 def problems(language: str, name: Name, template: Catalog) -> Iterator[str]:
@@ -126,7 +131,7 @@ def _differences(message: Message) -> Iterator[str]:
     """Yield what a translation has, or lacks, that is the same in all languages: placeholders, tags, spaces at ends."""
     many = isinstance(message.id, tuple)
     english = message.id[-1] if many else str(message.id)
-    strings = message.string if isinstance(message.string, tuple) else (message.string,)
+    strings = _strings(message)
     for index, string in enumerate(strings):
         wanted, found = _names(english), _names(string)
         # "One file" needs no number, but the form for most numbers does.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -33,34 +34,50 @@ PANEL = (
 )
 # A comment that begins so, right above a text of the panel, says that pages show it too.
 FOR_PAGES = "For pages:"
-# The functions whose first arguments are texts, with the positions of these; "c" marks a context.
-_ONE = ("_", "gettext", "gettext_lazy", "gettext_noop")
-_MANY = ("ngettext", "ngettext_lazy")
-_WITH_CONTEXT = ("pgettext", "pgettext_lazy")
-_FUNCTIONS = [*_ONE, *_MANY, *_WITH_CONTEXT]
+FOR_TRANSLATORS = "Translators:"
+_FUNCTIONS = (
+    "_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy",
+)  # fmt: skip
 _STRING = r"""u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _STRINGS = re.compile(rf"\b(n?p?gettext|_)\(\s*({_STRING}(?:\s*,\s*{_STRING})*)")
-Found = tuple[int, str, Any, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text in the sources. `message` has two forms if it depends on a number."""
+
+    place: str
+    message: str | tuple[str, str]
+    context: str | None
+    comments: tuple[str, ...]
+
+    @property
+    def is_of_panel(self) -> bool:
+        return self.place.startswith(PANEL) and not any(FOR_PAGES in comment for comment in self.comments)
+
+    @property
+    def name(self) -> Name:
+        return "browser" if self.place.endswith(".js") else "pages"
+
+    def add_to(self, catalog: Catalog) -> None:
+        notes = [comment for comment in self.comments if comment.startswith(FOR_TRANSLATORS)]
+        catalog.add(self.message, locations=[(self.place, 0)], auto_comments=notes, context=self.context)
+
+    def is_in(self, catalog: Catalog) -> bool:
+        key = self.message if isinstance(self.message, str) else self.message[0]
+        return catalog.get(key, self.context) is not None
 
 
 def templates() -> dict[Name, Catalog]:
     """Return the three catalogues of the sources, without translations. What pages show is not the panel's."""
     found = {name: Catalog(charset="utf-8") for name in NAMES}
-    panel: list[tuple[str, Any, dict[str, Any]]] = []
-    for path in _sources():
-        place = path.relative_to(ROOT).as_posix()
-        for _, function, given, comments in _texts(path):
-            message, context = _message(function, given)
-            added = {"locations": [(place, 0)], "auto_comments": _notes(comments), "context": context}
-            if place.startswith(PANEL) and not any(FOR_PAGES in comment for comment in comments):
-                panel.append((place, message, added))
-            else:
-                found["browser" if path.suffix == ".js" else "pages"].add(message, **added)
-    for place, message, added in panel:
-        key = message[0] if isinstance(message, tuple) else message
-        known = "browser" if place.endswith(".js") else "pages"
-        if found[known].get(key, added["context"]) is None:
-            found["panel"].add(message, **added)
+    texts = [text for path in _sources() for text in _texts(path)]
+    for text in texts:
+        if not text.is_of_panel:
+            text.add_to(found[text.name])
+    for text in texts:
+        if text.is_of_panel and not text.is_in(found[text.name]):
+            text.add_to(found["panel"])
     return found
 
 
@@ -72,29 +89,25 @@ def _sources() -> Iterator[Path]:
                 yield path
 
 
-def _texts(path: Path) -> Iterator[Found]:
+def _texts(path: Path) -> Iterator[Text]:
+    place, source = path.relative_to(ROOT).as_posix(), path.read_text()
     if path.suffix == ".py":
-        tags = ["Translators:", FOR_PAGES]
-        yield from extract_python(BytesIO(path.read_bytes()), _FUNCTIONS, tags, {"encoding": "utf-8"})
+        keywords: dict[str, Any] = dict.fromkeys(_FUNCTIONS)
+        options = {"encoding": "utf-8"}
+        read: Iterable[Any] = extract_python(BytesIO(source.encode()), keywords, [FOR_TRANSLATORS, FOR_PAGES], options)  # type: ignore[arg-type]
+        calls: Iterable[Any] = ((function, found, comments) for _, function, found, comments in read)
     else:
-        source = path.read_text()
-        yield from _in_calls(source if path.suffix == ".js" else templatize(source, origin=str(path)))
+        calls = _calls(source if path.suffix == ".js" else templatize(source, origin=str(path)))
+    for function, found, comments in calls:
+        texts = found if isinstance(found, tuple) else (found,)
+        if function.startswith("p"):
+            yield Text(place, texts[1], texts[0], tuple(comments))
+        else:
+            message = (texts[0], texts[1]) if function.startswith("n") else texts[0]
+            yield Text(place, message, None, tuple(comments))
 
 
-def _in_calls(source: str) -> Iterator[Found]:
-    """Yield the texts of the calls in a script, or in what Django makes of a template."""
+def _calls(source: str) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
+    """Yield the functions and texts of the calls in a script, or in what Django makes of a template."""
     for found in _STRINGS.finditer(source):
-        texts = ast.literal_eval(f"({found[2]},)")
-        yield 0, found[1], texts if len(texts) > 1 else texts[0], []
-
-
-def _message(function: str, given: Any) -> tuple[str | tuple[str, str], str | None]:
-    """Return the message as catalogues have it, and its context."""
-    texts = given if isinstance(given, tuple) else (given,)
-    if function.startswith(_MANY):
-        return (texts[0], texts[1]), None
-    return (texts[1], texts[0]) if function.startswith(_WITH_CONTEXT) else (texts[0], None)
-
-
-def _notes(comments: list[str]) -> list[str]:
-    return [comment for comment in comments if comment.startswith("Translators:")]
+        yield found[1], ast.literal_eval(f"({found[2]},)"), []

@@ -18,8 +18,8 @@ from assistant.models import Assistant, Conversation
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
-from assistant.services.assistants.configuration import MAX_STARTERS
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
+from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -109,7 +109,7 @@ def _chat_page(
     member = page.member
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
-    starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
+    welcome = welcome_of(assistant) if assistant else None
     brand = brand_of(tenant_id=member.tenant_id)
     shows_model = member.is_admin or brand.shows_model
     attachments = attachment_limits(assistant.tenant) if assistant else None
@@ -126,7 +126,8 @@ def _chat_page(
         "attachments": attachments,
         "accept": "" if attachments is None else attachments.accept(images=sees_images),
         "sees_images": sees_images,
-        "starters": starters[:MAX_STARTERS],
+        "greeting": (welcome.greeting if welcome else "") or brand.greeting,
+        "starters": welcome.starters if welcome else (),
         "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),

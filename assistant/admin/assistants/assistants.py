@@ -11,9 +11,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages
+from assistant.admin.assistants.welcome_fields import initial_values, welcome_fields, with_fields
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
@@ -68,6 +70,7 @@ class AssistantForm(TenantForm):
         if self.instance.pk:
             for name in ("starters", "other_models"):
                 self.initial[name] = "\n".join(str(line) for line in getattr(self.instance, name))
+            self.initial.update(initial_values(self.instance.translations))
 
     def clean_answer_schema(self) -> Any:
         return _checked_schema(self.cleaned_data["answer_schema"])
@@ -86,6 +89,21 @@ class AssistantForm(TenantForm):
         if len(lines) > MAX_STARTERS:
             raise forms.ValidationError(f"At most {MAX_STARTERS} starter prompts.")
         return lines
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        translations = with_fields(self.instance.translations, self.cleaned_data)
+        for code, texts in translations.items():
+            if len(texts.get("starters", [])) > MAX_STARTERS:
+                self.add_error(f"starters_{code}", f"At most {MAX_STARTERS} starter prompts.")
+        if not self.errors:
+            self.instance.translations = translations
+        return cleaned
+
+
+# A class body cannot name fields after the project's languages.
+AssistantForm.declared_fields.update(welcome_fields())
+AssistantForm.base_fields.update(welcome_fields())
 
 
 def _lines(text: str) -> list[str]:
@@ -190,7 +208,9 @@ class AssistantAdmin(ModelPages, BundlePage):
                 )
             },
         ),
-        ("Prompt", {"fields": ("published_prompt", "starters")}),
+        ("Prompt", {"fields": ("published_prompt",)}),
+        (_("Welcome"), {"fields": ("greeting", "starters")}),
+        (_("Welcome in other languages"), {"classes": ("collapse",), "fields": tuple(welcome_fields())}),
         ("Conversations", {"fields": ("makes_titles", "suggests_follow_ups")}),
         ("Formats", {"fields": ("answer_schema", "task_schema")}),
         ("Delegates", {"fields": ("delegates",)}),
@@ -275,7 +295,7 @@ class AssistantAdmin(ModelPages, BundlePage):
         for deleted in formset.deleted_objects:
             deleted.delete()
         assistant = form.instance
-        for row in [*formset.new_objects, *(row for row, _ in formset.changed_objects)]:
+        for row in [*formset.new_objects, *(row for row, _changed in formset.changed_objects)]:
             set_switch(
                 actor=request.user,
                 tenant=assistant.tenant,

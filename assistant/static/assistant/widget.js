@@ -94,7 +94,7 @@ class TenantAssistant extends HTMLElement {
           this.#connection.files = files;
           if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
-          panel.welcome(this.#greeting(brand.greeting));
+          panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting));
           this.#dress(brand);
           this.#conversation?.opened();
         },
@@ -109,10 +109,16 @@ class TenantAssistant extends HTMLElement {
     this.#connection.connect();
   }
 
-  /** What the host's page greets its visitors with. The assistant's own description and starters are for members. */
-  #greeting(ofBrand) {
-    const starters = (this.getAttribute("starters") ?? "").split("|").map((text) => text.trim());
-    return { greeting: this.getAttribute("greeting") ?? (ofBrand || gettext("How can I help?")), starters: starters.filter(Boolean) };
+  /** What the host's page greets its visitors with, or the assistant or the tenant does. Its description and starters are for members. */
+  #greeting(own, ofBrand) {
+    const starters = (this.#inLanguage("starters") ?? "").split("|").map((text) => text.trim());
+    const greeting = this.#inLanguage("greeting") ?? (own[language] || own.default || ofBrand || gettext("How can I help?"));
+    return { greeting, starters: starters.filter(Boolean) };
+  }
+
+  /** The attribute in the visitor's language, such as `greeting-de`, else the one for all. */
+  #inLanguage(name) {
+    return this.getAttribute(`${name}-${language}`) ?? this.getAttribute(name);
   }
 
   /** Show the tenant's logo and colours. A colour that the page sets itself comes first. */
