@@ -22,6 +22,10 @@ LANGUAGES = ("de", "fr", "es", "pt", "ja", "zh-hans", "ar")
 OF_PANEL = ("de",)
 LOCALE = ROOT / "assistant" / "locale"
 MODULES = ROOT / "assistant" / "static" / "assistant" / "languages"
+# Where Babel orders the forms otherwise than Django and all translators.
+PLURALS = {
+    "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 && n%100<=99 ? 4 : 5);"  # noqa: E501
+}
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]|%%")
 _TAG = re.compile(r"</?[a-z]+[^<>]*>")
 _ONE_DATE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -42,7 +46,10 @@ def read(language: str, name: Name) -> Catalog:
     path = path_of(language, name)
     locale = to_locale(language)
     if not path.is_file():
-        return Catalog(locale=locale, charset="utf-8", fuzzy=False)
+        catalog = Catalog(locale=locale, charset="utf-8", fuzzy=False)
+        if language in PLURALS:
+            catalog.mime_headers = [("Plural-Forms", PLURALS[language])]
+        return catalog
     with path.open("rb") as file:
         return read_po(file, locale=locale, charset="utf-8", abort_invalid=True)
 
