@@ -17,7 +17,7 @@ MAX_REASON = 123
 
 def language_of(scope: Mapping[str, Any]) -> str:
     """Return one of the project's languages: `?language=` of the address, else `Accept-Language`, else the default."""
-    asked = parse_qs(scope.get("query_string", b"")[:1000].decode("latin-1")).get("language", [""])[0]
+    asked = parse_qs(scope.get("query_string", b"")[:1000].decode("latin-1")).get("language", [""])[0].lower()
     try:
         return get_supported_language_variant(asked)
     except LookupError:
