@@ -11,11 +11,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages
-from assistant.admin.assistants.welcome_fields import initial_values, welcome_fields, with_fields
+from assistant.admin.assistants.welcome_fields import (
+    add_welcome_fields,
+    initial_values,
+    set_translations,
+    welcome_fieldsets,
+)
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
@@ -91,19 +95,11 @@ class AssistantForm(TenantForm):
         return lines
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        translations = with_fields(self.instance.translations, self.cleaned_data)
-        for code, texts in translations.items():
-            if len(texts.get("starters", [])) > MAX_STARTERS:
-                self.add_error(f"starters_{code}", f"At most {MAX_STARTERS} starter prompts.")
-        if not self.errors:
-            self.instance.translations = translations
-        return cleaned
+        set_translations(self)
+        return super().clean()
 
 
-# A class body cannot name fields after the project's languages.
-AssistantForm.declared_fields.update(welcome_fields())
-AssistantForm.base_fields.update(welcome_fields())
+add_welcome_fields(AssistantForm)
 
 
 def _lines(text: str) -> list[str]:
@@ -209,8 +205,7 @@ class AssistantAdmin(ModelPages, BundlePage):
             },
         ),
         ("Prompt", {"fields": ("published_prompt",)}),
-        (_("Welcome"), {"fields": ("greeting", "starters")}),
-        (_("Welcome in other languages"), {"classes": ("collapse",), "fields": tuple(welcome_fields())}),
+        *welcome_fieldsets(),
         ("Conversations", {"fields": ("makes_titles", "suggests_follow_ups")}),
         ("Formats", {"fields": ("answer_schema", "task_schema")}),
         ("Delegates", {"fields": ("delegates",)}),

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from assistant.services.assistants.configuration import MAX_STARTERS
 from assistant.services.assistants.welcome import MAX_GREETING
 
 
@@ -43,7 +44,29 @@ def initial_values(translations: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def with_fields(translations: Mapping[str, Any], cleaned: Mapping[str, Any]) -> dict[str, Any]:
+def add_welcome_fields(form: type[forms.ModelForm[Any]]) -> None:
+    """Add the fields to a form's class, whose body cannot name them after the project's languages."""
+    form.declared_fields.update(welcome_fields())
+    form.base_fields.update(welcome_fields())
+
+
+def welcome_fieldsets() -> tuple[tuple[Any, Any], ...]:
+    """Return the parts of the page with the fields, as `ModelAdmin.fieldsets` has them."""
+    others = {"classes": ("collapse",), "fields": tuple(welcome_fields())}
+    return (_("Welcome"), {"fields": ("greeting", "starters")}), (_("Welcome in other languages"), others)
+
+
+def set_translations(form: forms.ModelForm[Any]) -> None:
+    """Set an assistant's translations as they were entered, unless the form has errors; add those of these fields."""
+    translations = _with_fields(form.instance.translations, form.cleaned_data)
+    for code, texts in translations.items():
+        if len(texts.get("starters", [])) > MAX_STARTERS:
+            form.add_error(f"starters_{code}", f"At most {MAX_STARTERS} starter prompts.")
+    if not form.errors:
+        form.instance.translations = translations
+
+
+def _with_fields(translations: Mapping[str, Any], cleaned: Mapping[str, Any]) -> dict[str, Any]:
     """Return stored translations with what was entered; those in languages without fields stay as they are."""
     found = dict(translations)
     for code, _name in other_languages():

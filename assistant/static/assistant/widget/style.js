@@ -29,7 +29,7 @@ button:hover{background:var(--sunken)}
 .stop:disabled{opacity:1}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
-.launcher{display:grid;place-items:center;width:56px;height:56px;margin-inline-start:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
+.launcher{display:grid;place-items:center;width:56px;height:56px;margin-left:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
 .panel{display:flex;flex-direction:column;width:min(400px,calc(100vw - 32px - var(--place)*72px));height:min(608px,calc(100dvh - 104px));margin-bottom:13px;border:1px solid var(--line);border-radius:16px;background:var(--paper);color:var(--ink);box-shadow:0 10px 40px rgb(0 0 0 / 22%);overflow:hidden}
 :host([inline]) .panel{width:auto;height:auto;min-height:0;margin:0;box-shadow:none}
 .head{display:flex;align-items:center;gap:4px;padding:10px 10px 10px 16px;border-bottom:1px solid var(--line)}
