@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='assistant',
             name='greeting',
-            field=models.CharField(blank=True, db_default='', default='', help_text="What an empty conversation begins with, in chat and widget. Empty: the tenant's greeting.", max_length=200, verbose_name='greeting'),
+            field=models.CharField(blank=True, db_default='', default='', help_text="What an empty conversation begins with, in the chat and in the widget. Empty: the tenant's greeting.", max_length=200, verbose_name='greeting'),
         ),
         migrations.AddField(
             model_name='assistant',
