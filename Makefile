@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all lint lint-types lint-style lint-deployment bench resilience accessibility clean chromium lock sbom dist
+.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all lint lint-types lint-style lint-deployment bench resilience accessibility clean chromium lock messages sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -90,6 +90,9 @@ $(TOOLS)/.installed:
 	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9 cyclonedx-bom==7.5.0 pip-licenses==5.5.5
 	@touch $@
 
+messages: $(VENV)/.installed-dev  ## Bring the catalogues of translations up to date with the sources, and compile them
+	@$(BIN)/python -m translation
+
 lock: $(TOOLS)/.installed  ## Pin all dependencies, with hashes, as pyproject.toml asks for them (ARGS=--upgrade: the newest)
 	@$(LOCK) $(ARGS) --output-file requirements.txt
 	@$(LOCK) $(ARGS) --group dev --constraint requirements.txt --output-file requirements-dev.txt
@@ -131,7 +134,7 @@ lint: $(VENV)/.installed-dev  ## Check style, types, production settings and mig
 	@$(MAKE) --no-print-directory --jobs 2 lint-types lint-style lint-deployment
 
 lint-types:
-	$(BIN)/mypy assistant tools config benchmarks
+	$(BIN)/mypy assistant tools config benchmarks translation
 
 lint-style:
 	$(BIN)/lint-imports

@@ -13,10 +13,14 @@ from django.middleware.gzip import GZipMiddleware
 from django.utils.module_loading import import_string
 from django.views.static import serve as serve_from
 
+from assistant.services.languages import FOLDER, catalogue_version
+
 # Images and fonts are compressed already.
 COMPRESSED_TYPES = ("text/", "application/json", "image/svg+xml")
 # As WhiteNoise does: short, because names without a hash stay the same with the next release.
 CACHE_CONTROL = "max-age=60, public"
+# Of addresses that change with the file's content.
+IMMUTABLE = "max-age=31536000, public, immutable"
 _gzip = GZipMiddleware(lambda request: HttpResponse())
 
 
@@ -26,6 +30,7 @@ class StaticFiles(ASGIStaticFilesHandler):
     def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
         response = super().serve(request)
         response["Access-Control-Allow-Origin"] = "*"
+        keep_for_ever(request, response)
         pack(request, response)
         return response
 
@@ -51,6 +56,7 @@ class OwnStaticFiles(StaticFiles):
         else:
             response = super().serve(request)
         response["Cache-Control"] = CACHE_CONTROL
+        keep_for_ever(request, response)
         return response
 
 
@@ -70,6 +76,14 @@ def has_whitenoise() -> bool:
     """Return whether the project's middleware is WhiteNoise, or derived from it."""
     classes = [import_string(name) for name in settings.MIDDLEWARE]
     return any(base.__name__ == "WhiteNoiseMiddleware" for found in classes for base in getattr(found, "__mro__", ()))
+
+
+def keep_for_ever(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Let browsers keep a catalogue of texts whose address names the version that is sent."""
+    path = Path(request.path)
+    version = request.GET.get("v")
+    if version and path.parent.match(FOLDER) and version == catalogue_version(path.stem):
+        response["Cache-Control"] = IMMUTABLE
 
 
 def pack(request: HttpRequest, response: HttpResponseBase) -> None:

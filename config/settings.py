@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.environment import Environment, local_secret, public_host
-from config import csp, mail
+from config import csp, languages, mail
 from config.csp import NONE, SELF
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -161,7 +161,9 @@ if _mail := mail.email("EMAIL_URL", env):
     globals().update(_mail)
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "assistant@localhost")
 
-LANGUAGE_CODE = "en"
+# The first is for people whose browsers ask for none of them.
+LANGUAGES = languages.chosen(env)
+LANGUAGE_CODE = LANGUAGES[0][0]
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

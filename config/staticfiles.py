@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from assistant.staticfiles import pack
+from assistant.staticfiles import keep_for_ever, pack
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
@@ -42,5 +42,6 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
             answer: HttpResponseBase = await self.get_response(request)
             return answer
         served: HttpResponseBase = await sync_to_async(self.serve)(found, request)
+        keep_for_ever(request, served)
         pack(request, served)
         return served

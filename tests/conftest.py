@@ -14,6 +14,7 @@ import pytest
 import redis
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.utils import translation
 
 from assistant.management.demo_tenants import load_demo_documents
 from assistant.models import Assistant, Provider, Tenant
@@ -103,6 +104,12 @@ def _empty_redis() -> None:
 def _unwatched_clock() -> None:
     """Each test begins as a process does, which has seen no jump of the database's clock."""
     clock_watch.__init__()  # type: ignore[misc]
+
+
+@pytest.fixture(autouse=True)
+def _in_english() -> None:
+    """Each test begins in the default language: a request leaves that of its reader behind in the thread."""
+    translation.activate(settings.LANGUAGE_CODE)
 
 
 @pytest.fixture

@@ -154,6 +154,7 @@ async def open_socket(
     assistant: str = "support",
     origin: str | None = None,
     headers: dict[str, str] | None = None,
+    query: str = "",
 ) -> AsyncIterator[Socket]:
     """Connect to `/ws/<tenant>/<assistant>/` as a signed-in user (with the site's own origin) or with an API key.
 
@@ -167,7 +168,7 @@ async def open_socket(
     if key:
         sent["Authorization"] = f"Bearer {key}"
     async with connect(
-        f"{base_url.replace('http', 'ws', 1)}/ws/{tenant}/{assistant}/",
+        f"{base_url.replace('http', 'ws', 1)}/ws/{tenant}/{assistant}/{query}",
         additional_headers=sent,
         origin=Origin(origin) if origin else None,
         subprotocols=[Subprotocol(name) for name in subprotocols] or None,

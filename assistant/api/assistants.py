@@ -17,6 +17,7 @@ ASSISTANT = {
     "name": "Support",
     "description": "Answers questions on orders.",
     "starters": ["Where is my order?"],
+    "greetings": {"default": "How can we help?", "de": "Wie können wir helfen?"},
     "other_models": ["gpt-4.1"],
 }
 TOOL = {

@@ -6,6 +6,7 @@ import uuid
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -158,7 +159,7 @@ class OneConversation(ConversationView):
         try:
             is_deleted = delete_conversation(member=self.member, conversation_id=thread)
         except ConversationBusy:
-            raise HttpRefusal(409, "thread_busy", BUSY) from None
+            raise HttpRefusal(409, "thread_busy", gettext(BUSY)) from None
         if not is_deleted:
             raise not_found()
         return Response(status=204)

@@ -7,7 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from assistant.api.fields import Flag, JsonObject, OneOf, QueryFlag, Text
-from assistant.models import Conversation, Feedback, Run
+from assistant.models import Assistant, Conversation, Feedback, Run
+from assistant.services.assistants.welcome import greetings_of
 from assistant.services.conversations.conversations import MAX_TITLE
 from assistant.services.conversations.feedback import MAX_COMMENT
 from assistant.services.conversations.pagination import MAX_PAGE
@@ -32,9 +33,15 @@ class AssistantOut(ApiSerializer):
     name = serializers.CharField()
     description = serializers.CharField()
     starters = serializers.ListField(child=serializers.CharField(), help_text="Prompts to begin with.")
+    greetings = serializers.SerializerMethodField(
+        help_text="What an empty conversation begins with: by language, and `default`."
+    )
     other_models = serializers.ListField(
         child=serializers.CharField(), help_text="What `forwardedProps.model` may name, besides the assistant's own."
     )
+
+    def get_greetings(self, assistant: Assistant) -> dict[str, str]:
+        return greetings_of(assistant)
 
 
 class ToolOut(ApiSerializer):

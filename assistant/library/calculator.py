@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.utils.translation import gettext_lazy as _
+
 from assistant.library.arithmetic import ExpressionError, format_number
 from assistant.library.expressions import evaluate
 from assistant.toolkit import Example, Param, ToolError, tool
@@ -20,7 +22,7 @@ class Calculation:
 
 
 @tool(
-    title="Calculate",
+    title=_("Calculate"),
     read_only=True,
     idempotent=True,
     enabled_by_default=True,

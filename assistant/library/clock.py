@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
+from django.utils.translation import gettext_lazy as _
+
 from assistant.library.time_parsing import datetimes_of, format_datetime, format_utc_offset, parse_time, parse_zone
 from assistant.toolkit import Example, Param, ToolContext, tool
 
@@ -31,7 +33,7 @@ class ConvertedTime:
 
 
 @tool(
-    title="Look up the time",
+    title=_("Look up the time"),
     read_only=True,
     enabled_by_default=True,
     examples=[
@@ -54,7 +56,7 @@ def current_time(
 
 
 @tool(
-    title="Convert a time",
+    title=_("Convert a time"),
     read_only=True,
     idempotent=True,
     enabled_by_default=True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.utils.translation import gettext_lazy as _
+
 from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Example, Param, ToolContext, tool
@@ -30,7 +32,7 @@ class DocumentSearch:
 
 
 @tool(
-    title="Search documents",
+    title=_("Search documents"),
     read_only=True,
     examples=[
         Example(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import BaseModel, Field
 
 from assistant.toolkit import Example, Param, Question, ToolError, tool
@@ -67,7 +68,7 @@ def _question(arguments: Mapping[str, Any]) -> Question:
 
 
 @tool(
-    title="Ask a question",
+    title=_("Ask a question"),
     read_only=True,
     asks=_question,
     examples=[

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max, QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from assistant.library.time_parsing import datetimes_of, format_datetime, parse_time, parse_zone
 from assistant.models.reminders import Alarm
@@ -44,7 +45,7 @@ class AlarmRecord:
 
 
 @tool(
-    title="Set an alarm",
+    title=_("Set an alarm"),
     examples=[
         Example(
             "set an alarm in 25 minutes",
@@ -83,7 +84,7 @@ def set_alarm(
 
 
 @tool(
-    title="List alarms",
+    title=_("List alarms"),
     read_only=True,
     examples=[
         Example(
@@ -105,7 +106,7 @@ def list_alarms(
 
 
 @tool(
-    title="Cancel an alarm",
+    title=_("Cancel an alarm"),
     idempotent=True,
     examples=[
         Example(
@@ -178,7 +179,7 @@ def _offset(offset: re.Match[str]) -> timedelta:
 
 def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
     """Create an alarm with the member's next number, retrying if a concurrent call takes that number."""
-    for _ in range(10):
+    for _attempt in range(10):
         last = _alarms_of(context).aggregate(last=Max("number"))["last"] or 0
         try:
             with transaction.atomic():

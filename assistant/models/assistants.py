@@ -136,7 +136,20 @@ class Assistant(models.Model):
         help_text="Empty: the model's own.",
     )
     is_active = models.BooleanField(default=True)
+    greeting = models.CharField(
+        _("greeting"),
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_(
+            "What an empty conversation begins with, in the chat and in the widget. Empty: the tenant's greeting."
+        ),
+    )
     starters = models.JSONField(default=list, blank=True, help_text="Starter prompts the chat offers: a list of texts.")
+    translations = models.JSONField(
+        default=dict, db_default={}, blank=True, editable=False, help_text="Greeting and starters by language."
+    )
     makes_titles = models.BooleanField(
         "generated titles",
         default=True,

@@ -88,8 +88,10 @@ class PersonSettings(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="assistant_settings"
     )
+    # For pages: the page of one's own settings shows it.
     name = models.CharField(_("name"), max_length=100, blank=True)
     language = models.CharField(_("language"), max_length=20, blank=True)
+    # For pages: too.
     theme = models.CharField(_("appearance"), max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
 
     def __str__(self) -> str:

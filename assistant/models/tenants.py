@@ -184,9 +184,12 @@ class Membership(models.Model):
     """A user's membership of a tenant, with a role."""
 
     class Role(models.TextChoices):
-        MEMBER = "member", "Member"
-        ADMIN = "admin", "Admin"
-        OWNER = "owner", "Owner"
+        # For pages: invitations say it.
+        MEMBER = "member", _("Member")
+        # For pages: too.
+        ADMIN = "admin", _("Admin")
+        # For pages: too.
+        OWNER = "owner", _("Owner")
         # Authenticated by a widget token only, never by a session or an API key.
         END_USER = "end_user", "End user"
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -18,8 +19,8 @@ from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
 from assistant.pages.second_factor import signed_in
-from assistant.services.assistants.configuration import MAX_STARTERS
 from assistant.services.assistants.provider_choice import choose_provider, describe_provider
+from assistant.services.assistants.welcome import welcome_of
 from assistant.services.branding.brands import brand_of
 from assistant.services.conversations.conversations import (
     ConversationBusy,
@@ -109,7 +110,7 @@ def _chat_page(
     member = page.member
     if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
         page.request.session[TENANT_IN_SESSION] = member.tenant.slug
-    starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
+    welcome = welcome_of(assistant) if assistant else None
     brand = brand_of(tenant_id=member.tenant_id)
     shows_model = member.is_admin or brand.shows_model
     attachments = attachment_limits(assistant.tenant) if assistant else None
@@ -126,7 +127,8 @@ def _chat_page(
         "attachments": attachments,
         "accept": "" if attachments is None else attachments.accept(images=sees_images),
         "sees_images": sees_images,
-        "starters": starters[:MAX_STARTERS],
+        "greeting": (welcome.greeting if welcome else "") or brand.greeting,
+        "starters": welcome.starters if welcome else (),
         "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
@@ -159,7 +161,7 @@ def delete(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
     try:
         is_deleted = delete_conversation(member=page.member, conversation_id=thread)
     except ConversationBusy:
-        return JsonResponse({"error": "This conversation is still being answered. Stop it first."}, status=409)
+        return JsonResponse({"error": _("This conversation is still being answered. Stop it first.")}, status=409)
     if not is_deleted:
         raise Http404
     return JsonResponse({"next": reverse("assistant:chat", kwargs={"tenant": page.member.tenant.slug})})

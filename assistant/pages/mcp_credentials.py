@@ -6,6 +6,8 @@ from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
@@ -21,6 +23,8 @@ from assistant.services.mcp_servers.member_credentials import (
     restore_own_credentials,
     set_own_credentials,
 )
+
+NOT_YET = gettext_noop("Stored, but it does not work yet.")
 
 
 @require_safe
@@ -50,7 +54,7 @@ def connect(page: MemberRequest, server: int) -> HttpResponse:
     except McpServer.DoesNotExist:
         raise Http404 from None
     except ValueError as exc:
-        messages.error(page.request, f"Nothing was stored. {exc}")
+        messages.error(page.request, " ".join((_("Nothing was stored."), str(exc))))
     else:
         _try(page, server, before)
     return redirect("assistant:connections", tenant=page.member.tenant.slug)
@@ -63,14 +67,16 @@ def _try(page: MemberRequest, server: int, before: StoredCredentials | None) -> 
         tenant_id=member.tenant_id, server_id=server, user_id=member.user_id, by_operator=False
     )
     if found.is_healthy:
-        messages.success(page.request, f"Stored. {found.sentence}")
+        messages.success(page.request, " ".join((_("Stored."), found.sentence)))
     elif found.is_refused and before is not None:
         restore_own_credentials(actor=page.request.user, member=member, server_id=server, before=before)
-        messages.warning(page.request, "Not stored: the server did not accept them. Your earlier credentials are kept.")
+        messages.warning(
+            page.request, _("Not stored: the server did not accept them. Your earlier credentials are kept.")
+        )
     elif found.is_refused:
-        messages.warning(page.request, "Stored, but it does not work yet. The external server did not accept them.")
+        messages.warning(page.request, " ".join((_(NOT_YET), _("The external server did not accept them."))))
     else:
-        messages.warning(page.request, f"Stored, but it does not work yet. {found.sentence}")
+        messages.warning(page.request, " ".join((_(NOT_YET), found.sentence)))
 
 
 @require_POST
@@ -81,5 +87,5 @@ def disconnect(page: MemberRequest, server: int) -> HttpResponse:
         delete_own_credentials(actor=page.request.user, member=page.member, server_id=server)
     except McpServer.DoesNotExist:
         raise Http404 from None
-    messages.success(page.request, "Deleted.")
+    messages.success(page.request, _("Deleted."))
     return redirect("assistant:connections", tenant=page.member.tenant.slug)

@@ -15,12 +15,14 @@ from django.contrib.sites.shortcuts import get_current_site
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse, reverse_lazy
+from django.utils.translation import override
 from django.views.decorators.cache import never_cache
 
 from assistant.pages.sign_in import too_many
 from assistant.services.signin.limits import TooManySignIns, admit
 from assistant.services.signin.sign_in_page import is_sign_in_ours
 from assistant.services.tenancy.mail import is_mail_configured, send_soon
+from assistant.services.tenancy.person_settings import language_of
 
 
 def _check_configured() -> None:
@@ -32,6 +34,7 @@ class ResetForm(PasswordResetForm):
     """Looks accounts up, and leaves all else to a thread: whether there is one must not be told by time either."""
 
     _found: list[Any]
+    _languages: dict[Any, str]
 
     def get_users(self, email: str) -> Any:
         """Return the accounts that were found; Django's `save` asks in the thread."""
@@ -39,8 +42,14 @@ class ResetForm(PasswordResetForm):
 
     def save(self, *, request: HttpRequest | None = None, **options: Any) -> None:  # type: ignore[override]
         self._found = list(super().get_users(self.cleaned_data["email"]))
+        self._languages = {user.pk: language_of(user) for user in self._found}
         options["domain_override"] = get_current_site(request).domain
         send_soon(partial(super().save, **options))
+
+    def send_mail(self, subject: str, text: str, context: dict[str, Any], *rest: Any, **how: Any) -> None:  # type: ignore[override]
+        """Send the message in the language of the account."""
+        with override(self._languages[context["user"].pk]):
+            super().send_mail(subject, text, context, *rest, **how)
 
 
 class ResetView(views.PasswordResetView):

@@ -16,6 +16,8 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 
+from assistant.toolkit.translation import OUR_SIDE, gettext, gettext_noop, with_error_id
+
 # Raised while the database cannot be reached.
 DATABASE_ERRORS = (OperationalError, InterfaceError)
 # Raised while Redis cannot be reached. uvloop raises RuntimeError for a write to a closed connection.
@@ -106,9 +108,11 @@ _BY_ERRNO: dict[int, StorageProblem] = {
     errno.EROFS: "read-only",
 }
 _SENTENCES: dict[StorageProblem | None, str] = {
-    "disk full": "The server's disk is full, so that nothing can be stored. Try again later",
-    "read-only": "The server's storage is read-only at the moment, so that nothing can be stored. Try again later",
-    None: "The service is temporarily unavailable. Try again in a moment",
+    "disk full": gettext_noop("The server's disk is full, so that nothing can be stored. Try again later."),
+    "read-only": gettext_noop(
+        "The server's storage is read-only at the moment, so that nothing can be stored. Try again later."
+    ),
+    None: gettext_noop("The service is temporarily unavailable. Try again in a moment."),
 }
 
 
@@ -148,7 +152,7 @@ def is_outage(exc: BaseException | None) -> bool:
 
 def unavailable() -> Refused:
     """Return the refusal of a run while the service cannot store anything."""
-    return Failure("unavailable", f"{_SENTENCES[None]}.").refusal
+    return Failure("unavailable", gettext(_SENTENCES[None])).refusal
 
 
 def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:
@@ -160,5 +164,5 @@ def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object
     error_id = uuid.uuid4().hex[:12]
     logger.error("%s [%s]", what % args, error_id, exc_info=exc)
     if is_outage(exc):
-        return Failure("unavailable", f"{_SENTENCES[storage_problem(exc)]} (error {error_id}).")
-    return Failure("internal_error", f"Something went wrong on our side (error {error_id}).")
+        return Failure("unavailable", with_error_id(gettext(_SENTENCES[storage_problem(exc)]), error_id))
+    return Failure("internal_error", with_error_id(gettext(OUR_SIDE), error_id))

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
+from django.utils.translation import activate, gettext_noop
+
 from assistant.core.values.events import Custom
 from assistant.core.values.frame_sizes import MAX_FRAME, MAX_SERVER_FRAME
 from assistant.services.callers.connections import connection_slot, while_access_lasts
@@ -21,8 +23,6 @@ from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.limits.rate_limits import (
     CONNECTION_BURST,
     CONNECTION_RATE,
-    HANDSHAKE_RATE,
-    MEMBER_RATE,
     member_bucket,
     take_handshake,
 )
@@ -37,6 +37,7 @@ from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_t
 from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
 from assistant.websocket.frames import protocol_error, where_to_upload
+from assistant.websocket.language import close_reason, language_of
 from assistant.websocket.later_runs import LaterRuns
 from assistant.websocket.thread_frames import ThreadFrames
 
@@ -48,12 +49,9 @@ CLOSE_RESTART = 1012
 CLOSE_ACCESS_LOST = 4401
 CLOSE_TOO_MANY = 4429
 TOO_LARGE = f"A frame holds at most {MAX_FRAME} bytes."
-TOO_MANY_FRAMES = (
-    f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
-    "Come back in a second."
-)
-TOO_MANY_HANDSHAKES = f"Too many connections: {HANDSHAKE_RATE:.0f} a second with one key. Try again in a second."
-SERVER_FULL = "Too many connections to this server. Try again in a minute."
+TOO_MANY_FRAMES = gettext_noop("Too many messages at once. Come back in a second.")
+TOO_MANY_HANDSHAKES = gettext_noop("Too many connections at once. Try again in a second.")
+SERVER_FULL = gettext_noop("Too many connections to this server. Try again in a minute.")
 
 
 class ChatConsumer(BaseConsumer):
@@ -63,6 +61,8 @@ class ChatConsumer(BaseConsumer):
     _threads: FollowedThreads
 
     async def connect(self) -> None:
+        # Of all sentences for this connection, and of the runs that it begins.
+        activate(language_of(self.scope))
         route = self.scope["url_route"]["kwargs"]
         self._assistant = route["assistant"]
         self._is_closing = False
@@ -73,7 +73,7 @@ class ChatConsumer(BaseConsumer):
         # Before any query, so that a flood of handshakes does not reach the database.
         has_token = take_handshake(credential_text(self.scope, credentials))
         if not has_token or is_full():
-            await self._close_at_once(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
+            await self._close_at_once(close_reason(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES))
             return
         try:
             caller = await aadmit(
@@ -99,7 +99,7 @@ class ChatConsumer(BaseConsumer):
             try:
                 await held.enter_async_context(connection_slot(self.member))
             except TooManyConnections as exc:
-                await self._close_at_once(str(exc))
+                await self._close_at_once(close_reason("Too many connections.", str(exc)))
                 return
             await self._accept()
             self._stay_open(caller, held)
@@ -151,7 +151,7 @@ class ChatConsumer(BaseConsumer):
             return
         if not self._may_send():
             self._is_closing = True
-            await self.close(CLOSE_TOO_MANY, TOO_MANY_FRAMES)
+            await self.close(CLOSE_TOO_MANY, close_reason(TOO_MANY_FRAMES))
             return
         size = len(bytes_data or b"") if text_data is None else len(text_data.encode("utf-8", "replace"))
         if size > MAX_SERVER_FRAME:

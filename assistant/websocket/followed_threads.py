@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from django.utils.translation import gettext
+
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused
 from assistant.services.eventlog.frames import with_thread
@@ -143,7 +145,7 @@ class FollowedThreads:
     async def _snapshot(self, thread_id: uuid.UUID) -> Snapshot:
         state = await in_database(thread_state, member=self._member, thread_id=thread_id)
         if state is None:
-            raise Refused("thread_not_found", "There is no such conversation.")
+            raise Refused("thread_not_found", gettext("There is no such conversation."))
         stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
         return build_snapshot(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
 

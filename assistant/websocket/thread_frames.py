@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from assistant.core.values.events import Custom
 from assistant.models.fields import OnDisconnect
 from assistant.services.conversations.feedback import rate_answer
@@ -113,7 +115,7 @@ class ThreadFrames:
             rating=rating,
             comment=comment,
         )
-        ending = {"rating": rating} if is_done else {"rating": 0, "error": "There is no such answer any more."}
+        ending = {"rating": rating} if is_done else {"rating": 0, "error": gettext("There is no such answer any more.")}
         await self._send(bare_frame(Custom("feedback", {**about, **ending})))
 
     async def show(self, frame: Mapping[str, Any]) -> None:
@@ -140,7 +142,7 @@ class ThreadFrames:
                 thread_state, member=self._member, thread_id=thread_id, after_run=after_run, after_seq=after_seq
             )
         if thread_id is None or state is None:
-            raise Refused("thread_not_found", "There is no such conversation.")
+            raise Refused("thread_not_found", gettext("There is no such conversation."))
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
             await log.wait_for_run(state.run.number)

@@ -84,6 +84,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.UsageEntry.is_test": False,
     "assistant.Webhook.events": ["run.finished"],
     "assistant.Assistant.starters": [CANARY],
+    "assistant.Assistant.translations": {"de": {"greeting": CANARY}},
     "assistant.Assistant.task_schema": None,
     "assistant.Assistant.answer_schema": None,
 }
@@ -188,6 +189,8 @@ def plant(cast: Cast) -> dict[type[models.Model], models.Model]:
         user.save()
     cast.support.name = cast.support.description = f"Support {CANARY}"
     cast.support.starters = [CANARY]
+    cast.support.greeting = CANARY
+    cast.support.translations = {"de": {"greeting": CANARY, "starters": [CANARY]}}
     cast.support.save()
     cast.support.prompt_versions.update(text=CANARY)
     membership = cast.acme.memberships.get(user=cast.alice)

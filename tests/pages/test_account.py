@@ -45,17 +45,29 @@ def test_the_name_is_shown_instead_of_the_user_name(visit: Client, cast: Cast) -
 @pytest.mark.parametrize(
     ("theme", "root"),
     [
-        ("dark", '<html class="tenant-assistant" lang="en" data-own-theme="dark" data-theme="dark">'),
-        ("light", '<html class="tenant-assistant" lang="en" data-own-theme="light" data-theme="light">'),
-        ("system", '<html class="tenant-assistant" lang="en" data-own-theme="system">'),
+        (
+            "dark",
+            '<html class="tenant-assistant" lang="en" dir="ltr" data-catalogue="" data-own-theme="dark" data-theme="dark">',
+        ),
+        (
+            "light",
+            '<html class="tenant-assistant" lang="en" dir="ltr" data-catalogue="" data-own-theme="light" data-theme="light">',
+        ),
+        ("system", '<html class="tenant-assistant" lang="en" dir="ltr" data-catalogue="" data-own-theme="system">'),
     ],
 )
 def test_the_first_paint_has_the_appearance(visit: Client, cast: Cast, theme: str, root: str) -> None:
-    assert root_of(visit.get("/t/acme/").content.decode()) == '<html class="tenant-assistant" lang="en">'
+    assert (
+        root_of(visit.get("/t/acme/").content.decode())
+        == '<html class="tenant-assistant" lang="en" dir="ltr" data-catalogue="">'
+    )
     assert visit.post(f"{PAGE}theme/", {"theme": theme}).status_code == 204
     assert root_of(visit.get("/t/acme/").content.decode()) == root
     assert root_of(visit.get(PAGE).content.decode()) == root
-    assert root_of(Client().get("/accounts/login/").content.decode()) == '<html class="tenant-assistant" lang="en">'
+    assert (
+        root_of(Client().get("/accounts/login/").content.decode())
+        == '<html class="tenant-assistant" lang="en" dir="ltr" data-catalogue="">'
+    )
 
 
 def test_another_person_keeps_their_own(visit: Client, cast: Cast) -> None:

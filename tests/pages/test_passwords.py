@@ -11,6 +11,7 @@ from django.core import mail
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from assistant.models import PersonSettings
 from assistant.services.tenancy.mail import send_soon
 from tests.base import PASSWORD, Cast
 
@@ -105,3 +106,11 @@ def test_the_answer_does_not_wait_for_the_message(client: Client, cast: Cast, se
     free.set()
     wait_for_mail()
     assert [message.to for message in mail.outbox] == [["alice@example.com"]]
+
+
+def test_the_message_is_in_the_language_of_the_account(client: Client, cast: Cast, sending: Settings) -> None:
+    with_email(cast)
+    PersonSettings.objects.create(user=cast.alice, language="de")
+    ask(client, "alice@example.com")
+    assert mail.outbox[0].subject == "Ein neues Passwort"
+    assert "Wählen Sie es hier" in str(mail.outbox[0].body)

@@ -15,6 +15,12 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages
+from assistant.admin.assistants.welcome_fields import (
+    add_welcome_fields,
+    initial_values,
+    set_translations,
+    welcome_fieldsets,
+)
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
@@ -69,6 +75,7 @@ class AssistantForm(TenantForm):
         if self.instance.pk:
             for name in ("starters", "other_models"):
                 self.initial[name] = "\n".join(str(line) for line in getattr(self.instance, name))
+            self.initial.update(initial_values(self.instance.translations))
 
     def clean_answer_schema(self) -> Any:
         return _checked_schema(self.cleaned_data["answer_schema"])
@@ -87,6 +94,13 @@ class AssistantForm(TenantForm):
         if len(lines) > MAX_STARTERS:
             raise forms.ValidationError(f"At most {MAX_STARTERS} starter prompts.")
         return lines
+
+    def clean(self) -> dict[str, Any]:
+        set_translations(self)
+        return super().clean()
+
+
+add_welcome_fields(AssistantForm)
 
 
 def _lines(text: str) -> list[str]:
@@ -191,7 +205,8 @@ class AssistantAdmin(ModelPages, BundlePage):
                 )
             },
         ),
-        ("Prompt", {"fields": ("published_prompt", "starters")}),
+        ("Prompt", {"fields": ("published_prompt",)}),
+        *welcome_fieldsets(),
         ("Conversations", {"fields": ("makes_titles", "suggests_follow_ups")}),
         (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
         ("Formats", {"fields": ("answer_schema", "task_schema")}),
@@ -277,7 +292,7 @@ class AssistantAdmin(ModelPages, BundlePage):
         for deleted in formset.deleted_objects:
             deleted.delete()
         assistant = form.instance
-        for row in [*formset.new_objects, *(row for row, changed in formset.changed_objects)]:
+        for row in [*formset.new_objects, *(row for row, _changed in formset.changed_objects)]:
             set_switch(
                 actor=request.user,
                 tenant=assistant.tenant,

@@ -41,7 +41,7 @@ def roles_for(request: HttpRequest) -> list[tuple[str, str]]:
         owned = mine.filter(role=Membership.Role.OWNER)
         hidden |= set() if owned.exists() else {Membership.Role.OWNER.value}
         hidden |= set() if administered(request) else {Membership.Role.ADMIN.value}
-    return [(value, label) for value, label in Membership.Role.choices if value not in hidden]
+    return [(value, str(label)) for value, label in Membership.Role.choices if value not in hidden]
 
 
 class MembershipForm(TenantForm):

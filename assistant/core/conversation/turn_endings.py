@@ -12,6 +12,7 @@ from assistant.core.values.asked import Asked
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply, ToolCall
 from assistant.toolkit.schema.form import form_of
+from assistant.toolkit.translation import gettext, gettext_noop
 
 # Only what AG-UI's clients can decide about: assistant-ui answers by itself a schema that has no `additionalProperties`
 # and requires `approved` alone. Other fields than these are refused all the same.
@@ -51,7 +52,8 @@ def ask_person(call: ToolCall, asked: Asked | None, seconds: float, warning: str
     about: dict[str, Any] = {"title": title, "form": [field.as_json() for field in form_of(fields)]}
     if asked is not None and asked.changes:
         about["changes"] = list(asked.changes)
-    sentence = f"The assistant wants to use “{title}”. {warning + ' ' if warning else ''}Is that all right?"
+    wish = gettext("The assistant wants to use “%(tool)s”.") % {"tool": title}
+    sentence = " ".join(filter(None, (wish, warning, gettext("Is that all right?"))))
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
@@ -73,10 +75,10 @@ def cut_short(reply: Reply, message_id: str) -> Event | None:
     """
     if reply.tool_calls or reply.finish_reason not in {"length", "content_filter"}:
         if not (reply.tool_calls or reply.text):
-            raise ModelError("The model gave an empty answer.", kind="empty")
+            raise ModelError(gettext_noop("The model gave an empty answer."), kind="empty")
         return None
     if not reply.text:
         if reply.finish_reason == "length":
-            raise TurnFailed("The model used up its limit of tokens before it answered.", "limit_reached")
-        raise ModelError("The provider's content filter withheld the answer.")
+            raise TurnFailed(gettext("The model used up its limit of tokens before it answered."), "limit_reached")
+        raise ModelError(gettext_noop("The provider's content filter withheld the answer."))
     return cut_message(message_id, reply.finish_reason)

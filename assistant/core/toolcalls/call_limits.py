@@ -9,6 +9,7 @@ from assistant.core.values.limits import Allowance, Limits
 from assistant.core.values.messages import ToolCall, Usage
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.toolkit import Tool
+from assistant.toolkit.translation import gettext, ngettext
 
 # Of identical calls in one run, the third and later ones are refused, and the fifth ends the run.
 FIRST_REFUSED_REPEAT = 3
@@ -44,9 +45,15 @@ class CallLimiter:
         self._identical[canonical] += 1
         repeats = self._identical[canonical]
         if self._limit and self._total > self._limit:
-            self.stop = self.stop or f"This run has reached its limit of {self._limit} tool calls."
+            self.stop = self.stop or ngettext(
+                "This run has reached its limit of %(count)d tool call.",
+                "This run has reached its limit of %(count)d tool calls.",
+                self._limit,
+            ) % {"count": self._limit}
         elif repeats >= LAST_REPEAT:
-            self.stop = self.stop or f"The model called the tool {call.name!r} with the same arguments {repeats} times."
+            self.stop = self.stop or gettext(
+                "The model called the tool '%(tool)s' with the same arguments %(count)d times."
+            ) % {"tool": call.name, "count": repeats}
         if self.stop:
             return f"Not run: {self.stop}"
         if repeats >= FIRST_REFUSED_REPEAT:
@@ -65,9 +72,13 @@ class CallLimiter:
             if _is_used_up(usage, allowance):
                 self.stop, self.code = allowance.sentence, "quota_exceeded"
         if limits.tokens and usage.total_tokens >= limits.tokens:
-            self.stop = self.stop or f"This run has reached its limit of {limits.tokens} tokens."
+            self.stop = self.stop or gettext("This run has reached its limit of %(count)d tokens.") % {
+                "count": limits.tokens
+            }
         if limits.cost and usage.cost >= limits.cost:
-            self.stop = self.stop or f"This run has reached its limit of {limits.cost / MILLIONTHS:.4g} of cost."
+            self.stop = self.stop or gettext("This run has reached its limit of %(cost)s of cost.") % {
+                "cost": f"{limits.cost / MILLIONTHS:.4g}"
+            }
 
 
 def _is_used_up(usage: Usage, left: Allowance) -> bool:

@@ -24,6 +24,7 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Reply, ToolCall, current_turn_messages, last_calls, unanswered_calls
 from assistant.core.values.untrusted import ReadText
 from assistant.toolkit.logs import log_extra, log_operation
+from assistant.toolkit.translation import OUR_SIDE, gettext, gettext_noop, with_error_id
 
 __all__ = ["Limits", "Plan", "run_turn"]
 
@@ -63,12 +64,15 @@ async def run_turn(
                 yield event
         return
     except DeadlinePassed:
-        failure = TurnFailed(f"This run has reached its limit of {seconds:g} seconds.", "limit_reached")
+        failure = TurnFailed(
+            gettext("This run has reached its limit of %(seconds)s seconds.") % {"seconds": f"{seconds:g}"},
+            "limit_reached",
+        )
     except ModelError as exc:
         error_id, transcript.failure = transcript.timeline.new_error(exc.cause), exc
         details = (turn.model.name, turn.model.provider, plan.run_id, exc, exc.cause, error_id)
         logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=log_extra(plan.context))
-        failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
+        failure = TurnFailed(with_error_id(gettext(str(exc)), error_id), exc.code)
     except TurnFailed as exc:
         failure = exc
     except RunTakenOver:
@@ -77,7 +81,7 @@ async def run_turn(
         error_id = transcript.timeline.new_error()
         slug = plan.context.tenant.slug
         logger.exception("Run %s of tenant %s failed [%s]", plan.run_id, slug, error_id, extra=log_extra(plan.context))
-        failure = TurnFailed(f"Something went wrong on our side (error {error_id}).", "internal_error")
+        failure = TurnFailed(with_error_id(gettext(OUR_SIDE), error_id), "internal_error")
     finally:
         deadline.close()
     log_operation(logger, plan.context, "The turn fails: %s", failure.code)
@@ -198,7 +202,7 @@ class _Turn:
                 elif isinstance(item, Reply):
                     reply = item
                 elif item is None:
-                    raise ModelError("The model's answer broke off before its end.")
+                    raise ModelError(gettext_noop("The model's answer broke off before its end."))
                 elif isinstance(item, ProviderCall):
                     async for event in requests.provider_calls.ran(item, writer):
                         yield event
@@ -248,7 +252,10 @@ class _Turn:
             if outcome.quota:
                 raise TurnFailed(outcome.quota, "quota_exceeded")
             if outcome.ends_run:
-                sentence = f"The tool {outcome.call.name!r} failed (error {outcome.error_id})."
+                sentence = gettext("The tool '%(tool)s' failed (error %(error)s).") % {
+                    "tool": outcome.call.name,
+                    "error": outcome.error_id,
+                }
                 raise TurnFailed(sentence, "internal_error")
         if self._limiter.stop:
             raise TurnFailed(self._limiter.stop, self._limiter.code)

@@ -25,6 +25,7 @@ from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.messages import Reply, Usage
 from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit.logs import log_operation
+from assistant.toolkit.translation import gettext
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,8 @@ class ModelRequests:
         self.rounds += 1
         rounds = settings.limits.rounds
         if rounds and self.rounds > rounds:
-            raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
+            sentence = gettext("This run has reached its limit of %(count)d model calls.") % {"count": rounds}
+            raise TurnFailed(sentence, "limit_reached")
         offered = await offered_tools(plan)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in offered):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")

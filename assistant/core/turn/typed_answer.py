@@ -22,6 +22,7 @@ from assistant.core.values.events import (
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool
+from assistant.toolkit.translation import gettext, gettext_noop
 
 # How often a model may repair an answer that is not of the requested type.
 REPAIRS = 2
@@ -30,9 +31,9 @@ STEP = 16
 STEP_SHARE = 0.1
 # Finish reasons after which an answer cannot be repaired: the error's sentence and code.
 UNFINISHED = {
-    "length": ("The model used up its limit of tokens before its answer was whole.", "limit_reached"),
-    "content_filter": ("The provider's content filter cut the answer short.", "provider_error"),
-    "refusal": ("The model refused to answer.", "provider_error"),
+    "length": (gettext_noop("The model used up its limit of tokens before its answer was whole."), "limit_reached"),
+    "content_filter": (gettext_noop("The provider's content filter cut the answer short."), "provider_error"),
+    "refusal": (gettext_noop("The model refused to answer."), "provider_error"),
 }
 _NEXT_MODE: dict[Mode, Mode] = {"native": "tool", "tool": "prompt"}
 
@@ -124,7 +125,8 @@ class TypedAnswer:
             TurnFailed: there were too many repairs, or the answer was cut short or is a refusal.
         """
         if transcript.finish_reason in UNFINISHED:
-            raise TurnFailed(*UNFINISHED[transcript.finish_reason])
+            sentence, code = UNFINISHED[transcript.finish_reason]
+            raise TurnFailed(gettext(sentence), code)
         try:
             value = self.output.parse(text)
         except InvalidOutput as exc:

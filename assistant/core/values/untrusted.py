@@ -9,6 +9,7 @@ from hashlib import sha256
 
 from assistant.core.values.messages import Message
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.translation import gettext
 
 OUTSIDE, SUMMARY = "text from outside", "a summary of the conversation before this message"
 CALLER = "what the caller's own tool returned"
@@ -148,7 +149,7 @@ def named(sources: Sequence[str]) -> str:
     """Return the sources as a part of a sentence: “Returns policy.pdf”, “b”, “c” and 2 more."""
     shown = ", ".join(f"“{source}”" for source in sources[:NAMED_SOURCES])
     more = len(sources) - NAMED_SOURCES
-    return f"{shown} and {more} more" if more > 0 else shown
+    return gettext("%(names)s and %(count)d more") % {"names": shown, "count": more} if more > 0 else shown
 
 
 def for_model(messages: Iterable[Message]) -> list[Message]:

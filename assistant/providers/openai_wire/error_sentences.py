@@ -8,16 +8,19 @@ from typing import Any
 
 from assistant.core.llm.protocol import UNAVAILABLE, FailureDetails, ModelError
 from assistant.providers.openai_wire.overflow_sentences import MAX_SEARCHED, is_overflow
+from assistant.toolkit.translation import gettext_noop
 
 NO_KEY = "OpenAI needs a key: set OPENAI_API_KEY, or the key of the provider in the admin."
-REFUSED_KEY = "The provider refused the key."
-TOO_BUSY = "The provider is receiving too many requests or the account's quota is used up. Try again later."
-TOO_SLOW = "The provider took too long to answer."
-TOO_LONG = "The conversation is too long for this model."
-NOT_FOUND = "The provider does not know this model or address."
-MOVED = "The provider's address points to another one, which is not followed."
-BROKEN = "The provider failed. Try again later."
-REFUSED = "The provider did not accept the request."
+REFUSED_KEY = gettext_noop("The provider refused the key.")
+TOO_BUSY = gettext_noop(
+    "The provider is receiving too many requests or the account's quota is used up. Try again later."
+)
+TOO_SLOW = gettext_noop("The provider took too long to answer.")
+TOO_LONG = gettext_noop("The conversation is too long for this model.")
+NOT_FOUND = gettext_noop("The provider does not know this model or address.")
+MOVED = gettext_noop("The provider's address points to another one, which is not followed.")
+BROKEN = gettext_noop("The provider failed. Try again later.")
+REFUSED = gettext_noop("The provider did not accept the request.")
 
 # Where OpenAI, Anthropic, Azure, AWS and Cloudflare give their ids of requests.
 REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray")

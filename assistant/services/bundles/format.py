@@ -14,6 +14,7 @@ from assistant.models import TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.prompt_variables import MAX_NAME, MAX_VALUE, MAX_VARIABLES
 from assistant.services.assistants.configuration import MAX_MODEL_NAME, MAX_OTHER_MODELS
+from assistant.services.assistants.welcome import MAX_GREETING
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.toolkit.validation_errors import problems
 
@@ -123,6 +124,9 @@ class AssistantPart(Part):
     temperature: Annotated[float, Field(ge=0, le=2)] | None
     is_active: bool
     starters: list[str]
+    # Bundles of earlier versions are without these two.
+    greeting: Annotated[str, StringConstraints(max_length=MAX_GREETING)] = ""
+    translations: dict[str, Any] = {}
     makes_titles: bool
     suggests_follow_ups: bool
     # With defaults, because files from before they existed have none of them.

@@ -13,6 +13,7 @@ from assistant.models import Assistant
 from assistant.services.assistants.configuration import MAX_STARTERS, read_schema
 from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
+from assistant.services.assistants.welcome import read_translations
 from assistant.services.bundles.difference import Entry, FieldChange, kind_of
 from assistant.services.bundles.export import published_prompt, read_assistants
 from assistant.services.bundles.format import ASSISTANT_COLUMNS, ASSISTANT_PROVIDERS, AssistantPart
@@ -69,6 +70,11 @@ def _set_columns(
             values[name] = read_schema(values[name]) if values[name] else None
         except ValueError as exc:
             raise ValidationError(f"{name}: {exc}") from None
+    if "translations" in values:
+        try:
+            values["translations"] = read_translations(values["translations"])
+        except ValueError as exc:
+            raise ValidationError(str(exc)) from None
     changes = list(put(row, values))
     for name in sorted(part.model_fields_set.intersection(ASSISTANT_PROVIDERS)):
         try:

@@ -112,9 +112,14 @@ def _details(entry: Entry) -> dict[str, Any]:
 
 
 def _is_shown(change: FieldChange) -> bool:
-    return change.name not in ("prompt", "name", "description", "starters", "greeting") and not isinstance(
-        change.after, dict
-    )
+    return change.name not in (
+        "prompt",
+        "name",
+        "description",
+        "starters",
+        "greeting",
+        "translations",
+    ) and not isinstance(change.after, dict)
 
 
 def _word(value: object) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from redis.asyncio import Redis
 
 from assistant.core.values.quota_kinds import Quota
@@ -172,6 +173,9 @@ def _quotas(member: Member) -> tuple[Quota, Quota]:
 
 
 def _too_many(quota: Quota) -> TooManyConnections:
-    """Return the exception for a limit. Its message has to fit into the 123 bytes of a websocket's close reason."""
-    whose = "your organisation" if quota.scope == "tenant" else "you"
-    return TooManyConnections(f"Too many connections: {whose} may have {quota.connections} open. Close one first.")
+    """Return the exception for a limit, whose message says which."""
+    if quota.scope == "tenant":
+        sentence = _("Too many connections: your organisation may have %(count)d open. Close one first.")
+    else:
+        sentence = _("Too many connections: you may have %(count)d open. Close one first.")
+    return TooManyConnections(sentence % {"count": quota.connections})

@@ -8,6 +8,7 @@ import uuid
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from assistant.models import Assistant, Conversation, Run
 from assistant.models.runs import IS_ACTIVE
@@ -128,7 +129,7 @@ def rename_conversation(*, member: Member, conversation_id: uuid.UUID, title: st
     """
     stored = _clean_title(title)
     if not stored:
-        raise ValueError("A conversation needs a title.")
+        raise ValueError(_("A conversation needs a title."))
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     changes = {"title": stored, "title_origin": Conversation.TitleOrigin.PERSON}
     return stored if own.filter(pk=conversation_id).update(**changes) else None

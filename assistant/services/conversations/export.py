@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext, gettext_lazy
+
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.pagination import ClientMessage, client_messages
 from assistant.services.conversations.paths import shown_tree
 from assistant.services.tenancy.members import Member
 
-SPEAKERS = {"user": "You", "assistant": "Assistant", "tool": "Tool"}
+SPEAKERS = {"user": gettext_lazy("You"), "assistant": gettext_lazy("Assistant"), "tool": gettext_lazy("Tool")}
 
 
 def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
@@ -31,24 +33,36 @@ def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
 
 def as_markdown(*, member: Member, conversation: Conversation) -> str:
     """Return all of a conversation as Markdown, with tools' results in code blocks."""
-    parts = [f"# {conversation.title or 'Conversation'}", f"With {conversation.assistant.name}."]
+    title, name = conversation.title or gettext("Conversation"), conversation.assistant.name
+    parts = [f"# {title}", gettext("With %(name)s.") % {"name": name}]
     tree = shown_tree(conversation)
     path, messages = tree.path(), {one.position: one for one in _messages(member, conversation)}
     for one in messages.values():
         parts.append(f"## {SPEAKERS[one.role]}, {one.created_at:%Y-%m-%d %H:%M} UTC")
         if one.position in tree.branches:
-            before = messages.get(tree.branches[one.position] - 1)
-            after = f" after the message of {before.created_at:%Y-%m-%d %H:%M:%S}" if before else ", from the beginning"
-            parts.append(f"*(another version{after})*")
+            parts.append(_remark(_version(messages.get(tree.branches[one.position] - 1))))
         if not path.has(one.position):
-            parts.append("*(not shown)*")
-        parts += [f"Attached: `{file['name']}`" for file in one.attachments]
+            parts.append(_remark(gettext("not shown")))
+        parts += [gettext("Attached: %(name)s") % {"name": f"`{file['name']}`"} for file in one.attachments]
         if one.content:
             parts.append(_fenced(one.content) if one.role == "tool" else one.content)
-        parts += [f"Calls `{call['name']}`:\n\n{_fenced(call['arguments'])}" for call in one.tool_calls]
+        for call in one.tool_calls:
+            calls = gettext("Calls %(tool)s:") % {"tool": f"`{call['name']}`"}
+            parts.append(f"{calls}\n\n{_fenced(call['arguments'])}")
         if one.is_partial:
-            parts.append("*(cut off)*")
+            parts.append(_remark(gettext("cut off")))
     return "\n\n".join(parts) + "\n"
+
+
+def _remark(text: str) -> str:
+    return f"*({text})*"
+
+
+def _version(before: ClientMessage | None) -> str:
+    if before is None:
+        return gettext("another version, from the beginning")
+    sentence = gettext("another version after the message of %(time)s")
+    return sentence % {"time": f"{before.created_at:%Y-%m-%d %H:%M:%S}"}
 
 
 def _messages(member: Member, conversation: Conversation) -> list[ClientMessage]:

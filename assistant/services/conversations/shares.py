@@ -10,6 +10,7 @@ from datetime import datetime
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import Path
 from assistant.models import Conversation, ConversationShare, Membership, Tenant, ToolCall
@@ -76,12 +77,13 @@ def share_conversation(*, member: Member, conversation_id: uuid.UUID) -> Convers
     if conversation is None:
         return None
     if not may_share(member=member):
-        raise SharingRefused("Conversations cannot be shared here. An administrator can allow it.")
+        raise SharingRefused(_("Conversations cannot be shared here. An administrator can allow it."))
     path = shown_path(conversation).until(conversation.message_count)
     if not conversation.message_count or not path.ranges:
-        raise SharingRefused("There is nothing to share yet.")
+        raise SharingRefused(_("There is nothing to share yet."))
     if shares_of(member=member, conversation_id=conversation_id).count() >= MAX_SHARES:
-        raise SharingRefused(f"A conversation has at most {MAX_SHARES} links. Revoke one first.")
+        sentence = _("A conversation has at most %(count)d links. Revoke one first.")
+        raise SharingRefused(sentence % {"count": MAX_SHARES})
     share = ConversationShare.objects.create(
         tenant_id=member.tenant_id,
         user_id=member.user_id,
@@ -180,9 +182,27 @@ def _calls(share: ConversationShare, ids: Sequence[str]) -> dict[str, SharedCall
     known = list(rows.values_list("call_id", "name", "status"))
     titles = titles_of(tenant_id=share.tenant_id, names={name for _, name, _ in known})
     return {
-        call_id: SharedCall(titles.get(name, name.replace("_", " ")), str(ToolCall.Status(status).label))
+        call_id: SharedCall(titles.get(name, name.replace("_", " ")), _status(status))
         for call_id, name, status in known
     }
+
+
+def _status(status: str) -> str:
+    """Return the state of a call in the words of the chat."""
+    words = {
+        ToolCall.Status.RUNNING: _("Running"),
+        ToolCall.Status.OK: _("Done"),
+        ToolCall.Status.ERROR: _("Failed"),
+        ToolCall.Status.TIMEOUT: _("Timed out"),
+        ToolCall.Status.REFUSED: _("Refused"),
+        ToolCall.Status.CANCELLED: _("Stopped"),
+        ToolCall.Status.DECLINED: _("Rejected"),
+        ToolCall.Status.EXPIRED: _("Expired"),
+        ToolCall.Status.INTERRUPTED: _("Interrupted"),
+        ToolCall.Status.APPROVED: _("Approved"),
+        ToolCall.Status.AWAITING_APPROVAL: _("Needs an approval"),
+    }
+    return words[ToolCall.Status(status)]
 
 
 def _record(member: Member, action: str, share: ConversationShare) -> None:

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.signals import post_delete
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from assistant.models import Attachment, Tenant
 from assistant.models.files import MAX_NAME
@@ -68,21 +69,27 @@ def read_upload(*, content: bytes, name: str, limits: AttachmentLimits) -> ReadF
         FileRefused: it cannot be taken.
     """
     if not limits.are_on:
-        raise FileRefused("attachments_off", "Files cannot be attached here.")
+        raise FileRefused("attachments_off", _("Files cannot be attached here."))
     check_size(len(content), limits)
     name = safe_name(name)
     kind = detect(content, name)
     if kind.kind not in limits.kinds:
-        raise FileRefused("file_type", f"Files of the kind {kind.kind.label} cannot be attached here.")
+        raise FileRefused(
+            "file_type", _("Files of the kind %(kind)s cannot be attached here.") % {"kind": kind.kind.label}
+        )
     if kind.kind is Attachment.Kind.IMAGE and len(content) > MAX_IMAGE_BYTES:
-        raise FileRefused("file_too_large", f"An image may have at most {MAX_IMAGE_BYTES // MB} MB.")
+        raise FileRefused(
+            "file_too_large", _("An image may have at most %(size)d MB.") % {"size": MAX_IMAGE_BYTES // MB}
+        )
     return ReadFile(name, content, kind, clean_text(read_text(content, kind)))
 
 
 def check_size(size: int, limits: AttachmentLimits) -> None:
     """Raise `FileRefused` if a file has more bytes than the tenant allows."""
     if limits.file_bytes and size > limits.file_bytes:
-        raise FileRefused("file_too_large", f"A file may have at most {limits.file_bytes // MB} MB.")
+        raise FileRefused(
+            "file_too_large", _("A file may have at most %(size)d MB.") % {"size": limits.file_bytes // MB}
+        )
 
 
 @transaction.atomic
@@ -97,13 +104,14 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
     own = Attachment.objects.filter(tenant_id=member.tenant_id)
     unsent = own.filter(user_id=member.user_id, conversation=None).aggregate(count=Count("pk"), size=Sum("size"))
     if unsent["count"] >= MAX_UNSENT:
-        raise FileRefused("file_quota", f"You have {MAX_UNSENT} files that were not sent. Send or remove some first.")
+        sentence = _("You have %(count)d files that were not sent. Send or remove some first.")
+        raise FileRefused("file_quota", sentence % {"count": MAX_UNSENT})
     if unsent["count"] and unsent["size"] + len(read.content) > MAX_UNSENT_BYTES:
-        most = MAX_UNSENT_BYTES // MB
-        raise FileRefused("file_quota", f"Files that are not sent may have {most} MB together. Send or remove some.")
+        sentence = _("Files that are not sent may have %(size)d MB together. Send or remove some.")
+        raise FileRefused("file_quota", sentence % {"size": MAX_UNSENT_BYTES // MB})
     stored = own.aggregate(total=Sum("size"))["total"] or 0
     if limits.bytes_together and stored + len(read.content) > limits.bytes_together:
-        raise FileRefused("file_quota", "The files of your organisation take up all the space that they may.")
+        raise FileRefused("file_quota", _("The files of your organisation take up all the space that they may."))
     row = Attachment(
         tenant_id=member.tenant_id,
         user_id=member.user_id,

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from assistant.models import Attachment
 from assistant.toolkit.media import IMAGE_STARTS
 
@@ -15,7 +18,7 @@ Kind = Attachment.Kind
 Code = Literal[
     "file_type", "file_too_large", "file_encrypted", "file_unreadable", "files_busy", "file_quota", "attachments_off"
 ]
-NOT_UTF8 = "The file is not UTF-8 text."
+NOT_UTF8 = gettext_noop("The file is not UTF-8 text.")
 # Where a PDF may begin, as other programs read it.
 _PDF_HEAD = 1024
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -81,15 +84,20 @@ def detect(content: bytes, name: str) -> FileType:
         FileRefused: it is empty, encrypted, of no kind that can be taken, or its name promises another.
     """
     if not content:
-        raise FileRefused("file_unreadable", "The file is empty.")
+        raise FileRefused("file_unreadable", _("The file is empty."))
     suffix = PurePath(name).suffix.lower()
     found = _binary(content) or _text(content, suffix)
     promised = _PROMISES.get(suffix)
     if promised is not None and (found is None or found.kind is not promised):
-        raise FileRefused("file_type", f"The file is named {suffix}, but its content is something else.")
+        raise FileRefused(
+            "file_type", _("The file is named %(ending)s, but its content is something else.") % {"ending": suffix}
+        )
     if found is None:
-        known = "images, PDF, Word (.docx), Excel (.xlsx), text, Markdown, HTML, CSV and code"
-        raise FileRefused("file_type", f"This kind of file cannot be read. Known are {known}.")
+        known = _(
+            "This kind of file cannot be read. Known are images, PDF, Word (.docx), Excel (.xlsx), text, Markdown, "
+            "HTML, CSV and code."
+        )
+        raise FileRefused("file_type", known)
     return found
 
 
@@ -101,8 +109,10 @@ def _binary(content: bytes) -> FileType | None:
         return FileType(Kind.PDF, MEDIA_TYPES[Kind.PDF], "pdf")
     if content.startswith(_OLE):
         if _ENCRYPTED in content:
-            raise FileRefused("file_encrypted", "The file is encrypted. Save it without a password, and add it again.")
-        raise FileRefused("file_type", "This is an old Office file. Save it as .docx or .xlsx, and add it again.")
+            raise FileRefused(
+                "file_encrypted", _("The file is encrypted. Save it without a password, and add it again.")
+            )
+        raise FileRefused("file_type", _("This is an old Office file. Save it as .docx or .xlsx, and add it again."))
     if content.startswith(_ZIP):
         names = _zip_directory(content)
         kind = next((kind for part, kind in _PARTS if part in names and b"[Content_Types].xml" in names), None)
@@ -141,4 +151,4 @@ def as_text(content: bytes) -> str:
     try:
         return content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise FileRefused("file_type", NOT_UTF8) from exc
+        raise FileRefused("file_type", _(NOT_UTF8)) from exc

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from assistant.models import Attachment
 from assistant.services import metrics
@@ -36,21 +39,28 @@ _MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
 _NICENESS = 10
 _PDF, _OFFICE = Path(pdf_worker.__file__), Path(office_worker.__file__)
 SLOW, MEMORY, BUSY = "slow", "memory", "busy"
-# By outcome; {what} is "PDF" or "file".
+# By outcome.
 _REASONS: Mapping[str, tuple[Code, str]] = {
-    SLOW: ("file_unreadable", "This {what} takes too long to read. Split it into smaller files."),
-    MEMORY: ("file_unreadable", "This {what} needs too much memory to read. Split it into smaller files."),
-    BUSY: ("files_busy", "Other files are being read. Try again in a minute."),
-    pdf_worker.ENCRYPTED: ("file_encrypted", "The {what} is encrypted. Save it without a password, and add it again."),
-    pdf_worker.TOO_MANY_PAGES: ("file_too_large", f"The {{what}} has more than {MAX_PAGES} pages."),
-    pdf_worker.TOO_LONG: ("file_too_large", f"The document is longer than {MAX_CHARACTERS:,} characters."),
-    pdf_worker.BROKEN: ("file_unreadable", "The {what} is broken and cannot be read."),
+    SLOW: ("file_unreadable", gettext_noop("This file takes too long to read. Split it into smaller files.")),
+    MEMORY: (
+        "file_unreadable",
+        gettext_noop("This file needs too much memory to read. Split it into smaller files."),
+    ),
+    BUSY: ("files_busy", gettext_noop("Other files are being read. Try again in a minute.")),
+    pdf_worker.ENCRYPTED: (
+        "file_encrypted",
+        gettext_noop("The file is encrypted. Save it without a password, and add it again."),
+    ),
+    pdf_worker.TOO_MANY_PAGES: ("file_too_large", gettext_noop("The file has more than %(pages)s pages.")),
+    pdf_worker.TOO_LONG: ("file_too_large", gettext_noop("The document is longer than %(characters)s characters.")),
+    pdf_worker.BROKEN: ("file_unreadable", gettext_noop("The file is broken and cannot be read.")),
     pdf_worker.EMPTY: (
         "file_unreadable",
-        "The {what} holds no text, only pictures of it. Run text recognition on it first.",
+        gettext_noop("The file holds no text, only pictures of it. Run text recognition on it first."),
     ),
-    office_worker.BOMB: ("file_too_large", "The {what} unpacks to more than can be read."),
+    office_worker.BOMB: ("file_too_large", gettext_noop("The file unpacks to more than can be read.")),
 }
+_NO_TEXT = gettext_noop("The document has no text.")
 
 
 def read_text(content: bytes, kind: FileType) -> str:
@@ -72,9 +82,9 @@ def read_text(content: bytes, kind: FileType) -> str:
     if kind.text_format == "html":
         return _parsed(text.encode(errors="replace"), _OFFICE, {"format": "html"}, "file")
     if len(text) > MAX_CHARACTERS:
-        raise FileRefused(*_REASONS[pdf_worker.TOO_LONG])
+        raise _refused(pdf_worker.TOO_LONG)
     if not text.strip():
-        raise FileRefused("file_unreadable", "The document has no text.")
+        raise FileRefused("file_unreadable", _(_NO_TEXT))
     return text
 
 
@@ -85,16 +95,21 @@ def _parsed(content: bytes, worker: Path, task: Mapping[str, Any], what: str) ->
     metrics.count_file(outcome)
     if outcome != pdf_worker.TEXT:
         logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
-        code, reason = _REASONS[outcome]
         if outcome == pdf_worker.EMPTY and worker is _OFFICE:
-            reason = "The document has no text."
-        raise FileRefused(code, reason.format(what=what))
+            raise FileRefused("file_unreadable", _(_NO_TEXT))
+        raise _refused(outcome)
     return text
 
 
 def busy() -> FileRefused:
     """Return the refusal of a file for which no reader became free in time."""
-    return FileRefused(*_REASONS[BUSY])
+    return _refused(BUSY)
+
+
+def _refused(outcome: str) -> FileRefused:
+    code, sentence = _REASONS[outcome]
+    numbers = {"pages": MAX_PAGES, "characters": number_format(MAX_CHARACTERS, force_grouping=True)}
+    return FileRefused(code, _(sentence) % numbers)
 
 
 def _outcome(worker: Path, head: bytes, content: bytes) -> tuple[str, str]:

@@ -21,6 +21,8 @@ from cachetools import LRUCache
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from assistant.services.db.threads import in_database
 from assistant.services.limits.runs_at_once import (
@@ -44,7 +46,7 @@ logger = logging.getLogger(__name__)
 QUEUED, FREED = "queued", "freed"
 # How many tenants' limits are kept; of others, those of the connection are used.
 MAX_TENANTS = 10_000
-SERVER_FULL = "The server has as many runs at once as it may."
+SERVER_FULL = gettext_noop("The server has as many runs at once as it may.")
 
 
 @dataclass(eq=False, slots=True)
@@ -83,7 +85,8 @@ class Place:
             async with asyncio.timeout(settings.RUN_QUEUE_SECONDS):
                 await self._started.wait()
         except TimeoutError:
-            waited = f"This run has waited {settings.RUN_QUEUE_SECONDS} seconds for its turn: too many run at once."
+            waited = _("This run has waited %(count)d seconds for its turn: too many run at once.")
+            waited %= {"count": settings.RUN_QUEUE_SECONDS}
             raise TooManyRuns(waited) from None
 
 
@@ -140,7 +143,7 @@ class RunQueue:
             check_bounds(self._limits_of(member), RunCounts(self._active[of_tenant], self._active[of_member]))
             most = settings.MAX_RUNS
             if most and len(self._places) >= most * (2 if settings.RUN_QUEUE_SECONDS else 1):
-                raise TooManyRuns(SERVER_FULL)
+                raise TooManyRuns(_(SERVER_FULL))
         place = Place(member, must_wait=self._is_short_of_room or not self._has_room())
         self._places.add(place)
         self._active.update(keys)

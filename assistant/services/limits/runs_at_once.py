@@ -15,6 +15,8 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
 
 from assistant.models import Membership, Run, Tenant
 from assistant.models.runs import IS_ACTIVE
@@ -28,7 +30,23 @@ from assistant.toolkit.context import UserId
 RETRY_SECONDS = 10
 # More than are opened at the same moment. This far below a limit, runs are counted without a lock.
 MARGIN = 16
-_WHOSE = ("Your organisation has", "You have", "This key has")
+_SENTENCES = (
+    ngettext_lazy(
+        "Your organisation has %(count)d run at once, the most allowed%(more)s.",
+        "Your organisation has %(count)d runs at once, the most allowed%(more)s.",
+        "count",
+    ),
+    ngettext_lazy(
+        "You have %(count)d run at once, the most allowed%(more)s.",
+        "You have %(count)d runs at once, the most allowed%(more)s.",
+        "count",
+    ),
+    ngettext_lazy(
+        "This key has %(count)d run at once, the most allowed%(more)s.",
+        "This key has %(count)d runs at once, the most allowed%(more)s.",
+        "count",
+    ),
+)
 
 
 class TooManyRuns(Refused):
@@ -36,7 +54,11 @@ class TooManyRuns(Refused):
 
     def __init__(self, sentence: str) -> None:
         soon = timezone.now() + timedelta(seconds=RETRY_SECONDS)
-        super().__init__("limit_reached", f"{sentence} Try again in {RETRY_SECONDS} seconds.", resets_at=soon)
+        super().__init__(
+            "limit_reached",
+            " ".join((sentence, _("Try again in %(count)d seconds.") % {"count": RETRY_SECONDS})),
+            resets_at=soon,
+        )
 
 
 class RunCounts(NamedTuple):
@@ -99,10 +121,10 @@ def queued_run(member: Member, pk: int, key_limit: int | None) -> QueuedRun:
 def check_bounds(limits: RunCounts, active: RunCounts) -> None:
     """Raise `TooManyRuns` if, with these runs running or queued, one more can neither start nor be queued."""
     places = 2 if settings.RUN_QUEUE_SECONDS else 1
-    for whose, limit, count in zip(_WHOSE, limits, active, strict=True):
+    for sentence, limit, count in zip(_SENTENCES, limits, active, strict=True):
         if limit and count >= places * limit:
-            more = ", and as many wait" if places > 1 else ""
-            raise TooManyRuns(f"{whose} {limit} run{'' if limit == 1 else 's'} at once, the most allowed{more}.")
+            more = _(", and as many wait") if places > 1 else ""
+            raise TooManyRuns(sentence % {"count": limit, "more": more})
 
 
 def active_runs(*, tenant_id: int) -> QuerySet[Run]:

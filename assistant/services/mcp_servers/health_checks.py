@@ -10,8 +10,10 @@ from datetime import timedelta
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from assistant.mcp_client import RemoteFailure, connect
+from assistant.mcp_client.session import RemoteSession
 from assistant.models import McpServer
 from assistant.services.db.threads import in_database
 from assistant.services.mcp_servers.calls import listing_handler
@@ -61,10 +63,7 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
         )
         on_tools = listing_handler(connection, by_operator=by_operator)
         async with connect(connection.endpoint, on_tools=on_tools) as session:
-            name = f" It calls itself {session.server_name}." if session.server_name else ""
-            count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
-            unusable = f" It also lists what cannot be used: {session.left_out}." if session.left_out else ""
-            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}{unusable}"
+            sentence = _sentence(session)
     except RemoteFailure as exc:
         # Without a connection the server was not asked, unless its address is refused.
         if connection is not None or exc.kind == "unreachable":
@@ -72,6 +71,17 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
             await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc, credential_id=own)
         return Examination(False, str(exc), exc.detail, is_refused=exc.kind == "unauthorized")
     return Examination(True, sentence)
+
+
+def _sentence(session: RemoteSession) -> str:
+    lists = ngettext(
+        "It lists %(count)d tool, over MCP %(version)s.",
+        "It lists %(count)d tools, over MCP %(version)s.",
+        len(session.tools),
+    ) % {"count": len(session.tools), "version": session.protocol_version}
+    name = gettext("It calls itself %(name)s.") % {"name": session.server_name} if session.server_name else ""
+    unusable = gettext("It also lists what cannot be used: %(names)s.") % {"names": session.left_out}
+    return " ".join(filter(None, (lists, name, unusable if session.left_out else "")))
 
 
 _checked: PerLoop[dict[int, float]] = PerLoop(dict)

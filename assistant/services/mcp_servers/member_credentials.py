@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from assistant.models import McpCredential, McpServer, Membership
 from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
@@ -79,7 +80,7 @@ def set_own_credentials(
     """
     server = _servers(member).select_for_update().defer("headers", "oauth_client_secret").get(pk=server_id)
     if host != _host(server.url):
-        raise ValueError("The server's address has changed meanwhile. Look at it, and enter your credentials again.")
+        raise ValueError(_("The server's address has changed meanwhile. Look at it, and enter your credentials again."))
     own = McpCredential.objects.filter(server=server, user_id=member.user_id).first()
     before = None if own is None else {name: getattr(own, name) for name in _COLUMNS}
     McpCredential.objects.update_or_create(
@@ -142,15 +143,15 @@ def _servers(member: Member) -> QuerySet[McpServer]:
 
 def _headers(entry: CredentialInput) -> str:
     if max(len(entry.token), len(entry.client_id), len(entry.client_secret), len(entry.headers)) > MAX_SECRET:
-        raise ValueError("This is too long to be a credential.")
+        raise ValueError(_("This is too long to be a credential."))
     if bool(entry.client_id) != bool(entry.client_secret):
-        raise ValueError("Give both the client id and the client secret.")
+        raise ValueError(_("Give both the client id and the client secret."))
     if not (entry.token or entry.headers or entry.client_id):
-        raise ValueError("Enter a token, or whatever else the server asks for.")
+        raise ValueError(_("Enter a token, or whatever else the server asks for."))
     headers = read_headers(entry.headers)
     if entry.token:
         if any(name.lower() == "authorization" for name in headers):
-            raise ValueError("Give either a token or a header Authorization.")
+            raise ValueError(_("Give either a token or a header Authorization."))
         headers = read_headers(json.dumps({**headers, "Authorization": f"Bearer {entry.token}"}))
     return json.dumps(headers) if headers else ""
 

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure
 from assistant.models import McpCredential, McpServer
@@ -132,14 +133,14 @@ def read_headers(text: str) -> dict[str, str]:
     try:
         found = load_json(text) if text else {}
     except ValueError:
-        raise ValueError("The headers are not JSON.") from None
+        raise ValueError(_("The headers are not JSON.")) from None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise ValueError("The headers must be a JSON object of strings.")
+        raise ValueError(_("The headers must be a JSON object of strings."))
     for name, value in found.items():
         if not _HEADER.fullmatch(name) or _RESERVED.fullmatch(name):
-            raise ValueError(f"A header cannot be called {name[:100]!r}.")
+            raise ValueError(_("A header cannot be called '%(name)s'.") % {"name": name[:100]})
         if not _PRINTABLE.fullmatch(value):
-            raise ValueError(f"The header {name} holds characters that no header can.")
+            raise ValueError(_("The header %(name)s holds characters that no header can.") % {"name": name})
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import DataSource, DocumentPart, FileSource, ImagePart, TextPart, UrlSource
+from django.utils.translation import gettext as _
 
 from assistant.core.conversation.agui_messages import FILE_PROVIDER
 from assistant.services.errors import Refused
@@ -48,7 +49,7 @@ def parse_parts(parts: list[Any]) -> tuple[str, tuple[File, ...]]:
     if len(texts) + len(media) < len(parts):
         raise Refused("invalid_input", "A message may have text, image and document parts only.")
     if len(media) > MAX_FILES:
-        raise Refused(REFUSED, f"A message may have at most {MAX_FILES} files.")
+        raise Refused(REFUSED, _("A message may have at most %(count)d files.") % {"count": MAX_FILES})
     return "\n".join(texts), tuple(_file(part) for part in media)
 
 
@@ -59,7 +60,7 @@ def files_of_parts(parts: Sequence[Mapping[str, Any]]) -> tuple[File, ...]:
         Refused: `attachment_refused`, a file cannot be taken; `invalid_input`, a part has none.
     """
     if len(parts) > MAX_FILES:
-        raise Refused(REFUSED, f"A message may have at most {MAX_FILES} files.")
+        raise Refused(REFUSED, _("A message may have at most %(count)d files.") % {"count": MAX_FILES})
     return tuple(_file_of_part(part) for part in parts)
 
 
@@ -119,8 +120,8 @@ def _name(metadata: object, kind: str) -> str:
 def check_text(text: str, *, has_files: bool) -> str:
     """Return a message's text. Raises `Refused` if it is too long, or empty without a file."""
     if len(text) > MAX_TEXT:
-        raise Refused("invalid_input", f"A message holds at most {MAX_TEXT} characters.")
+        raise Refused("invalid_input", _("A message holds at most %(count)d characters.") % {"count": MAX_TEXT})
     text = clean_text(text)
     if not text.strip() and not has_files:
-        raise Refused("invalid_input", "A message must not be empty.")
+        raise Refused("invalid_input", _("A message must not be empty."))
     return text

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from django.db import DatabaseError, DataError, InterfaceError
+from django.utils.translation import gettext, gettext_noop
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.protocols import RunTakenOver
@@ -49,7 +50,7 @@ logger = logging.getLogger(__name__)
 # Events that begin with a model's first token.
 _FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
 
-INTERRUPTED = "The server stopped while this answer was being written."
+INTERRUPTED = gettext_noop("The server stopped while this answer was being written.")
 
 
 class RunTask:
@@ -209,7 +210,7 @@ class RunTask:
         ending = (
             RunFinished(self.key.client_thread, self.key.client_run, outcome=Cancelled(), usage=usage)
             if self._is_cancelled
-            else RunError(INTERRUPTED, code="interrupted", usage=usage)
+            else RunError(gettext(INTERRUPTED), code="interrupted", usage=usage)
         )
         with contextlib.suppress(LostRun, Fenced):
             await self._end(ending, checkpoints)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import uuid
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from assistant.services.conversations.conversations import ConversationBusy, show_message
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
@@ -12,7 +15,7 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.busy_thread import BUSY
 from assistant.services.tenancy.members import Member
 
-NOT_FOUND = "There is no such message."
+NOT_FOUND = gettext_noop("There is no such message.")
 
 
 async def show_path(*, member: Member, conversation_id: uuid.UUID, message_id: str) -> None:
@@ -26,7 +29,7 @@ async def show_path(*, member: Member, conversation_id: uuid.UUID, message_id: s
             show_message, member=member, conversation_id=conversation_id, message_id=message_id
         )
     except ConversationBusy:
-        raise Refused("thread_busy", BUSY) from None
+        raise Refused("thread_busy", _(BUSY)) from None
     if not is_shown:
-        raise Refused("thread_not_found", NOT_FOUND)
+        raise Refused("thread_not_found", _(NOT_FOUND))
     await get_runs().log.publish_change(str(conversation_id), PATH)

@@ -13,6 +13,9 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
+from django.utils.translation import override
+
+from assistant.services.tenancy.person_settings import language_of_address
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +32,13 @@ def is_mail_configured() -> bool:
 
 
 def send(*, to: str, template: str, **context: Any) -> bool:
-    """Send a message with the subject and text of the templates `template`; return whether it could be sent."""
-    subject = " ".join(render_to_string(f"assistant/mail/{template}_subject.txt", context).split())
-    text = render_to_string(f"assistant/mail/{template}.txt", context)
+    """Send a message with the subject and text of the templates `template`; return whether it could be sent.
+
+    It is in the language of the account with this address, or in the active one.
+    """
+    with override(language_of_address(to)):
+        subject = " ".join(render_to_string(f"assistant/mail/{template}_subject.txt", context).split())
+        text = render_to_string(f"assistant/mail/{template}.txt", context)
     try:
         return send_mail(subject, text, None, [to]) == 1
     except (SMTPException, OSError):

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import DatabaseError
-from django.utils.translation import get_language_info
+from django.utils.translation import get_language, get_language_info
 
 from assistant.models import PersonSettings
+from assistant.services.languages import own_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,21 @@ def set_theme(*, user: Any, theme: str) -> None:
 
 
 def languages() -> list[tuple[str, str]]:
-    """Return the codes of the project's languages, each with its name in that language."""
-    return [(code, _own_name(code, str(name))) for code, name in settings.LANGUAGES]
+    """Return the codes of the project's languages that we have texts in, each with its name in that language."""
+    return [(code, _own_name(code, str(name))) for code, name in settings.LANGUAGES if own_language(code)]
+
+
+def language_of(user: Any) -> str:
+    """Return the language that a user has set, if the project still has it; else the active one."""
+    wanted = person_settings(user).language
+    return wanted if wanted in dict(settings.LANGUAGES) else get_language() or settings.LANGUAGE_CODE
+
+
+def language_of_address(address: str) -> str:
+    """Return the language of whoever has this e-mail address: of the account that has it, if there is one."""
+    field = get_user_model().get_email_field_name()
+    user = get_user_model()._default_manager.filter(**{f"{field}__iexact": address}, is_active=True).first()
+    return get_language() or settings.LANGUAGE_CODE if user is None else language_of(user)
 
 
 def _own_name(code: str, name: str) -> str:

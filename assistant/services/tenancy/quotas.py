@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from django.conf import settings
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from assistant.core.values.pricing import MILLIONTHS
-from assistant.core.values.quota_kinds import NAMES, Quota, Scope, window_of
+from assistant.core.values.quota_kinds import NAMES, Quota, Scope, Window, window_of
 from assistant.models import Tenant, TenantLimits
 from assistant.services.errors import Refused
 from assistant.services.text import format_timestamp
@@ -87,13 +91,26 @@ class QuotaReached(Refused):
 
 
 def _sentence(scope: Scope, name: str, limit: int, resets_at: datetime) -> str:
-    whose = "Your organisation has reached its" if scope == "tenant" else "You have reached your"
     what, window = window_of(name)
-    amount = f"{limit / MILLIONTHS:,.2f} of cost" if what == "cost" else f"{limit:,} {_noun(limit, what)}"
-    return f"{whose} limit of {amount} a {window}. There is more from {format_timestamp(resets_at)} on."
+    if what == "cost":
+        amount = _("%(amount)s of cost") % {"amount": number_format(limit / MILLIONTHS, 2, force_grouping=True)}
+    else:
+        amount = _AMOUNTS[what] % {"count": limit, "amount": number_format(limit, force_grouping=True)}
+    reached = _REACHED[scope, window] % {"amount": amount}
+    more = _("There is more from %(time)s on.") % {"time": format_timestamp(resets_at)}
+    return f"{reached} {more}"
 
 
-def _noun(number: int, what: str) -> str:
-    """Return the name of what is counted as it follows a number: `tool_calls` becomes `tool call` after 1."""
-    words = what.replace("_", " ")
-    return words[:-1] if number == 1 else words
+_AMOUNTS = {
+    "messages": ngettext_lazy("%(amount)s message", "%(amount)s messages", "count"),
+    "tokens": ngettext_lazy("%(amount)s token", "%(amount)s tokens", "count"),
+    "tool_calls": ngettext_lazy("%(amount)s tool call", "%(amount)s tool calls", "count"),
+}
+_REACHED: dict[tuple[Scope, Window], Any] = {
+    ("tenant", "minute"): gettext_lazy("Your organisation has reached its limit of %(amount)s a minute."),
+    ("tenant", "day"): gettext_lazy("Your organisation has reached its limit of %(amount)s a day."),
+    ("tenant", "month"): gettext_lazy("Your organisation has reached its limit of %(amount)s a month."),
+    ("member", "minute"): gettext_lazy("You have reached your limit of %(amount)s a minute."),
+    ("member", "day"): gettext_lazy("You have reached your limit of %(amount)s a day."),
+    ("member", "month"): gettext_lazy("You have reached your limit of %(amount)s a month."),
+}

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import ReadText, named, on_one_line
 from assistant.services.toolpolicy.addresses import addresses_in
@@ -45,7 +47,8 @@ def by_destination(
         return entry
     for value, origins in read.untrusted_values(looked_up, choices):
         if not _is_known(entry, value, context):
-            warning = f"“{on_one_line(value)}” comes from {named(origins)}, and from nobody else."
+            warning = _("“%(value)s” comes from %(sources)s, and from nobody else.")
+            warning %= {"value": on_one_line(value), "sources": named(origins)}
             return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)
     cleared = entry.without_read
     why = "Its destinations are in trusted text." if values else "It names no destination."

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from django.contrib.auth.models import Permission
 from django.db.models import Exists, Q, QuerySet
+from django.utils.translation import gettext
 
 from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import named
@@ -239,7 +240,7 @@ def effective_tools(
                 decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if is_outage else "",
-                warning=f"This conversation has read {named(read)}." if read and decision.policy == "ask" else "",
+                warning=_warning(read) if read and decision.policy == "ask" else "",
                 without_read=decide_with(refusal=refusal, read=()) if read and tool.destinations else None,
             )
         )
@@ -277,3 +278,7 @@ def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
         Q(user=user_id) | Q(group__user=user_id), codename__in={name.partition(".")[2] for name in needed}
     ).values_list("content_type__app_label", "codename")
     return needed & {f"{app_label}.{codename}" for app_label, codename in found}
+
+
+def _warning(read: Sequence[str]) -> str:
+    return gettext("This conversation has read %(sources)s.") % {"sources": named(read)}

@@ -1,5 +1,6 @@
 /* The element <tenant-assistant>, which embeds a tenant's assistant in a page of an allowed origin. See docs/widget.md. */
 
+import { direction, gettext, language } from "./js/i18n.js";
 import { afterFlush } from "./js/shared.js";
 import { Conversation } from "./widget/conversation.js";
 import { icon, make } from "./widget/elements.js";
@@ -28,7 +29,7 @@ class TenantAssistant extends HTMLElement {
       fresh: () => this.#begin(null),
       close: () => this.close(),
     });
-    const place = make("div.root", {}, this.#panel.element);
+    const place = make("div.root", { lang: language, dir: direction }, this.#panel.element);
     root.replaceChildren(place);
     if (this.getAttribute("name")) this.#panel.name = this.getAttribute("name");
     if (this.hasAttribute("inline")) {
@@ -74,9 +75,10 @@ class TenantAssistant extends HTMLElement {
   }
 
   #show(isOpen) {
+    const name = this.getAttribute("name") ?? gettext("the assistant");
     this.#panel.element.hidden = !isOpen;
     this.#launcher.setAttribute("aria-expanded", String(isOpen));
-    this.#launcher.setAttribute("aria-label", `${isOpen ? "Close" : "Open"} ${this.getAttribute("name") ?? "the assistant"}`);
+    this.#launcher.setAttribute("aria-label", isOpen ? gettext("Close %(name)s", { name }) : gettext("Open %(name)s", { name }));
     this.#launcher.replaceChildren(icon(isOpen ? "close" : "chat"));
   }
 
@@ -92,7 +94,7 @@ class TenantAssistant extends HTMLElement {
           this.#connection.files = files;
           if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
-          panel.welcome(this.#greeting(brand.greeting, isMember ? assistant.starters : []));
+          panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting, isMember ? assistant.starters : []));
           this.#dress(brand);
           this.#conversation?.opened();
         },
@@ -107,10 +109,16 @@ class TenantAssistant extends HTMLElement {
     this.#connection.connect();
   }
 
-  /** What the host's page greets its visitors with. The assistant's own description and starters are for members. */
-  #greeting(ofBrand, ofAssistant) {
-    const starters = this.getAttribute("starters")?.split("|").map((text) => text.trim()) ?? ofAssistant;
-    return { greeting: this.getAttribute("greeting") ?? (ofBrand || "How can I help?"), starters: starters.filter(Boolean) };
+  /** What the host's page greets its visitors with, or the assistant or the tenant does. Its own starters are for members. */
+  #greeting(own, ofBrand, ofAssistant) {
+    const starters = this.#inLanguage("starters")?.split("|").map((text) => text.trim()) ?? ofAssistant;
+    const greeting = this.#inLanguage("greeting") ?? (own[language] || own.default || ofBrand || gettext("How can I help?"));
+    return { greeting, starters: starters.filter(Boolean) };
+  }
+
+  /** The attribute in the visitor's language, such as `greeting-de`, else the one for all. */
+  #inLanguage(name) {
+    return this.getAttribute(`${name}-${language}`) ?? this.getAttribute(name);
   }
 
   /** Show the tenant's logo and colours. A colour that the page sets itself comes first. */

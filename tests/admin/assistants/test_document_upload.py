@@ -44,5 +44,5 @@ async def test_others_chat_while_a_file_is_read(cast: Cast, provider: Provider, 
             assert text_of(await socket.ask("Hi")) == "Hello"
             assert readers(server.process.pid) == 1
             assert not uploading.done()
-        assert "This PDF takes too long to read" in await uploading
+        assert "This file takes too long to read" in await uploading
     assert not await Document.objects.aexists()

@@ -38,11 +38,11 @@ def test_the_kind_of_a_text_file_follows_its_name(acme: Tenant, name: str, kind:
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("a.pdf", make_pdf("Secret", password="x"), "The PDF is encrypted"),
-        ("a.pdf", make_pdf(""), "The PDF holds no text"),
-        ("a.pdf", b"%PDF-1.7\nbroken", "The PDF is broken"),
+        ("a.pdf", make_pdf("Secret", password="x"), "The file is encrypted"),
+        ("a.pdf", make_pdf(""), "The file holds no text"),
+        ("a.pdf", b"%PDF-1.7\nbroken", "The file is broken"),
         ("a.pdf", b"no PDF at all", "named .pdf, but its content is something else"),
-        ("a.pdf", make_pdf("Page")[:300], "The PDF is broken"),
+        ("a.pdf", make_pdf("Page")[:300], "The file is broken"),
         ("a.docx", b"PK\x03\x04", "named .docx, but its content is something else"),
         ("a.bin", b"\x7fELF\0", "This kind of file cannot be read"),
         ("a.png", b"\x89PNG\r\n\x1a\n", "An image holds no text"),

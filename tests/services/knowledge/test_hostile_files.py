@@ -46,7 +46,7 @@ def counted(outcome: str) -> float:
 @pytest.mark.parametrize("name", SLOW)
 def test_a_file_that_takes_too_long_is_refused(acme: Tenant, settings: Settings, name: str) -> None:
     settings.FILE_READ_SECONDS, before = 2, counted("slow")
-    with pytest.raises(DocumentError, match="This PDF takes too long to read"):
+    with pytest.raises(DocumentError, match="This file takes too long to read"):
         upload(acme, HOSTILE[name]())
     assert counted("slow") == before + 1
     assert readers() == 0
@@ -55,14 +55,14 @@ def test_a_file_that_takes_too_long_is_refused(acme: Tenant, settings: Settings,
 
 def test_a_file_that_takes_too_much_memory_is_refused(acme: Tenant, settings: Settings) -> None:
     settings.FILE_READ_MEMORY_MB = 128
-    with pytest.raises(DocumentError, match="This PDF needs too much memory"):
+    with pytest.raises(DocumentError, match="This file needs too much memory"):
         upload(acme, HOSTILE["inflation"]())
     assert not Document.objects.exists()
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_file_beyond_the_parsers_own_bounds_is_refused(acme: Tenant, name: str) -> None:
-    with pytest.raises(DocumentError, match="The PDF is broken"):
+    with pytest.raises(DocumentError, match="The file is broken"):
         upload(acme, HOSTILE[name]())
 
 

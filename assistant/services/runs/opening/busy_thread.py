@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from assistant.models import Run
 from assistant.models.fields import WhenBusy
 from assistant.models.runs import IS_ACTIVE
@@ -12,7 +15,7 @@ from assistant.services.runs.opening.opening_query import OpeningState
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member
 
-BUSY = "This conversation is still being answered. Wait for it, or stop it."
+BUSY = gettext_noop("This conversation is still being answered. Wait for it, or stop it.")
 
 
 class ThreadBusy(Refused):
@@ -24,7 +27,7 @@ class ThreadBusy(Refused):
     """
 
     def __init__(self, when_busy: WhenBusy = WhenBusy.REFUSE, run: RunKey | None = None) -> None:
-        super().__init__("thread_busy", BUSY)
+        super().__init__("thread_busy", _(BUSY))
         self.when_busy = when_busy
         self.run = run
 

@@ -6,6 +6,9 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from assistant.core.conversation.paths import WHOLE, Path, Tree
 from assistant.core.values.messages import Message
 from assistant.models import Approval, Assistant, Conversation
@@ -24,7 +27,7 @@ from assistant.services.runs.run_input import RunInput, TextMessage
 
 NO_RUN = "followsRunId names no run of this conversation."
 NO_MESSAGE = "replacesMessageId names no question of this conversation."
-TOO_MANY = f"This conversation has {MAX_BRANCHES} branches, and no more are possible. Begin another one."
+TOO_MANY = gettext_noop("This conversation has %(count)d branches, and no more are possible. Begin another one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
     if path.stop is None:
         return Followed(path, history)
     if len(tree.branches) >= MAX_BRANCHES:
-        raise Refused("limit_reached", TOO_MANY)
+        raise Refused("limit_reached", _(TOO_MANY) % {"count": MAX_BRANCHES})
     return Followed(path, history, tree.branching(path.stop))
 
 

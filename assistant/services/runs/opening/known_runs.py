@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 
+from django.utils.translation import gettext as _
+
 from assistant.models import Conversation, Run
 from assistant.services.errors import Refused
 from assistant.services.runs.input.resume_entries import digest_of_answers
@@ -16,7 +18,7 @@ class AnsweredAlready(Refused):
     """Interrupts that are answered already were answered again, and not in the same way."""
 
     def __init__(self) -> None:
-        super().__init__("invalid_input", "This approval was answered already, or does not exist.")
+        super().__init__("invalid_input", _("This approval was answered already, or does not exist."))
 
 
 def known_run(*, given: RunInput, conversation: Conversation, same_run: int | None) -> Run | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
+from django.utils.translation import gettext as _
+
 from assistant.models import Conversation
 from assistant.services.conversations.thread_keys import find_thread
 from assistant.services.errors import Refused
@@ -36,6 +38,6 @@ def unknown_thread(*, member: Member, assistant_slug: str, given: RunInput) -> R
     if slug == assistant_slug:
         return given
     if slug is not None and member.assistant_id is None:
-        raise Refused("thread_not_found", "There is no such conversation with this assistant.")
+        raise Refused("thread_not_found", _("There is no such conversation with this assistant."))
     keyed = replace(given, thread_key=given.thread_key or str(given.thread_id), thread_id=uuid.uuid4())
     return known_thread(member=member, assistant_slug=assistant_slug, given=keyed)

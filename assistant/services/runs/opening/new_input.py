@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
@@ -103,13 +104,19 @@ def check_decisions(
                 tool.check(decision.edited_arguments)
         except InvalidArguments as exc:
             wrong = "; ".join(f"{field}: {why}" for field, why in exc.fields.items()) or str(exc)
-            what = "This answer does not fit" if tool.asks is not None else f"These arguments do not fit {tool.name}"
-            raise Refused("invalid_input", f"{what}: {wrong}") from exc
+            if tool.asks is not None:
+                sentence = _("This answer does not fit: %(problems)s") % {"problems": wrong}
+            else:
+                sentence = _("These arguments do not fit %(tool)s: %(problems)s") % {
+                    "tool": tool.name,
+                    "problems": wrong,
+                }
+            raise Refused("invalid_input", sentence) from exc
 
 
 def _check_answer(question: Question, decision: Decision) -> None:
     if decision.response is None:
-        raise Refused("invalid_input", "This is a question: answer it, or reject it.")
+        raise Refused("invalid_input", _("This is a question: answer it, or reject it."))
     question.check(decision.response)
 
 
@@ -175,7 +182,8 @@ def _record_decisions(
         is_expired = Q(status=ToolCall.Status.EXPIRED) | ~Q(pk__in=in_time)
         if not decided and rows.filter(is_expired).exists():
             if not answer.is_abandoned or answer.interrupt_id not in pending:
-                raise Refused("invalid_input", "This approval has expired. Send your message again to be asked again.")
+                sentence = _("This approval has expired. Send your message again to be asked again.")
+                raise Refused("invalid_input", sentence)
         elif not decided:
             raise AnsweredAlready
         decisions[answer.interrupt_id] = Decision(

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import WHOLE
 from assistant.models import Assistant, Conversation
@@ -131,7 +132,7 @@ def _open_once(
     message_id = given.message.id if given.message else ""
     state = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if state is None:
-        raise Refused("thread_not_found", "This assistant is not available.")
+        raise Refused("thread_not_found", _("This assistant is not available."))
     if is_counted and state.key_limits is not None:
         raise _KeyIsLimited(state.key_limits)
     found = state.conversation
@@ -184,7 +185,7 @@ def _open_once(
 def _new_conversation(member: Member, assistant: Assistant, given: RunInput, test_tools: str) -> Conversation:
     """Store a new conversation. Raises `IntegrityError` if there is one with its id, or its key."""
     if given.message is None:
-        raise Refused("thread_not_found", "There is no such conversation.")
+        raise Refused("thread_not_found", _("There is no such conversation."))
     return _CONVERSATIONS.insert(
         Conversation(
             pk=given.thread_id,

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import replace
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from assistant.models import Conversation, Run
 from assistant.models.conversations import ToolsInTests
@@ -61,7 +62,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
             return OpenedRun(key_of(same, owner))
     state = read_opening_state(member, assistant_slug, thread_id)
     if state is None:
-        raise Refused("thread_not_found", "This assistant is not available.")
+        raise Refused("thread_not_found", _("This assistant is not available."))
     if given.answers is not None:
         choose_version(state=state, version_id=given.prompt_version_id)
     # Marks of an earlier request go on in this one; only the server knows them.

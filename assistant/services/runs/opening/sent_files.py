@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 from django.db.models.functions import Left, Length
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from assistant.core.values.history_window import IMAGE_TOKENS
 from assistant.core.values.messages import AttachedFile, Message
@@ -39,7 +41,7 @@ MAX_SEARCHED = 2_000_000
 EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
 # The newest are read; the model is told the names of older ones.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
-CANNOT_SEE = "The model of this assistant cannot see images. Remove the image, or describe it."
+CANNOT_SEE = gettext_noop("The model of this assistant cannot see images. Remove the image, or describe it.")
 
 
 def user_message(given: TextMessage, conversation: Conversation) -> Message:
@@ -68,11 +70,11 @@ def _claimed(given: TextMessage, conversation: Conversation) -> tuple[AttachedFi
     free = (unsent | own.filter(conversation=conversation)).order_by("pk").select_for_update()
     rows = free.only("name", "media_type", "size", "conversation").in_bulk()
     if missing := [one for one in ids if one not in rows]:
-        sentence = f"The file {missing[0]} is not there any more, or was sent already. Upload it again."
-        raise Refused(REFUSED, sentence)
+        sentence = _("The file %(id)s is not there any more, or was sent already. Upload it again.")
+        raise Refused(REFUSED, sentence % {"id": missing[0]})
     claimed = unsent.update(conversation=conversation, message_id=given.id)
     if claimed != sum(row.conversation_id is None for row in rows.values()):
-        raise Refused(REFUSED, "A file was sent or removed at the same time. Upload it again.")
+        raise Refused(REFUSED, _("A file was sent or removed at the same time. Upload it again."))
     return tuple(AttachedFile(str(pk), rows[pk].name, rows[pk].media_type, rows[pk].size) for pk in ids)
 
 
@@ -85,11 +87,16 @@ def check_files(new: Iterable[Message], *, tenant: Tenant, provider: ProviderCho
     for files in (message.attachments for message in new if message.attachments):
         limits = attachment_limits(tenant)
         if not limits.are_on:
-            raise Refused(REFUSED, "Files cannot be attached here.")
+            raise Refused(REFUSED, _("Files cannot be attached here."))
         if limits.per_message and len(files) > limits.per_message:
-            raise Refused(REFUSED, f"A message may have at most {limits.per_message} files.")
+            sentence = ngettext(
+                "A message may have at most %(count)d file.",
+                "A message may have at most %(count)d files.",
+                limits.per_message,
+            )
+            raise Refused(REFUSED, sentence % {"count": limits.per_message})
         if not provider.sees_images and any(file.is_image for file in files):
-            raise Refused(REFUSED, CANNOT_SEE)
+            raise Refused(REFUSED, _(CANNOT_SEE))
 
 
 def estimate_files(setup: RunSetup, history: Iterable[Message]) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.utils.translation import gettext as _
 
 from assistant.models import PromptVersion, Run, Tenant
 from assistant.models.conversations import ToolsInTests
@@ -24,7 +25,7 @@ class TestingForbidden(Refused):
     """The caller may not test prompts."""
 
     def __init__(self) -> None:
-        super().__init__("test_forbidden", "Only those who may write this organisation's prompts may test them.")
+        super().__init__("test_forbidden", _("Only those who may write this organisation's prompts may test them."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def tested_prompt(*, member: Member, state: OpeningState, wanted: PromptTest | N
     """
     conversation = state.conversation
     if conversation is not None and wanted is not None and not conversation.test_tools:
-        raise Refused("invalid_input", "This conversation is not a test. Begin a new one to test a prompt.")
+        raise Refused("invalid_input", _("This conversation is not a test. Begin a new one to test a prompt."))
     if wanted is None and (conversation is None or not conversation.test_tools):
         return None
     if not may_test(member=member):
@@ -72,7 +73,7 @@ def choose_version(*, state: OpeningState, version_id: int | None) -> None:
     own = PromptVersion.objects.filter(assistant=state.assistant, assistant__tenant_id=state.assistant.tenant_id)
     version = own.filter(pk=version_id).first()
     if version is None:
-        raise Refused("invalid_input", "This assistant has no such version of its prompt.")
+        raise Refused("invalid_input", _("This assistant has no such version of its prompt."))
     use_version(state.assistant, version)
 
 

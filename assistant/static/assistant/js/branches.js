@@ -1,6 +1,7 @@
 /* What lets a conversation branch: the switch between versions of a message, and the form in which a question is changed. */
 
 import { icon, make } from "./elements.js";
+import { gettext } from "./i18n.js";
 import { isSendKey } from "./shared.js";
 
 /** The switches between versions below the messages of `root`. `actions`: show(messageId), announce(text). */
@@ -26,8 +27,8 @@ export class Versions {
       return make("button.icon-button.step", { type: "button", title: label, "aria-label": label, disabled: !other, onclick: act }, sign);
     };
     const count = make("bdi", { dir: "ltr", "aria-hidden": "true" }, `${number}/${of}`);
-    const parts = [step("Previous version", "‹", previous), count, step("Next version", "›", next)];
-    return make("div.versions", { role: "group", "aria-label": `Version ${number} of ${of}`, "data-id": id }, ...parts);
+    const parts = [step(gettext("Previous version"), "‹", previous), count, step(gettext("Next version"), "›", next)];
+    return make("div.versions", { role: "group", "aria-label": gettext("Version %(number)s of %(of)s", { number, of }), "data-id": id }, ...parts);
   }
 
   /** Put the focus back, which the switched messages took with them, and say which version is shown. */
@@ -47,15 +48,15 @@ export function addQuestionTools(article, versions, edit) {
   article.querySelector(":scope > .question-tools")?.remove();
   const bubble = article.querySelector(".bubble");
   const open = () => !article.querySelector(".edit-form") && openForm(article, bubble, edit);
-  const label = "Edit the question";
+  const label = gettext("Edit the question");
   const button = make("button.icon-button.edit", { type: "button", title: label, "aria-label": label, onclick: open }, icon("edit"));
   bubble.after(make("div.question-tools", {}, ...[button, versions].filter(Boolean)));
 }
 
 function openForm(article, bubble, edit) {
-  const box = make("textarea", { rows: 3, value: bubble.textContent, dir: "auto", "aria-label": "Your question" });
-  const cancel = make("button.button", { type: "button" }, "Cancel");
-  const send = make("button.button.primary", { type: "submit" }, "Send the change");
+  const box = make("textarea", { rows: 3, value: bubble.textContent, dir: "auto", "aria-label": gettext("Your question") });
+  const cancel = make("button.button", { type: "button" }, gettext("Cancel"));
+  const send = make("button.button.primary", { type: "submit" }, gettext("Send the change"));
   const form = make("form.edit-form", {}, box, make("div.row", {}, send, cancel));
   const close = () => {
     form.remove();
@@ -89,5 +90,5 @@ export function isToBeAskedAgain(items, isLive) {
 
 /** Return a button below an answer that was cut off. */
 export function goOnButton(goOn) {
-  return make("button.button.go-on", { type: "button", onclick: goOn }, "Continue");
+  return make("button.button.go-on", { type: "button", onclick: goOn }, gettext("Continue"));
 }

@@ -4,6 +4,7 @@ import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { announce, byId, frame, newId } from "./dom.js";
 import { draft, keepDraft } from "./drafts.js";
+import { gettext } from "./i18n.js";
 import { Queue } from "./queue.js";
 import { Follow } from "./scroll.js";
 import { catchFiles, filesOf, textOf } from "./shared.js";
@@ -70,7 +71,7 @@ export class Chat {
       if (starter && !this.#thread.isBusy) this.#send(starter.textContent);
     });
     this.#connection.addEventListener("change", ({ detail }) => this.#connectionChanged(detail));
-    const dropped = (files) => (canAttach ? this.#attach(files) : this.#showProblem("Files cannot be sent to the assistant. Copy their text, please."));
+    const dropped = (files) => (canAttach ? this.#attach(files) : this.#showProblem(gettext("Files cannot be sent to the assistant. Copy their text, please.")));
     catchFiles(window, dropped, { canTake: canAttach, shown: byId("composer") }, signal);
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
@@ -167,7 +168,7 @@ export class Chat {
   #send(text, replaced = "", files = []) {
     const problem = whyTooLong(text);
     if (!problem && this.#thread.sendText(text, replaced, files)) return true;
-    this.#showProblem(problem || "This message is too long to send. Shorten it, please.");
+    this.#showProblem(problem || gettext("This message is too long to send. Shorten it, please."));
     return false;
   }
 
@@ -199,14 +200,14 @@ export class Chat {
     this.#composer.isBusy = isSignedOut ? Boolean(this.#thread.pendingMessage) : this.#thread.isBusy;
     this.#transcript.working(this.#thread.isBusy && !isSignedOut);
     const message = this.#thread.pendingMessage;
-    if (message) this.#transcript.note(message.id, isSignedOut ? "Sent as soon as you have signed in" : this.#thread.waitsFor);
+    if (message) this.#transcript.note(message.id, isSignedOut ? gettext("Sent as soon as you have signed in") : this.#thread.waitsFor);
   }
 
   #started(isOurs) {
     const { base, assistant } = this.#page.dataset;
     this.#change();
     for (const note of document.querySelectorAll(".turn.user .note")) note.hidden = true;
-    announce(isOurs ? `${assistant} is answering` : "Answering a message from another window");
+    announce(isOurs ? gettext("%(name)s is answering", { name: assistant }) : gettext("Answering a message from another window"));
     if (location.pathname === base) {
       keepDraft(this.#draftKey, "");
       this.#draftKey = this.id;
@@ -214,7 +215,7 @@ export class Chat {
       this.#keepDraft();
       this.#sidebar.current = this.id;
       byId("conversation-menu").hidden = false;
-      const first = document.querySelector(".turn.user .bubble")?.textContent || "Files";
+      const first = document.querySelector(".turn.user .bubble")?.textContent || gettext("Files");
       this.title = first.replace(/\s+/g, " ").trim().slice(0, 80);
     }
     this.#sidebar.changed();
@@ -241,9 +242,9 @@ export class Chat {
   #refused({ message, code }, refused) {
     byId("skeleton")?.remove();
     this.#transcript.working(false);
-    if (code === "thread_not_found" && !refused) this.#transcript.ended({ type: "RUN_ERROR", message: "This conversation no longer exists.", code }, false);
+    if (code === "thread_not_found" && !refused) this.#transcript.ended({ type: "RUN_ERROR", message: gettext("This conversation no longer exists."), code }, false);
     else this.#transcript.ended({ type: "RUN_ERROR", message, code }, true);
-    if (refused) this.#transcript.note(refused.id, "Not sent", "refused");
+    if (refused) this.#transcript.note(refused.id, gettext("Not sent"), "refused");
     if (refused && code === "attachment_refused") {
       this.#transcript.remove(refused.id); // it can be changed and sent again
       this.#giveBack(refused.content);
@@ -303,16 +304,16 @@ export class Chat {
     frame.dataset.connection = state;
     this.#change();
     if (state === "open") {
-      if (!this.#notice.hidden) announce("Connected again");
+      if (!this.#notice.hidden) announce(gettext("Connected again"));
       this.#notice.hidden = true;
     } else if (state === "signed-out") {
       byId("skeleton")?.remove();
       byId("sign-in").search = new URLSearchParams({ next: location.pathname + location.search });
-      this.#showProblem("You are signed out, or your access has ended.", "sign-in");
+      this.#showProblem(gettext("You are signed out, or your access has ended."), "sign-in");
     } else if (reason) {
       this.#showProblem(reason, "reconnect");
     } else if (this.#notice.hidden) {
-      this.#problemTimer = setTimeout(() => this.#showProblem("Connection lost. Reconnecting…", "reconnect"), SHOW_PROBLEM_AFTER);
+      this.#problemTimer = setTimeout(() => this.#showProblem(gettext("Connection lost. Reconnecting…"), "reconnect"), SHOW_PROBLEM_AFTER);
     }
   }
 }

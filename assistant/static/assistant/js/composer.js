@@ -1,6 +1,7 @@
 /* The message box: grows with its text, sends on Enter, stops the run on Escape, and keeps the focus. */
 
 import { byId, isSendKey, showStop } from "./dom.js";
+import { gettext } from "./i18n.js";
 
 const hasKeyboard = matchMedia("(pointer: fine)");
 
@@ -123,7 +124,7 @@ export class Composer {
     this.#send.disabled = isEmpty || Boolean(problem || waits);
     // During an answer a message can be written, which waits for the answer's end.
     this.#send.hidden = this.#isBusy && isEmpty;
-    this.#send.title = waits || (this.#isBusy ? "Send after this answer" : "Send");
+    this.#send.title = waits || (this.#isBusy ? gettext("Send after this answer") : gettext("Send"));
     if (CSS.supports("field-sizing", "content")) return;
     this.#box.style.height = "auto";
     this.#box.style.height = `${Math.min(this.#box.scrollHeight, innerHeight * 0.4)}px`;

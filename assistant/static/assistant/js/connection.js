@@ -1,5 +1,7 @@
 /* A websocket that reconnects with exponential backoff and jitter, and detects a lost connection with pings. */
 
+import { language } from "./i18n.js";
+
 // All times are in milliseconds.
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
@@ -20,7 +22,7 @@ export class Connection extends EventTarget {
   /** Reacts to the network and to the page until `signal` aborts. */
   constructor(path, signal) {
     super();
-    this.#url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
+    this.#url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}?language=${language}`;
     this.state = "connecting";
     addEventListener("online", () => this.retryNow(), { signal });
     addEventListener("offline", () => this.#probe(), { signal });

@@ -2,11 +2,12 @@
  * Loaded when the first file is chosen, dropped or pasted. */
 
 import { icon, make } from "./elements.js";
+import { gettext, ngettext } from "./i18n.js";
 import { sizeOf } from "./shared.js";
 
-const CANNOT_SEE = "The model of this assistant cannot see images.";
+const CANNOT_SEE = gettext("The model of this assistant cannot see images.");
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
-const FAILED = "This file could not be uploaded. Remove it, and try again.";
+const FAILED = gettext("This file could not be uploaded. Remove it, and try again.");
 
 /** Show a file's picture in `place`. Pages' policies allow either data: or, with `asBlob`, blob: URLs. */
 function thumbnail(file, place, asBlob) {
@@ -30,7 +31,7 @@ function upload(file, { url, headers }, progress, signal) {
     if (request.status === 201) resolve(answer);
     else reject(new Error(answer?.message ?? FAILED));
   };
-  request.onerror = () => reject(new Error("The connection broke. Remove the file, and try again."));
+  request.onerror = () => reject(new Error(gettext("The connection broke. Remove the file, and try again.")));
   signal.addEventListener("abort", () => request.abort());
   const form = new FormData();
   form.append("file", file, file.name || "pasted.png");
@@ -59,15 +60,15 @@ export class Tray {
   /** `options`: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
   constructor(options) {
     this.#options = options;
-    this.element = make("ul.tray", { hidden: true, "aria-label": "Files of this message" });
+    this.element = make("ul.tray", { hidden: true, "aria-label": gettext("Files of this message") });
   }
 
   /** Why the message cannot be sent yet, as a sentence; empty if it can. */
   get problem() {
     const { most } = this.#options;
-    if (most && this.#files.length > most) return `A message may have at most ${most} files. Remove some, please.`;
-    if (this.#files.some(({ failed }) => failed)) return "Remove the files that could not be added.";
-    return this.#files.some(({ part }) => !part) ? "The files are still being uploaded." : "";
+    if (most && this.#files.length > most) return ngettext("A message may have at most %(count)s file. Remove some, please.", "A message may have at most %(count)s files. Remove some, please.", most);
+    if (this.#files.some(({ failed }) => failed)) return gettext("Remove the files that could not be added.");
+    return this.#files.some(({ part }) => !part) ? gettext("The files are still being uploaded.") : "";
   }
 
   get isEmpty() {
@@ -104,7 +105,7 @@ export class Tray {
     const { maxBytes, seesImages, asBlob } = this.#options;
     thumbnail(file, element.querySelector(".thumb"), asBlob);
     if (IMAGE.test(file.type) && !seesImages) return this.#fail(entry, CANNOT_SEE);
-    if (maxBytes && file.size > maxBytes) return this.#fail(entry, `A file may have at most ${sizeOf(maxBytes)}.`);
+    if (maxBytes && file.size > maxBytes) return this.#fail(entry, gettext("A file may have at most %(size)s.", { size: sizeOf(maxBytes) }));
     const bar = element.querySelector("progress");
     try {
       const { id, mediaType, name, size } = await upload(file, await this.#options.target(), (share) => {
@@ -114,7 +115,7 @@ export class Tray {
       const kind = mediaType.startsWith("image/") ? "image" : "document";
       entry.part = { type: kind, source: { type: "file", value: id, provider: "tenant-assistant", mimeType: mediaType }, metadata: { name, size } };
       element.dataset.state = "done";
-      this.#options.announce(`${name} is ready to be sent`);
+      this.#options.announce(gettext("%(name)s is ready to be sent", { name }));
     } catch (error) {
       this.#fail(entry, error.message);
     }
@@ -129,11 +130,11 @@ export class Tray {
   }
 
   #show(entry) {
-    const label = `Remove ${entry.name}`;
+    const label = gettext("Remove %(name)s", entry);
     const remove = make("button.remove", { type: "button", title: label, "aria-label": label }, icon("close"));
     remove.onclick = () => this.#remove(entry);
     const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.file-about", {}, sizeOf(entry.size)));
-    const bar = make("progress", { max: 1, value: 0, "aria-label": `Uploading ${entry.name}` });
+    const bar = make("progress", { max: 1, value: 0, "aria-label": gettext("Uploading %(name)s", entry) });
     entry.element = make("li.file", { "data-state": "uploading" }, make("span.thumb", {}, icon("page")), text, bar, remove);
     this.#files.push(entry);
     this.element.append(entry.element);
@@ -145,7 +146,7 @@ export class Tray {
     const index = this.#files.indexOf(entry);
     this.#files.splice(index, 1);
     entry.element.remove();
-    this.#options.announce(`${entry.name} is removed`);
+    this.#options.announce(gettext("%(name)s is removed", entry));
     this.#changed();
     const next = this.#files[Math.min(index, this.#files.length - 1)];
     if (next) next.element.querySelector(".remove").focus();

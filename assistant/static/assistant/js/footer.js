@@ -1,22 +1,16 @@
 /* What stands under an answer: copy, ask again, the member's rating with a comment, time, model, tokens and cost. */
 
 import { icon, make } from "./elements.js";
+import { dayOrTime, gettext, locale, ngettext } from "./i18n.js";
 import { makeMenu } from "./menu.js";
 import { copyText } from "./shared.js";
 
 const COPIED_FOR = 1600; // milliseconds
 const MAX_COMMENT = 4000; // characters
 
-const number = (value) => value.toLocaleString();
-
 function sumOf(details, name) {
   const byRun = new Map(details.map(({ runId, usage }) => [runId, usage?.[name] ?? 0]));
   return [...byRun.values()].reduce((sum, one) => sum + one, 0);
-}
-
-function timeOf(moment) {
-  const isToday = moment.toDateString() === new Date().toDateString();
-  return moment.toLocaleString([], isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
 }
 
 export class Footer {
@@ -34,10 +28,10 @@ export class Footer {
   /** `actions`: text(), the answer as Markdown; again(model), by another of models() if it is given; rate(messageId, rating, comment); announce(text). */
   constructor(actions) {
     this.#actions = actions;
-    this.#copy = this.#button("copy", "Copy the answer", () => this.#copyAnswer());
-    this.#again = this.#button("again", "Ask again", () => actions.again());
-    this.#up = this.#button("up", "Good answer", () => this.#rate(1));
-    this.#down = this.#button("down", "Bad answer", () => this.#rate(-1));
+    this.#copy = this.#button("copy", gettext("Copy the answer"), () => this.#copyAnswer());
+    this.#again = this.#button("again", gettext("Ask again"), () => actions.again());
+    this.#up = this.#button("up", gettext("Good answer"), () => this.#rate(1));
+    this.#down = this.#button("down", gettext("Bad answer"), () => this.#rate(-1));
     this.#again.hidden = this.#others.hidden = this.#up.hidden = this.#down.hidden = true;
     this.element = make("div.footer", {}, make("div.actions", {}, this.#copy, this.#again, this.#others, this.#up, this.#down, this.#about));
   }
@@ -61,12 +55,13 @@ export class Footer {
   }
 
   #fill(models) {
-    const label = "Try again with another model";
+    const label = gettext("Try again with another model");
     const choose = (model) => {
       this.#others.open = false;
       this.#actions.again(model);
     };
-    const buttons = models.map((model) => make("li", {}, make("button", { type: "button", onclick: () => choose(model) }, "Try again with ", make("bdi", { dir: "ltr" }, model))));
+    const [before, after] = gettext("Try again with %(model)s").split("%(model)s");
+    const buttons = models.map((model) => make("li", {}, make("button", { type: "button", onclick: () => choose(model) }, before, make("bdi", { dir: "ltr" }, model), after)));
     this.#others.append(make("summary.icon-button", { title: label, "aria-label": label }, icon("chevron")), make("ul", {}, ...buttons));
     makeMenu(this.#others);
   }
@@ -79,10 +74,10 @@ export class Footer {
     const cost = sumOf(all, "cost");
     const tokens = sumOf(all, "inputTokens") + sumOf(all, "outputTokens");
     const moment = new Date(createdAt);
-    const time = make("time", { dateTime: createdAt, title: moment.toLocaleString() }, make("bdi", { dir: "ltr" }, timeOf(moment)));
-    const parts = [model, tokens && `${number(tokens)} tokens`, cost && `cost ${cost.toLocaleString([], { maximumSignificantDigits: 2 })}`];
-    this.#about.replaceChildren(time, ...parts.filter(Boolean).map((part) => make("span", {}, make("bdi", { dir: "ltr" }, part))));
-    if (isFallback) this.#about.append(make("span.fallback", { title: "The first model could not answer." }, "Answered by the fallback model"));
+    const time = make("time", { dateTime: createdAt, title: moment.toLocaleString(locale) }, make("bdi", {}, dayOrTime(moment)));
+    const parts = [model, tokens && ngettext("%(count)s token", "%(count)s tokens", tokens), cost && gettext("cost %(cost)s", { cost: cost.toLocaleString(locale, { maximumSignificantDigits: 2 }) })];
+    this.#about.replaceChildren(time, ...parts.filter(Boolean).map((part) => make("span", {}, make("bdi", {}, part))));
+    if (isFallback) this.#about.append(make("span.fallback", { title: gettext("The first model could not answer.") }, gettext("Answered by the fallback model")));
     this.#show(feedback?.rating ?? 0);
     this.#up.hidden = this.#down.hidden = false;
   }
@@ -99,7 +94,7 @@ export class Footer {
   rated({ rating, error }) {
     this.#show(rating);
     if (error) this.#closeForm();
-    this.#actions.announce(error ?? (rating ? "Thank you for your rating" : "Rating taken back"));
+    this.#actions.announce(error ?? (rating ? gettext("Thank you for your rating") : gettext("Rating taken back")));
   }
 
   #show(rating) {
@@ -110,7 +105,7 @@ export class Footer {
 
   async #copyAnswer() {
     await copyText(this.#actions.text());
-    this.#actions.announce("Copied");
+    this.#actions.announce(gettext("Copied"));
     this.#copy.classList.add("done");
     this.#copy.replaceChildren(icon("check"));
     setTimeout(() => {
@@ -129,13 +124,13 @@ export class Footer {
 
   #openForm(rating) {
     const box = make("textarea", { rows: 2, maxLength: MAX_COMMENT });
-    const question = rating > 0 ? "What was good? (optional)" : "What was wrong? (optional)";
+    const question = rating > 0 ? gettext("What was good? (optional)") : gettext("What was wrong? (optional)");
     const close = () => {
       this.#closeForm();
       (rating > 0 ? this.#up : this.#down).focus();
     };
-    const cancel = make("button.button", { type: "button", onclick: close }, "No comment");
-    this.#form = make("form.comment", { "aria-label": "Comment" }, make("label.field", {}, make("span", {}, question), box), make("div.row", {}, make("button.button.primary", { type: "submit" }, "Send comment"), cancel));
+    const cancel = make("button.button", { type: "button", onclick: close }, gettext("No comment"));
+    this.#form = make("form.comment", { "aria-label": gettext("Comment") }, make("label.field", {}, make("span", {}, question), box), make("div.row", {}, make("button.button.primary", { type: "submit" }, gettext("Send comment")), cancel));
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (box.value.trim() && !this.#actions.rate(this.#messageId, rating, box.value.trim())) return;

@@ -2,6 +2,7 @@
 
 import { make } from "./elements.js";
 import { Footer } from "./footer.js";
+import { gettext } from "./i18n.js";
 import { touch } from "./shared.js";
 
 export class Footers {
@@ -56,7 +57,7 @@ export class Footers {
     this.#clearFollowUps();
     if (!this.#last) return;
     const chips = questions.map((text) => make("button.chip", { type: "button", dir: "auto", onclick: () => this.#actions.suggest(text) }, text));
-    this.#followUps = make("div.follow-ups", { role: "group", "aria-label": "Suggested questions" }, ...chips);
+    this.#followUps = make("div.follow-ups", { role: "group", "aria-label": gettext("Suggested questions") }, ...chips);
     this.#last.element.after(this.#followUps);
   }
 

@@ -1,6 +1,7 @@
 /* Draws the form of a JSON Schema. The server reads the schema (toolkit/schema/form.py) and checks what is sent. */
 
 import { make } from "./elements.js";
+import { gettext } from "./i18n.js";
 
 // Choices of at most this many values are all in sight.
 const MOST_RADIOS = 5;
@@ -9,7 +10,7 @@ let made = 0;
 const textOf = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 function select(field, value) {
-  const control = make("select", {}, make("option", { value: "" }, "Choose…"));
+  const control = make("select", {}, make("option", { value: "" }, gettext("Choose…")));
   field.options.forEach((option, index) => {
     control.append(make("option", { value: index, selected: option === value }, textOf(option)));
   });
@@ -43,12 +44,12 @@ function number(field, value) {
   const step = field.kind === "integer" ? 1 : "any";
   const found = written(make("input", { type: "number", step, inputMode: "decimal" }), value);
   const read = () => {
-    if (found.control.validity?.badInput) throw new Error("This is not a number.");
+    if (found.control.validity?.badInput) throw new Error(gettext("This is not a number."));
     if (found.control.value === "") return undefined;
     const given = Number(found.control.value);
-    if (field.kind === "integer" && !Number.isInteger(given)) throw new Error("This must be a whole number.");
-    if (given < field.minimum) throw new Error(`This must be at least ${field.minimum}.`);
-    if (given > field.maximum) throw new Error(`This must be at most ${field.maximum}.`);
+    if (field.kind === "integer" && !Number.isInteger(given)) throw new Error(gettext("This must be a whole number."));
+    if (given < field.minimum) throw new Error(gettext("This must be at least %(least)s.", { least: field.minimum }));
+    if (given > field.maximum) throw new Error(gettext("This must be at most %(most)s.", { most: field.maximum }));
     return given;
   };
   return { ...found, read };
@@ -61,7 +62,7 @@ function json(value) {
     try {
       return found.control.value.trim() ? JSON.parse(found.control.value) : undefined;
     } catch {
-      throw new Error('This is not JSON such as ["a", "b"].');
+      throw new Error(gettext('This is not JSON such as ["a", "b"].'));
     }
   };
   return { ...found, read };
@@ -71,7 +72,7 @@ function drawn(field, value) {
   const bounds = field.maxLength ? { maxLength: field.maxLength } : {};
   if (field.kind === "choice") return field.options.length > MOST_RADIOS ? select(field, value) : radios(field.options, value);
   if (field.kind === "several") return several(field, value);
-  if (field.kind === "yes_no") return radios([true, false], value, ["Yes", "No"]);
+  if (field.kind === "yes_no") return radios([true, false], value, [gettext("Yes"), gettext("No")]);
   if (field.kind === "integer" || field.kind === "number") return number(field, value);
   if (field.kind === "date") return written(make("input", { type: "date" }), value);
   if (field.kind === "json") return json(value);
@@ -87,7 +88,7 @@ export function schemaForm(fields, values = {}) {
     const { control, group, read } = drawn(field, values[field.name]);
     const problem = make("small.problem", { role: "alert", hidden: true });
     const help = make("small.help", { hidden: !field.help }, field.help ?? "");
-    const label = make("span.label", {}, field.label, field.required ? "" : make("i", {}, " (optional)"));
+    const label = make("span.label", {}, field.label, field.required ? "" : make("i", {}, ` ${gettext("(optional)")}`));
     const notes = make("span.notes", { id: about }, help, problem);
     for (const input of (group ?? make("p", {}, control)).querySelectorAll("input, select, textarea")) input.setAttribute("aria-describedby", about);
     const element = group ? make("fieldset.field", {}, make("legend", {}, label), group, notes) : make("label.field", {}, label, control, notes);
@@ -96,7 +97,7 @@ export function schemaForm(fields, values = {}) {
       problem.textContent = "";
       try {
         value = read();
-        if (value === undefined && field.required) problem.textContent = "This is needed.";
+        if (value === undefined && field.required) problem.textContent = gettext("This is needed.");
       } catch (error) {
         problem.textContent = error.message;
       }

@@ -2,6 +2,7 @@
 
 import { make } from "./elements.js";
 import { schemaForm } from "./form.js";
+import { gettext } from "./i18n.js";
 import { label, parse, scalar } from "./values.js";
 
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -15,7 +16,7 @@ function formOf(interrupt, values) {
 
 const changed = ({ label: name, old, new: value }) => [
   make("dt", {}, name),
-  make("dd", {}, make("del", {}, scalar(old)), make("span.sr-only.spoken", {}, " becomes "), " → ", make("ins", {}, scalar(value))),
+  make("dd", {}, make("del", {}, scalar(old)), make("span.sr-only.spoken", {}, ` ${gettext("becomes")} `), " → ", make("ins", {}, scalar(value))),
 ];
 
 /** Return what the call would change, else its arguments, with the fields' labels. */
@@ -44,8 +45,8 @@ export class InterruptForm {
     this.#values = values;
     this.#decide = decide;
     const isQuestion = (this.isQuestion = interrupt.reason === "input_required");
-    const asked = make("p.question", { dir: "auto" }, interrupt.message ?? "May the assistant do this?");
-    this.element = make("form.approval", { noValidate: true, "aria-label": isQuestion ? "Question" : "Approval" }, asked, this.#body, this.#problem, this.#buttons);
+    const asked = make("p.question", { dir: "auto" }, interrupt.message ?? gettext("May the assistant do this?"));
+    this.element = make("form.approval", { noValidate: true, "aria-label": isQuestion ? gettext("Question") : gettext("Approval") }, asked, this.#body, this.#problem, this.#buttons);
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       const payload = this.#read();
@@ -88,21 +89,21 @@ export class InterruptForm {
 
   #question() {
     const { element, read } = schemaForm(this.#interrupt.metadata?.form ?? []);
-    const skip = this.#button("Do not answer", () => this.#reject());
-    this.#set([element], read, this.#button("Answer", null, ".primary"), skip);
+    const skip = this.#button(gettext("Do not answer"), () => this.#reject());
+    this.#set([element], read, this.#button(gettext("Answer"), null, ".primary"), skip);
   }
 
   #approval() {
-    const edit = this.#button("Edit arguments", () => this.#edit());
-    const respond = this.#button("Answer instead", () => this.#respond());
-    const reject = this.#button("Reject", () => this.#reject());
+    const edit = this.#button(gettext("Edit arguments"), () => this.#edit());
+    const respond = this.#button(gettext("Answer instead"), () => this.#respond());
+    const reject = this.#button(gettext("Reject"), () => this.#reject());
     const parts = [facts(this.#interrupt, this.#values())];
-    this.#set(parts, () => ({ approved: true }), this.#button("Approve", null, ".primary"), edit, respond, reject);
+    this.#set(parts, () => ({ approved: true }), this.#button(gettext("Approve"), null, ".primary"), edit, respond, reject);
   }
 
   #back() {
     const back = this.isQuestion ? () => this.#question() : () => this.#approval();
-    return this.#button("Back", () => {
+    return this.#button(gettext("Back"), () => {
       back();
       this.#buttons.querySelector("button").focus();
     });
@@ -111,7 +112,7 @@ export class InterruptForm {
   #edit() {
     const values = this.#values();
     const fields = formOf(this.#interrupt, values);
-    const approve = this.#button("Approve with these", null, ".primary");
+    const approve = this.#button(gettext("Approve with these"), null, ".primary");
     if (fields) {
       const { element, read } = schemaForm(fields, values);
       const edited = () => {
@@ -125,10 +126,10 @@ export class InterruptForm {
     const read = () => {
       const editedArgs = parse(box.value);
       if (isRecord(editedArgs)) return { approved: true, editedArgs };
-      this.#show('The arguments must be a JSON object, such as {"name": "value"}.');
+      this.#show(gettext('The arguments must be a JSON object, such as {"name": "value"}.'));
       return null;
     };
-    this.#set([make("label.field", {}, make("span", {}, "Arguments (JSON)"), box)], read, approve, this.#back());
+    this.#set([make("label.field", {}, make("span", {}, gettext("Arguments (JSON)")), box)], read, approve, this.#back());
   }
 
   #respond() {
@@ -136,17 +137,17 @@ export class InterruptForm {
     const read = () => {
       const response = box.value.trim();
       if (response) return { approved: true, response };
-      this.#show("Say what the result is.");
+      this.#show(gettext("Say what the result is."));
       return null;
     };
-    const field = make("label.field", {}, make("span", {}, "Result to use instead of running the tool"), box);
-    this.#set([field], read, this.#button("Give this answer", null, ".primary"), this.#back());
+    const field = make("label.field", {}, make("span", {}, gettext("Result to use instead of running the tool")), box);
+    this.#set([field], read, this.#button(gettext("Give this answer"), null, ".primary"), this.#back());
   }
 
   #reject() {
     const reason = make("input", { maxLength: 1000, autocomplete: "off" });
     const read = () => (reason.value.trim() ? { approved: false, reason: reason.value.trim() } : { approved: false });
-    const field = make("label.field", {}, make("span", {}, "Reason, for the assistant (optional)"), reason);
-    this.#set([field], read, this.#button("Reject", null, ".danger"), this.#back());
+    const field = make("label.field", {}, make("span", {}, gettext("Reason, for the assistant (optional)")), reason);
+    this.#set([field], read, this.#button(gettext("Reject"), null, ".danger"), this.#back());
   }
 }

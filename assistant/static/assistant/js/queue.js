@@ -1,6 +1,7 @@
 /* A message that was written during an answer: it is sent after it, and can be taken back. */
 
 import { make } from "./elements.js";
+import { gettext, ngettext } from "./i18n.js";
 
 export class Queue {
   #text = "";
@@ -9,8 +10,8 @@ export class Queue {
 
   /** `takeBack()` takes what waits, and puts it back where it can be edited. */
   constructor(takeBack) {
-    const back = make("button.link-button", { type: "button", onclick: takeBack }, "Take back");
-    this.element = make("div.queued", { hidden: true, role: "group", "aria-label": "Waiting message" }, make("span.queued-label", {}, "Sent after this answer"), this.#shown, back);
+    const back = make("button.link-button", { type: "button", onclick: takeBack }, gettext("Take back"));
+    this.element = make("div.queued", { hidden: true, role: "group", "aria-label": gettext("Waiting message") }, make("span.queued-label", {}, gettext("Sent after this answer")), this.#shown, back);
   }
 
   get text() {
@@ -42,7 +43,7 @@ export class Queue {
   #set(text) {
     this.#text = text;
     const count = this.#files.length;
-    this.#shown.textContent = [text, count && (count === 1 ? "1 file" : `${count} files`)].filter(Boolean).join(" · ");
+    this.#shown.textContent = [text, count && ngettext("%(count)s file", "%(count)s files", count)].filter(Boolean).join(" · ");
     this.element.hidden = this.isEmpty;
   }
 }

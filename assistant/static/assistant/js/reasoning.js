@@ -1,6 +1,7 @@
 /* A model's reasoning: collapsed, and streamed as plain text. */
 
 import { piece, touch } from "./dom.js";
+import { gettext } from "./i18n.js";
 
 export class Reasoning {
   #unshown = "";
@@ -35,6 +36,6 @@ export class Reasoning {
     this.#text.appendData(this.#unshown);
     this.#unshown = "";
     this.element.classList.toggle("live", !this.#isDone);
-    this.element.querySelector(".label").textContent = this.#isDone ? "Thoughts" : "Thinking";
+    this.element.querySelector(".label").textContent = this.#isDone ? gettext("Thoughts") : gettext("Thinking");
   }
 }

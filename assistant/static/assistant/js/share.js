@@ -2,13 +2,14 @@
 
 import { announce, byId } from "./dom.js";
 import { make } from "./elements.js";
+import { dayAndTime, gettext } from "./i18n.js";
 import { copyText } from "./shared.js";
 
 async function ask(address, method) {
   const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
   const answer = await fetch(address, { method, headers: method === "POST" ? { "X-CSRFToken": token } : {}, redirect: "error" });
   const body = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
-  if (!answer.ok) throw new Error(body.error ?? "This did not work. Reload the page and try again.");
+  if (!answer.ok) throw new Error(body.error ?? gettext("This did not work. Reload the page and try again."));
   return body;
 }
 
@@ -26,25 +27,25 @@ export async function openShare(address) {
   };
   const show = ({ shares }) => list.replaceChildren(...shares.map(entry));
   const entry = ({ id, url, created_at: made }) => {
-    const copy = make("button.button", { type: "button" }, "Copy");
+    const copy = make("button.button", { type: "button" }, gettext("Copy"));
     copy.onclick = async () => {
       await copyText(url);
-      copy.textContent = "Copied";
-      announce("Link copied");
+      copy.textContent = gettext("Copied");
+      announce(gettext("Link copied"));
     };
     const revoke = () => attempt(async () => {
       await ask(`${address}${id}/revoke/`, "POST");
       show(await ask(address, "GET"));
-      announce("Link revoked");
+      announce(gettext("Link revoked"));
       byId("share-make").focus();
     });
-    const when = new Date(made).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    const when = dayAndTime(new Date(made));
     const link = make("a", { href: url, target: "_blank", rel: "noopener", dir: "ltr" }, url);
-    return make("li", {}, link, make("span.when", {}, when), copy, make("button.button.danger", { type: "button", onclick: revoke, "aria-label": `Revoke the link of ${when}` }, "Revoke"));
+    return make("li", {}, link, make("span.when", {}, when), copy, make("button.button.danger", { type: "button", onclick: revoke, "aria-label": gettext("Revoke the link of %(time)s", { time: when }) }, gettext("Revoke")));
   };
   byId("share-make").onclick = () => attempt(async () => {
     show(await ask(address, "POST"));
-    announce("Link made");
+    announce(gettext("Link made"));
     list.querySelector("button")?.focus();
   });
   list.replaceChildren();

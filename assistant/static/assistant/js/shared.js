@@ -1,5 +1,7 @@
 /* Shared by the chat page and the widget: ids, times in the reader's time zone, and one DOM update per animation frame. */
 
+import { dayOrTime, gettext, locale, ngettext } from "./i18n.js";
+
 export function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID is missing over plain HTTP
@@ -11,33 +13,32 @@ export function newId() {
 
 /** Return a sentence with its UTC times, such as 2026-11-23T00:00:00Z, in the reader's time zone and format. */
 export function inLocalTime(sentence) {
-  return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => {
-    const then = new Date(time);
-    const isToday = then.toDateString() === new Date().toDateString();
-    return then.toLocaleString([], isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
-  });
+  return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => dayOrTime(new Date(time)));
 }
+
+const withOneDigit = (value) => value.toLocaleString(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** Return a duration in words. */
 export function duration(ms) {
-  if (ms < 1000) return `${ms} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 1000) return gettext("%(time)s ms", { time: ms });
+  if (ms < 60_000) return gettext("%(time)s s", { time: withOneDigit(ms / 1000) });
+  return gettext("%(minutes)s min %(seconds)s s", { minutes: Math.floor(ms / 60_000), seconds: Math.round((ms % 60_000) / 1000) });
 }
 
 /** The states of a tool call in words. */
 export const TOOL_STATES = {
-  preparing: "Preparing",
-  running: "Running",
-  ok: "Done",
-  error: "Failed",
-  refused: "Refused",
-  timeout: "Timed out",
-  cancelled: "Stopped",
-  declined: "Rejected",
-  interrupted: "Interrupted",
-  awaiting_approval: "Needs your approval",
-  approved: "Approved",
-  expired: "Expired",
+  preparing: gettext("Preparing"),
+  running: gettext("Running"),
+  ok: gettext("Done"),
+  error: gettext("Failed"),
+  refused: gettext("Refused"),
+  timeout: gettext("Timed out"),
+  cancelled: gettext("Stopped"),
+  declined: gettext("Rejected"),
+  interrupted: gettext("Interrupted"),
+  awaiting_approval: gettext("Needs your approval"),
+  approved: gettext("Approved"),
+  expired: gettext("Expired"),
 };
 
 const hasKeyboard = matchMedia("(pointer: fine)");
@@ -97,7 +98,8 @@ export function catchFiles(target, take, options, signal) {
 
 /** Return a number of bytes in words. */
 export function sizeOf(bytes) {
-  return bytes < 1024 ? `${bytes} bytes` : bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+  if (bytes < 1024) return ngettext("%(count)s byte", "%(count)s bytes", bytes);
+  return bytes < 1024 ** 2 ? gettext("%(size)s KB", { size: Math.round(bytes / 1024) }) : gettext("%(size)s MB", { size: withOneDigit(bytes / 1024 ** 2) });
 }
 
 /** Return the text of a message's content: a string, or AG-UI's content parts. */

@@ -2,6 +2,7 @@
 
 import { announce, byId, frame } from "./dom.js";
 import { make } from "./elements.js";
+import { gettext, locale } from "./i18n.js";
 
 const SEARCH_AFTER = 200; // milliseconds after the last keystroke
 const DAY = 86_400_000; // milliseconds
@@ -129,7 +130,7 @@ export class Sidebar {
       const moment = new Date(time.dateTime);
       localise(time, moment);
       if ("pinned" in item.dataset || this.#search.value.trim()) continue;
-      const name = moment >= today ? "Today" : moment >= today - DAY ? "Yesterday" : "Earlier";
+      const name = moment >= today ? gettext("Today") : moment >= today - DAY ? gettext("Yesterday") : gettext("Earlier");
       if (name !== day) item.before(make("li.group-title", { "data-day": name }, name));
       day = name;
     }
@@ -147,7 +148,7 @@ export class Sidebar {
       redirect: "error",
     });
     const body = answer.headers.get("content-type")?.includes("json") ? await answer.json() : {};
-    if (!answer.ok) throw new Error(body.error ?? "This did not work. Reload the page and try again.");
+    if (!answer.ok) throw new Error(body.error ?? gettext("This did not work. Reload the page and try again."));
     return body;
   }
 
@@ -159,7 +160,7 @@ export class Sidebar {
       await this.#post(id, what, { on: isOn ? "1" : "0" });
       button.setAttribute("aria-pressed", String(isOn));
       button.textContent = button.dataset[isOn ? "on" : "off"];
-      announce(what === "pin" ? (isOn ? "Pinned" : "Not pinned any more") : isOn ? "Archived" : "Restored");
+      announce(what === "pin" ? (isOn ? gettext("Pinned") : gettext("Not pinned any more")) : isOn ? gettext("Archived") : gettext("Restored"));
       this.changed();
     } catch (error) {
       announce(error.message);
@@ -189,7 +190,7 @@ export class Sidebar {
     const title = item.querySelector(".title");
     const input = document.createElement("input");
     Object.assign(input, { value: title.textContent, maxLength: 200, className: "rename" });
-    input.setAttribute("aria-label", "New title");
+    input.setAttribute("aria-label", gettext("New title"));
     item.classList.add("renaming");
     item.prepend(input);
     input.select();
@@ -202,7 +203,7 @@ export class Sidebar {
         try {
           const { title: kept } = await this.#post(item.dataset.id, "rename", { title: wanted });
           title.textContent = kept;
-          announce(`Renamed to ${kept}`);
+          announce(gettext("Renamed to %(title)s", { title: kept }));
           if (item.dataset.id === this.#current) this.#onRename(kept);
           this.#tabs.postMessage("changed");
         } catch (error) {
@@ -232,7 +233,7 @@ export class Sidebar {
       try {
         const { next } = await this.#post(item.dataset.id, "delete");
         dialog.close();
-        announce("Conversation deleted");
+        announce(gettext("Conversation deleted"));
         this.#tabs.postMessage("changed");
         if (item.dataset.id === this.#current) this.#onDelete(next);
         item.remove();
@@ -304,6 +305,6 @@ export class Sidebar {
 function localise(time, moment) {
   const isToday = moment.toDateString() === new Date().toDateString();
   time.textContent = isToday
-    ? moment.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
-    : moment.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+    ? moment.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" })
+    : moment.toLocaleDateString(locale, { day: "numeric", month: "short", year: "numeric" });
 }

@@ -1,6 +1,7 @@
 /* The passages that an answer stands on: numbered chips in its text and under it, which open them. */
 
 import { make } from "./elements.js";
+import { gettext } from "./i18n.js";
 
 const SHORTEST_TITLE = 4; // characters: a shorter title is found in too many words
 const SKIPPED = "pre, code, a, button, math";
@@ -12,10 +13,12 @@ export function passagesIn(value) {
   return Array.isArray(value?.results) && value.results.length && value.results.every(isPassage) ? value.results : [];
 }
 
-const nameOf = ({ source, page }) => (page ? `${source}, page ${page}` : source);
+const nameOf = ({ source, page }) => (page ? gettext("%(title)s, page %(page)s", { title: source, page: String(page) }) : source);
+
+const spoken = (number, passage) => gettext("Source %(number)s: %(title)s", { number, title: nameOf(passage) });
 
 function chip(number, passage, open) {
-  const button = make("button.cite", { type: "button", title: nameOf(passage), "aria-label": `Source ${number}: ${nameOf(passage)}` }, String(number));
+  const button = make("button.cite", { type: "button", title: nameOf(passage), "aria-label": spoken(number, passage) }, String(number));
   button.addEventListener("click", () => open(passage, number, button));
   return button;
 }
@@ -50,15 +53,15 @@ export function citeSources(passages, elements, open) {
   }
   const items = all.map((passage, index) => {
     const button = make("button.source", { type: "button" }, make("span.number", { "aria-hidden": "true" }, String(index + 1)), make("span.name", { dir: "auto" }, nameOf(passage)));
-    button.setAttribute("aria-label", `Source ${index + 1}: ${nameOf(passage)}`);
+    button.setAttribute("aria-label", spoken(index + 1, passage));
     button.addEventListener("click", () => open(passage, index + 1, button));
     return make("li", {}, button);
   });
-  return make("ol.sources", { "aria-label": "Sources" }, ...items);
+  return make("ol.sources", { "aria-label": gettext("Sources") }, ...items);
 }
 
 /** Return a passage as elements: the title, where it is, and its text. */
 export function passageShown({ source, heading, page, text }) {
-  const where = [heading, page && `page ${page}`].filter(Boolean).join(" · ");
+  const where = [heading, page && gettext("page %(page)s", { page: String(page) })].filter(Boolean).join(" · ");
   return [make("p.passage-title", { dir: "auto" }, source), make("p.where", { dir: "auto", hidden: !where }, where), make("p.passage-text", { dir: "auto" }, text)];
 }

@@ -1,10 +1,11 @@
 /* One conversation on a connection: starts runs, attaches after a reconnect, and passes on every event exactly once. */
 
+import { gettext } from "./i18n.js";
 import { newId } from "./shared.js";
 
 const VERSION = "1.0";
 const FORWARDED = { render: "html" };
-const DELAYED = "The service is unavailable for a moment. This is sent as soon as it is back.";
+const DELAYED = gettext("The service is unavailable for a moment. This is sent as soon as it is back.");
 const MAX_FRAME = 256 * 1024; // bytes
 const MAX_TEXT = 200_000; // characters of a message
 const FRAME_REST = 1024; // bytes of a frame besides the text
@@ -26,7 +27,7 @@ export function whyTooLong(text) {
   if (length <= MAX_TEXT && bytes <= MAX_FRAME - FRAME_REST) return "";
   // Letters of some scripts take several bytes.
   const most = Math.min(MAX_TEXT, Math.floor((length * (MAX_FRAME - FRAME_REST)) / bytes / 100) * 100);
-  return `This message has ${length.toLocaleString()} characters. At most ${most.toLocaleString()} can be sent: shorten it, please.`;
+  return gettext("This message has %(length)s characters. At most %(most)s can be sent: shorten it, please.", { length, most });
 }
 
 /** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, title, followUps, ended, refused, delayed,
@@ -69,7 +70,7 @@ export class Thread {
 
   /** Why the pending input has not reached the server, as a sentence; empty if it was sent. */
   get waitsFor() {
-    if (!this.#connection.isOpen) return "Waiting for the connection";
+    if (!this.#connection.isOpen) return gettext("Waiting for the connection");
     return this.#retryTimer ? DELAYED : "";
   }
 
@@ -193,7 +194,7 @@ export class Thread {
     const run = event.metadata?.run;
     if (!run) {
       if (event.name === "feedback" && event.value.threadId === this.id) this.#view.rated(event.value);
-      else if (event.name === "protocol_error") this.#refuse(`This could not be sent: ${event.value.reason}`, "protocol_error");
+      else if (event.name === "protocol_error") this.#refuse(gettext("This could not be sent: %(reason)s", event.value), "protocol_error");
       return;
     }
     if (run.thread && run.thread !== this.id) return;

@@ -1,6 +1,7 @@
 /* A tool call as one line, which opens into its arguments, progress, duration and result; and what it waits for. */
 
 import { icon, make } from "./elements.js";
+import { gettext, locale } from "./i18n.js";
 import { InterruptForm } from "./interrupt.js";
 import { TOOL_STATES, duration, touch } from "./shared.js";
 import { brief, label, parse, shown } from "./values.js";
@@ -37,8 +38,8 @@ export class ToolCard {
   #bar = make("progress");
   #progressText = make("span");
   #progressLine = make("p.tool-progress", { hidden: true }, this.#bar, " ", this.#progressText);
-  #argumentsPart = make("section.tool-arguments", {}, make("h3", {}, "Arguments"), make("div.value"));
-  #resultPart = make("section.tool-result", { hidden: true }, make("h3", {}, "Result"), make("div.value"));
+  #argumentsPart = make("section.tool-arguments", {}, make("h3", {}, gettext("Arguments")), make("div.value"));
+  #resultPart = make("section.tool-result", { hidden: true }, make("h3", {}, gettext("Result")), make("div.value"));
   #body = make("div.tool-body", {}, this.#progressLine, this.#argumentsPart, this.#resultPart);
 
   /** `media(file)` returns the element of a file that the tool returned; without it files are shown elsewhere. */
@@ -69,8 +70,8 @@ export class ToolCard {
 
   /** The state in words. */
   get stateText() {
-    if (this.#state === "awaiting_approval" && this.asksQuestion) return "Needs your answer";
-    return (TOOL_STATES[this.#state] ?? this.#state) + this.#late;
+    if (this.#state === "awaiting_approval" && this.asksQuestion) return gettext("Needs your answer");
+    return this.#late || (TOOL_STATES[this.#state] ?? this.#state);
   }
 
   get milliseconds() {
@@ -136,7 +137,7 @@ export class ToolCard {
 
   /** Show how a call ended that had timed out. */
   late({ status, durationMs, content }) {
-    this.#late = status === "ok" ? ", completed later" : ", failed later";
+    this.#late = status === "ok" ? gettext("Timed out, completed later") : gettext("Timed out, failed later");
     this.#duration = durationMs;
     this.result(content);
   }
@@ -201,7 +202,7 @@ export class ToolCard {
     } else {
       this.#bar.removeAttribute("value");
     }
-    this.#progressText.textContent = message ?? (total ? `${done} of ${total}` : "");
+    this.#progressText.textContent = message ?? (total ? gettext("%(done)s of %(total)s", { done, total }) : "");
   }
 
   /** Add the delegate `name`, which this call runs. Returns the element for its messages and tool calls. */
@@ -302,7 +303,7 @@ class Activity {
     this.#time.textContent = state === "running" ? "" : duration(this.#cards.reduce((sum, card) => sum + card.milliseconds, 0));
     const isPart = count && count < this.#cards.length;
     const words = this.#cards.find((card) => card.state === state)?.stateText ?? TOOL_STATES[state] ?? state;
-    this.#state.textContent = isPart ? `${count} of ${this.#cards.length}: ${words.toLowerCase()}` : words;
+    this.#state.textContent = isPart ? gettext("%(count)s of %(total)s: %(state)s", { count, total: this.#cards.length, state: words.toLocaleLowerCase(locale) }) : words;
     if (this.element.dataset.state !== state) this.#sign.replaceChildren(icon(formOfState(state)));
     this.element.dataset.state = state;
     if (state === "awaiting_approval") this.element.open = true;

@@ -5,6 +5,7 @@ import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { Footers } from "./footers.js";
+import { gettext, ngettext } from "./i18n.js";
 import { describedFile, filesOf, inLocalTime, textOf } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { citeSources, passagesIn } from "./sources.js";
@@ -12,12 +13,12 @@ import { ToolCard, cardOf, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
 
 const CUT = {
-  length: "The answer was cut off: it reached the model's length limit.",
-  invalid_form: "This answer did not have the required format; the assistant tries again.",
-  content_filter: "The answer was cut off by the provider's content filter.",
+  length: gettext("The answer was cut off: it reached the model's length limit."),
+  invalid_form: gettext("This answer did not have the required format; the assistant tries again."),
+  content_filter: gettext("The answer was cut off by the provider's content filter."),
 };
-const UNFINISHED = "This answer was cut off.";
-const STOPPED = "Stopped.";
+const UNFINISHED = gettext("This answer was cut off.");
+const STOPPED = gettext("Stopped.");
 const RETRYABLE = new Set([
   "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
   "limit_reached", "quota_exceeded", "protocol_error",
@@ -239,7 +240,7 @@ export class Transcript {
     const id = event.subagentRunId;
     if (event.type === "SUBAGENT_STARTED") {
       const { parentToolCallId, name } = event;
-      if (this.#agent(id, parentToolCallId, name)) this.#cards.get(parentToolCallId).progress({ message: `${name} is working on it` });
+      if (this.#agent(id, parentToolCallId, name)) this.#cards.get(parentToolCallId).progress({ message: gettext("%(name)s is working on it", { name }) });
       return;
     }
     const agent = this.#agents.get(id);
@@ -267,7 +268,7 @@ export class Transcript {
 
   #endAgent({ element }, status, message) {
     element.dataset.state = status;
-    element.querySelector(".agent-state").textContent = status === "ok" ? "done" : message;
+    element.querySelector(".agent-state").textContent = status === "ok" ? gettext("done") : message;
     for (const card of this.#cards.values()) {
       if (element.contains(card.element) && !card.isFinished) card.finish({ status: "cancelled" });
     }
@@ -314,7 +315,7 @@ export class Transcript {
         if (name === "tool.started") {
           card?.settle();
           card?.start(value.title);
-          if (card) announce(`Using the tool ${card.title}`);
+          if (card) announce(gettext("Using the tool %(title)s", { title: card.title }));
         } else if (name === "tool.progress") {
           card?.progress(value);
         } else if (name === "tool.finished") {
@@ -323,7 +324,7 @@ export class Transcript {
         } else if (name === "tool.late") {
           card?.late(value);
         } else if (name === "run.queued") {
-          this.#addNotice(`Waiting: too many answers at once. ${value.ahead} come first.`, QUEUED);
+          this.#addNotice(ngettext("Waiting: too many answers at once. %(count)s comes first.", "Waiting: too many answers at once. %(count)s come first.", value.ahead), QUEUED);
         } else if (name === "message.cut") {
           this.#addNotice(CUT[value.reason] ?? CUT.length);
         }
@@ -360,10 +361,10 @@ export class Transcript {
     this.working(false);
     if (outcome === "interrupt") this.#footers.mark(null);
     if (!isLive) return;
-    if (event.type === "RUN_ERROR") announce(`The answer failed. ${inLocalTime(event.message)}`);
-    else if (outcome === "cancelled") announce("The answer was stopped.");
-    else if (outcome === "interrupt") announce(asksQuestion(event) ? "The assistant has a question." : "The assistant needs your approval to go on.");
-    else announce(`Answer complete. ${said.length > ANNOUNCED_CHARACTERS ? `${said.slice(0, ANNOUNCED_CHARACTERS)}…` : said}`);
+    if (event.type === "RUN_ERROR") announce(gettext("The answer failed. %(reason)s", { reason: inLocalTime(event.message) }));
+    else if (outcome === "cancelled") announce(gettext("The answer was stopped."));
+    else if (outcome === "interrupt") announce(asksQuestion(event) ? gettext("The assistant has a question.") : gettext("The assistant needs your approval to go on."));
+    else announce(gettext("Answer complete. %(text)s", { text: shortened(said) }));
   }
 
   /** Offer to go on with an answer that ends with a note that it was cut off. */
@@ -494,12 +495,14 @@ export class Transcript {
       this.#actions.retry(button.closest(".failure").dataset.asks ? this.#lastQuestion() : null);
     } else if (action === "copy-code") {
       await copyText(button.closest("[data-code]").querySelector("code").textContent);
-      confirmCopy(button, "Copied");
+      confirmCopy(button, gettext("Copied"));
     }
   }
 }
 
 const HANDLERS = Transcript.handlers();
+
+const shortened = (text) => (text.length > ANNOUNCED_CHARACTERS ? `${text.slice(0, ANNOUNCED_CHARACTERS)}…` : text);
 
 function ignore() {}
 
@@ -510,7 +513,7 @@ function confirmCopy(button, label) {
   button.classList.add("done");
   button.dataset.label = before;
   button.textContent = label;
-  announce("Copied");
+  announce(gettext("Copied"));
   setTimeout(() => {
     button.classList.remove("done");
     button.textContent = before;

@@ -1,5 +1,7 @@
 /* Shows arguments and results of tools: an object as a list, rows as a table, anything else as text. */
 
+import { gettext } from "./i18n.js";
+
 const MAX_ROWS = 50;
 const MAX_TEXT = 20_000;
 
@@ -22,7 +24,7 @@ function element(name, ...children) {
 }
 
 /** Return a value as text, on one line if it is short. */
-export const scalar = (value) => (isPlain(value) ? (value === null || value === undefined ? "–" : value === true ? "yes" : value === false ? "no" : String(value)) : JSON.stringify(value));
+export const scalar = (value) => (isPlain(value) ? (value === null || value === undefined ? "–" : value === true ? gettext("yes") : value === false ? gettext("no") : String(value)) : JSON.stringify(value));
 
 /** Return a name in code as a label: `customer_id` is "Customer id". */
 export function label(name) {

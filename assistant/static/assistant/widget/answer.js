@@ -1,11 +1,12 @@
 /* An answer of the widget, and the reasoning before it: folded, and streamed as plain text. */
 
 import { AnswerText } from "../js/answer_text.js";
+import { gettext } from "../js/i18n.js";
 import { touch } from "../js/shared.js";
 import { copyButton, make, nodesOf } from "./elements.js";
 
 function decorate(head) {
-  head.append(copyButton("Copy the code", () => head.nextElementSibling.textContent));
+  head.append(copyButton(gettext("Copy the code"), () => head.nextElementSibling.textContent));
 }
 
 export class Answer extends AnswerText {
@@ -19,7 +20,7 @@ export class Answer extends AnswerText {
 export class Reasoning {
   #unshown = "";
   #text = document.createTextNode("");
-  #label = make("summary", {}, "Thinking");
+  #label = make("summary", {}, gettext("Thinking"));
 
   constructor() {
     this.element = make("details.reasoning", {}, this.#label, make("div.thoughts", { dir: "auto" }, this.#text));
@@ -31,7 +32,7 @@ export class Reasoning {
   }
 
   finish() {
-    this.#label.textContent = "Thoughts";
+    this.#label.textContent = gettext("Thoughts");
   }
 
   flush() {

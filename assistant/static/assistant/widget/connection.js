@@ -1,5 +1,7 @@
 /* The widget's websocket: fetches a new token from the host page's backend for each connection, and reconnects. */
 
+import { language } from "../js/i18n.js";
+
 // All times are in milliseconds.
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
@@ -50,6 +52,7 @@ export class WidgetConnection {
       this.token = grant.token;
       this.models = grant.assistant.other_models ?? [];
       const url = new URL(grant.socket, this.server.replace(/^http/, "ws"));
+      url.searchParams.set("language", language);
       const socket = new WebSocket(url, ["agui.v1", `bearer.${grant.token}`]);
       this.#socket = socket;
       socket.onopen = () => this.#opened(socket, grant);

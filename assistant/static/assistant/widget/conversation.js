@@ -1,5 +1,6 @@
 /* Connects one thread to the widget's panel. */
 
+import { gettext } from "../js/i18n.js";
 import { filesOf, newId, textOf } from "../js/shared.js";
 import { Queue } from "../js/queue.js";
 import { Thread, whyTooLong } from "../js/thread.js";
@@ -72,7 +73,7 @@ export class Conversation extends EventTarget {
       if (this.isOpen) this.#panel.hideProblem();
       return true;
     }
-    this.#panel.showProblem(problem || "This message is too long to send. Shorten it, please.");
+    this.#panel.showProblem(problem || gettext("This message is too long to send. Shorten it, please."));
     return false;
   }
 
@@ -138,7 +139,7 @@ export class Conversation extends EventTarget {
       started: (isOurs) => {
         this.#remember(this.#thread.id);
         this.changed();
-        if (isOurs) panel.announce("The assistant is answering");
+        if (isOurs) panel.announce(gettext("The assistant is answering"));
       },
       event: (event) => transcript.event(event),
       block: (value) => transcript.block(value),
@@ -174,7 +175,7 @@ export class Conversation extends EventTarget {
           this.#remember(null); // another user's, or deleted: start a new one
           return;
         }
-        if (refused) transcript.note(refused.id, "Not sent");
+        if (refused) transcript.note(refused.id, gettext("Not sent"));
         if (refused && code === "attachment_refused") {
           transcript.remove(refused.id);
           this.#giveBack(refused.content);

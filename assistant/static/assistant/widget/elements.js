@@ -1,6 +1,7 @@
 /* The widget's buttons, and the server's HTML as nodes. */
 
 import { icon, make } from "../js/elements.js";
+import { gettext } from "../js/i18n.js";
 import { copyText } from "../js/shared.js";
 
 export { icon, make };
@@ -10,11 +11,11 @@ export const iconButton = (name, label, act) =>
 
 /** Return a button that copies the text that `text()` returns, and says for a moment that it has. */
 export function copyButton(label, text) {
-  const button = make("button.copy", { type: "button", "aria-label": label }, "Copy");
+  const button = make("button.copy", { type: "button", "aria-label": label }, gettext("Copy"));
   button.onclick = async () => {
     await copyText(text());
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 1600);
+    button.textContent = gettext("Copied");
+    setTimeout(() => (button.textContent = gettext("Copy")), 1600);
   };
   return button;
 }

@@ -1,5 +1,6 @@
 /* Shows files that tools returned: images inline, anything else as a download. Requests carry no cookies. */
 
+import { sizeOf } from "../js/shared.js";
 import { make } from "./elements.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -49,7 +50,7 @@ export async function showLogo(picture, url) {
 }
 
 function download({ name, size, url }, fetched) {
-  const label = `${name} (${Math.max(1, Math.round(size / 1024))} KB)`;
+  const label = `${name} (${sizeOf(size)})`;
   if (!url) return make("span", {}, label);
   return make("button", { type: "button", onclick: () => save(name, () => fetched(url)) }, label);
 }

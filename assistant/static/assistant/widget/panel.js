@@ -1,16 +1,17 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
+import { gettext } from "../js/i18n.js";
 import { catchFiles, isSendKey, showStop } from "../js/shared.js";
 import { whyTooLong } from "../js/thread.js";
 import { icon, iconButton, make } from "./elements.js";
 
 const SHOW_PROBLEM_AFTER = 1500; // milliseconds, so that a short interruption shows nothing
 const PROBLEMS = {
-  unreached: "The assistant cannot be reached. Trying again…",
-  waiting: "Connection lost. Reconnecting…",
-  connecting: "Connecting…",
-  refused: "The assistant is not available on this page.",
-  "signed-out": "You are signed out. Sign in to this site to go on.",
+  unreached: gettext("The assistant cannot be reached. Trying again…"),
+  waiting: gettext("Connection lost. Reconnecting…"),
+  connecting: gettext("Connecting…"),
+  refused: gettext("The assistant is not available on this page."),
+  "signed-out": gettext("You are signed out. Sign in to this site to go on."),
 };
 // States in which nothing can be sent.
 const NO_ACCESS = new Set(["refused", "signed-out"]);
@@ -18,15 +19,15 @@ const NO_ACCESS = new Set(["refused", "signed-out"]);
 const NEAR = 60;
 
 export class Panel {
-  #title = make("h2", { dir: "auto" }, "Assistant");
+  #title = make("h2", { dir: "auto" }, gettext("Assistant"));
   #trouble = make("p.trouble", { hidden: true });
   #welcome = make("div.welcome", { hidden: true });
-  #thinking = make("p.thinking", { hidden: true }, "Working on the answer…");
+  #thinking = make("p.thinking", { hidden: true }, gettext("Working on the answer…"));
   #status = make("p.spoken", { role: "status" });
-  #box = make("textarea", { rows: 1, dir: "auto", placeholder: "Write a message" });
+  #box = make("textarea", { rows: 1, dir: "auto", placeholder: gettext("Write a message") });
   #waiting = make("div");
   #tooLong = make("p.too-long", { role: "alert", hidden: true });
-  #send = make("button.icon", { type: "submit", title: "Send", "aria-label": "Send" }, icon("send"));
+  #send = make("button.icon", { type: "submit", title: gettext("Send"), "aria-label": gettext("Send") }, icon("send"));
   #stop;
   #scroller;
   #isAtEnd = true;
@@ -40,19 +41,19 @@ export class Panel {
   /** `actions`: send(text, files), which returns whether the text was accepted; stop(); fresh(), which starts a conversation; close(). */
   constructor(actions) {
     this.logo = make("img.logo", { alt: "", hidden: true });
-    this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": "Conversation" });
+    this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": gettext("Conversation") });
     this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#welcome, this.log, this.#thinking);
-    this.#stop = iconButton("stop", "Stop", () => actions.stop());
+    this.#stop = iconButton("stop", gettext("Stop"), () => actions.stop());
     this.#stop.classList.add("stop");
     this.#stop.hidden = true;
     const form = (this.#form = make("form", {}, this.#box, this.#send, this.#stop));
     this.#box.addEventListener("input", () => this.#fit());
-    const close = iconButton("close", "Close", () => actions.close());
+    const close = iconButton("close", gettext("Close"), () => actions.close());
     close.classList.add("close");
     this.element = make(
       "section.panel",
       { role: "dialog" },
-      make("div.head", {}, this.logo, this.#title, iconButton("fresh", "New conversation", () => actions.fresh()), close),
+      make("div.head", {}, this.logo, this.#title, iconButton("fresh", gettext("New conversation"), () => actions.fresh()), close),
       this.#trouble,
       this.#scroller,
       this.#waiting,
@@ -87,7 +88,7 @@ export class Panel {
       event.preventDefault();
       this.take(pasted);
     });
-    this.name = "Assistant";
+    this.name = gettext("Assistant");
     this.working(false);
   }
 
@@ -101,7 +102,7 @@ export class Panel {
   /** Upload files, to be sent with the next message. */
   async take(files) {
     if (this.#openTray) (await this.#shownTray()).add(files);
-    else this.showProblem("Files cannot be sent to the assistant. Copy their text, please.");
+    else this.showProblem(gettext("Files cannot be sent to the assistant. Copy their text, please."));
   }
 
   /** Show files again that were not sent. */
@@ -132,7 +133,7 @@ export class Panel {
   set name(value) {
     this.#title.textContent = value;
     this.element.setAttribute("aria-label", value);
-    this.#box.setAttribute("aria-label", `Message to ${value}`);
+    this.#box.setAttribute("aria-label", gettext("Message to %(name)s", { name: value }));
   }
 
   welcome({ greeting, starters }) {
@@ -164,7 +165,7 @@ export class Panel {
     this.#tooLong.hidden = !this.#tooLong.textContent;
     // During an answer a message can be written, which waits for the answer's end.
     this.#send.hidden = this.isBusy && !text && !this.#hasFiles;
-    this.#send.title = this.#tray?.problem || "Send";
+    this.#send.title = this.#tray?.problem || gettext("Send");
   }
 
   /** Put the element of a message that waits above the box. */
@@ -183,7 +184,7 @@ export class Panel {
     if (state !== "connecting") this.#setEnabled(!NO_ACCESS.has(state));
     if (state === "open") {
       this.#wasOpen = true;
-      if (!this.#trouble.hidden) this.announce("Connected again");
+      if (!this.#trouble.hidden) this.announce(gettext("Connected again"));
       this.hideProblem();
       return;
     }

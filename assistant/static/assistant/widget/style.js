@@ -29,7 +29,7 @@ button:hover{background:var(--sunken)}
 .stop:disabled{opacity:1}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
-.launcher{display:grid;place-items:center;width:56px;height:56px;margin-inline-start:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
+.launcher{display:grid;place-items:center;width:56px;height:56px;margin-left:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
 .panel{display:flex;flex-direction:column;width:min(400px,calc(100vw - 32px - var(--place)*72px));height:min(608px,calc(100dvh - 104px));margin-bottom:13px;border:1px solid var(--line);border-radius:16px;background:var(--paper);color:var(--ink);box-shadow:0 10px 40px rgb(0 0 0 / 22%);overflow:hidden}
 :host([inline]) .panel{width:auto;height:auto;min-height:0;margin:0;box-shadow:none}
 .head{display:flex;align-items:center;gap:4px;padding:10px 10px 10px 16px;border-bottom:1px solid var(--line)}
@@ -44,7 +44,7 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .welcome button{color:var(--ink);text-align:start}
 .log{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;overflow-wrap:anywhere}
 .user{display:grid;justify-items:end}
-.bubble{max-width:88%;padding:8px 14px;border-radius:16px 16px 5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap;max-height:360px;overflow-y:auto}
+.bubble{max-width:88%;padding:8px 14px;border-radius:16px;border-end-end-radius:5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap;max-height:360px;overflow-y:auto}
 .note,.remark,.host{color:var(--soft);font-size:14px}
 .note:empty{display:none}
 .question-tools{display:flex;align-items:center}
@@ -66,7 +66,7 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .about>*+*::before{content:"·";margin-inline:6px}
 .models{position:relative}
 .models summary{list-style:none;cursor:pointer}
-.models ul{position:absolute;z-index:5;inset:auto auto calc(100% + 4px) 0;display:grid;gap:2px;width:max-content;max-width:260px;padding:5px;border:1px solid var(--line);border-radius:10px;background:var(--paper);box-shadow:0 4px 18px rgb(0 0 0 / 18%);list-style:none}
+.models ul{position:absolute;z-index:5;inset-block:auto calc(100% + 4px);inset-inline:0 auto;display:grid;gap:2px;width:max-content;max-width:260px;padding:5px;border:1px solid var(--line);border-radius:10px;background:var(--paper);box-shadow:0 4px 18px rgb(0 0 0 / 18%);list-style:none}
 .models ul button{width:100%;border-color:transparent;text-align:start}
 .follow-ups{display:flex;flex-wrap:wrap;gap:7px}
 .chip{border-radius:16px;text-align:start}
@@ -76,8 +76,7 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .cite{min-width:20px;height:20px;margin-inline-start:3px;padding:0 5px;border:0;border-radius:99px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));color:var(--accent);font:600 12px/20px ui-sans-serif,system-ui,sans-serif;vertical-align:4px}
 .sources{display:flex;flex-wrap:wrap;gap:6px;list-style:none}
 .sources>li{max-width:100%}
-.source{display:flex;align-items:center;gap:6px;max-width:100%;padding:2px 11px 2px 4px;border-color:var(--line);border-radius:99px;font-size:13px}
-.source:dir(rtl){padding:2px 4px 2px 11px}
+.source{display:flex;align-items:center;gap:6px;max-width:100%;padding-block:2px;padding-inline:4px 11px;border-color:var(--line);border-radius:99px;font-size:13px}
 .number{display:grid;place-items:center;min-width:20px;height:20px;border-radius:99px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));color:var(--accent);font-weight:600;font-size:12px}
 .name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .passage{display:grid;gap:7px;justify-items:start;padding:12px 14px;border-inline-start:3px solid var(--accent);border-radius:3px;background:var(--sunken);font-size:14px}

@@ -3,6 +3,7 @@
 import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "../js/branches.js";
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
+import { gettext } from "../js/i18n.js";
 import { describedFile, filesOf, inLocalTime, textOf } from "../js/shared.js";
 import { citeSources, passageShown, passagesIn } from "../js/sources.js";
 import { ToolCard, cardOf, placeCard } from "../js/toolcard.js";
@@ -10,9 +11,9 @@ import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
-const STOPPED = "Stopped.";
-const CUT = "The answer was cut off.";
-const UNFINISHED = "This answer was cut off.";
+const STOPPED = gettext("Stopped.");
+const CUT = gettext("The answer was cut off.");
+const UNFINISHED = gettext("This answer was cut off.");
 
 export class Transcript {
   #root;
@@ -50,7 +51,7 @@ export class Transcript {
     const files = filesOf(content);
     const attached = make("div.media", { hidden: !files.length });
     const bubble = make("p.bubble", { dir: "auto", hidden: !text }, text);
-    const article = make("article.user", { "aria-label": "You", "data-id": id }, attached, bubble, make("p.note"));
+    const article = make("article.user", { "aria-label": gettext("You"), "data-id": id }, attached, bubble, make("p.note"));
     article.message = message;
     const shown = files.map((file) => describedFile(file, this.#actions.uploads()));
     if (files.length) this.#actions.media(shown).then((elements) => attached.append(...elements));
@@ -79,7 +80,7 @@ export class Transcript {
   get #turn() {
     let turn = this.#root.lastElementChild;
     if (!turn?.classList.contains("turn")) {
-      turn = make("article.turn", { "aria-label": "Assistant" }, make("div.items"));
+      turn = make("article.turn", { "aria-label": gettext("Assistant") }, make("div.items"));
       this.#root.append(turn);
     }
     return turn;
@@ -187,21 +188,21 @@ export class Transcript {
     const outcome = event.outcome?.type;
     if (event.type === "RUN_ERROR") {
       this.#fail(event, isLive);
-      return `The answer failed. ${inLocalTime(event.message)}`;
+      return gettext("The answer failed. %(reason)s", { reason: inLocalTime(event.message) });
     }
     if (outcome === "cancelled") {
       if (this.#root.querySelector(".turn:last-child > .items > :last-child")?.textContent !== STOPPED) this.#addNotice(STOPPED);
-      return "The answer was stopped.";
+      return gettext("The answer was stopped.");
     }
     if (outcome === "interrupt") {
       const { interrupts } = event.outcome;
       this.#ask(interrupts);
       const asks = interrupts.some(({ reason }) => reason === "input_required");
-      return asks ? "The assistant has a question." : "The assistant needs your approval to go on.";
+      return asks ? gettext("The assistant has a question.") : gettext("The assistant needs your approval to go on.");
     }
     const last = this.#root.querySelector(".turn:last-child > .items > .remark:last-child");
     if ([CUT, UNFINISHED].includes(last?.textContent)) last.append(" ", goOnButton(() => this.#actions.goOn()));
-    return `Answer complete. ${[...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? ""}`;
+    return gettext("Answer complete. %(text)s", { text: [...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? "" });
   }
 
   /** A run begins: the answer before it cannot be asked for again. */
@@ -218,9 +219,9 @@ export class Transcript {
     const passages = [...turn.querySelectorAll(".tool")].flatMap((element) => passagesIn(cardOf(element).resultValue));
     if (!passages.length) return;
     for (const old of turn.querySelectorAll(":scope > :is(.sources, .passage)")) old.remove();
-    const place = make("section.passage", { hidden: true, tabIndex: -1, "aria-label": "Source" });
+    const place = make("section.passage", { hidden: true, tabIndex: -1, "aria-label": gettext("Source") });
     const open = (passage, number, button) => {
-      const close = make("button", { type: "button" }, "Close the source");
+      const close = make("button", { type: "button" }, gettext("Close the source"));
       close.onclick = () => {
         place.hidden = true;
         button.focus();
@@ -245,7 +246,7 @@ export class Transcript {
   #fail({ message, code }, isLive) {
     const asksAgain = isToBeAskedAgain(this.#turn.firstChild, isLive);
     const act = () => this.#actions.retry(asksAgain ? this.#lastQuestion : null);
-    const retry = make("button", { type: "button", onclick: act }, "Try again");
+    const retry = make("button", { type: "button", onclick: act }, gettext("Try again"));
     this.#place(make("div.failure", {}, make("p", {}, inLocalTime(message)), ...(FINAL.has(code) ? [] : [retry])));
   }
 

@@ -1,5 +1,6 @@
 /* Lets visitors attach files. Loaded if the tenant allows files; what shows them, with the first. */
 
+import { gettext } from "../js/i18n.js";
 import { iconButton, make } from "./elements.js";
 
 /** Add the button to the panel. `files` is what the token's answer says of them. */
@@ -23,5 +24,5 @@ export function allowFiles(panel, connection, files) {
     input.value = "";
     panel.focus();
   };
-  panel.allowFiles(openTray, iconButton("attach", "Attach files", () => input.click()), input);
+  panel.allowFiles(openTray, iconButton("attach", gettext("Attach files"), () => input.click()), input);
 }

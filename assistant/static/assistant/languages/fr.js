@@ -1,0 +1,2 @@
+export const plural = (n) => Number((n > 1));
+export default {};

@@ -1,0 +1,2 @@
+export const plural = (n) => Number(0);
+export default {};

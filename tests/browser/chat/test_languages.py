@@ -1,0 +1,133 @@
+"""The chat in other languages than English: its texts, plural forms, and text that runs from right to left."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from tests.browser.acts import fits
+from tests.browser.conftest import Visitor, make_visitor
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+
+ARABIC = "استخدم الأمر `git push origin` ثم افتح Docker في المتصفح."
+HEBREW = "הריצו את `npm run build` ואז פתחו את Chrome בדפדפן."
+# The places of words on the screen, from left to right.
+PLACES = """(paragraph, words) => words.map((word) => {
+    const walker = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const at = walker.currentNode.data.indexOf(word);
+        if (at < 0) continue;
+        const range = document.createRange();
+        range.setStart(walker.currentNode, at);
+        range.setEnd(walker.currentNode, at + word.length);
+        return [word, range.getBoundingClientRect().left];
+    }
+}).sort((a, b) => a[1] - b[1]).map(([word]) => word)"""
+
+
+async def ask(page: Page, text: str) -> None:
+    await page.locator("#message").fill(text)
+    await page.keyboard.press("Enter")
+
+
+async def places(page: Page, words: list[str]) -> list[str]:
+    found: list[str] = await page.locator(".answer p").last.evaluate(PLACES, words)
+    return found
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visitor(browser: Browser, site: Server, request: pytest.FixtureRequest) -> AsyncIterator[Visitor]:
+    """Alice with a browser in the language of the test's parameter."""
+    made = await make_visitor(browser, site.url, locale=request.param)
+    yield made
+    await made.context.close()
+    assert made.problems == []
+
+
+@pytest.mark.parametrize("visitor", ["de-DE"], indirect=True)
+async def test_all_of_the_page_is_in_german(visitor: Visitor, fake_provider: FakeProvider) -> None:
+    fake_provider.call("calculate", {"expression": "2 + 3"})
+    fake_provider.reply("Fertig.")
+    page = await visitor.open()
+    await expect(page.locator(".new-chat")).to_have_text("Neue Unterhaltung")
+    await expect(page.get_by_label("Nachricht an Acme Support")).to_be_focused()
+    await ask(page, "Was ist 2 + 3?")
+    await expect(page.locator(".tool .state")).to_have_text("Fertig")
+    await expect(page.get_by_role("button", name="Antwort kopieren")).to_be_visible()
+    await expect(page.locator(".group-title")).to_have_text("Heute")
+    shown = await page.locator("body").inner_text()
+    assert not [word for word in ("Done", "Today", "Send", "Copy", "conversation") if word in shown]
+    names = await page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    (catalogue,) = [name for name in names if "/languages/" in name]
+    assert "/assistant/languages/de.js?v=" in catalogue
+
+
+@pytest.mark.parametrize("visitor", ["de-DE"], indirect=True)
+async def test_an_error_of_the_server_is_in_german(visitor: Visitor, fake_provider: FakeProvider) -> None:
+    fake_provider.respond(401)
+    page = await visitor.open()
+    await ask(page, "Hallo")
+    await expect(page.locator(".failure-text")).to_contain_text("Der Anbieter hat den Schlüssel abgelehnt (Fehler ")
+    await expect(page.get_by_role("button", name="Noch einmal versuchen")).to_be_visible()
+
+
+@pytest.mark.parametrize("visitor", ["en-GB"], indirect=True)
+async def test_english_loads_no_catalogue(visitor: Visitor) -> None:
+    page = await visitor.open()
+    await expect(page.get_by_label("Message to Acme Support")).to_be_focused()
+    names = await page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    assert not [name for name in names if "/languages/" in name]
+
+
+@pytest.mark.parametrize("visitor", ["ar-EG"], indirect=True)
+async def test_arabic_has_six_plural_forms_and_runs_from_right_to_left(visitor: Visitor) -> None:
+    page = await visitor.open()
+    forms = await page.evaluate(
+        "import(document.documentElement.dataset.catalogue).then(({ plural }) => [0, 1, 2, 3, 11, 100].map(plural))"
+    )
+    assert forms == [0, 1, 2, 3, 4, 5]
+    boxes = await page.evaluate(
+        "['sidebar', 'chat'].map((id) => document.getElementById(id).getBoundingClientRect().left)"
+    )
+    assert boxes[0] > boxes[1]
+    assert await fits(page)
+
+
+@pytest.mark.parametrize("visitor", ["ar-EG", "en-US"], indirect=True)
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # The first word is the rightmost, and code and Latin words are read from left to right within the line.
+        (ARABIC, ["المتصفح", "Docker", "git", "push", "origin", "استخدم"]),
+        (HEBREW, ["בדפדפן", "Chrome", "npm", "run", "build", "הריצו"]),
+    ],
+)
+async def test_right_to_left_text_keeps_its_order_around_code_and_latin_words(
+    visitor: Visitor, fake_provider: FakeProvider, text: str, words: list[str], tmp_path: Any
+) -> None:
+    fake_provider.reply(text)
+    page = await visitor.open()
+    await ask(page, text.replace("`", ""))
+    await expect(page.locator(".answer code")).to_be_visible()
+    await expect(page.locator(".footer .about time")).to_be_visible()
+    assert await places(page, words) == words
+    assert await page.locator(".answer code").evaluate("(code) => getComputedStyle(code).direction") == "ltr"
+    for place in (".answer p", ".turn.user .bubble", "#title"):
+        assert await page.locator(place).last.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    box = page.locator("#message")
+    await box.fill(text)
+    assert await box.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    # The paragraph begins at the right edge of its column.
+    edges = await page.locator(".answer p").last.evaluate(
+        "(one) => { const range = document.createRange(); range.selectNodeContents(one);"
+        " return [range.getBoundingClientRect().right, one.getBoundingClientRect().right]; }"
+    )
+    assert abs(edges[0] - edges[1]) < 2
+    assert len(await page.locator(".answer").last.screenshot(path=tmp_path / "answer.png")) > 1000
