@@ -24,6 +24,7 @@ TITLES: Mapping[Kind, str | Promise] = {
     "conversation": _("Conversations"),
     "run": _("Runs"),
     "toolcall": _("Tool calls"),
+    "apikey": _("API keys"),
     "tool": _("Tools"),
 }
 

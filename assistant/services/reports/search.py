@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Min, Q, Value
+from django.db.models import Count, F, Min, Q, Value
 from django.db.models.functions import Concat
 from django.utils.translation import ngettext
 
 from assistant.mcp_client.remote_tool import SEPARATOR, prefixed
-from assistant.models import Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
+from assistant.models import ApiKey, Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
 from assistant.models.tenants import ChatReading
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
@@ -22,7 +22,7 @@ from assistant.services.toolpolicy import catalogue
 MAX_HITS = 10
 MAX_LENGTH = 100
 MIN_LENGTH = 2
-Kind = Literal["tenant", "membership", "enduser", "conversation", "run", "toolcall", "tool"]
+Kind = Literal["tenant", "membership", "enduser", "conversation", "run", "toolcall", "apikey", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ def search(*, text: str, tenants: Callable[[str], TenantFilter]) -> list[Hits]:
         tenants: returns the tenants in which the user has a permission, or, for "", that they administer.
 
     Names and titles match by a part of them, ids of runs and tool calls by their beginning, those of conversations and
-    errors as a whole. Texts shorter than `MIN_LENGTH` find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
+    errors as a whole, API keys by a part of their name or by their own beginning. Texts shorter than `MIN_LENGTH`
+    find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
     """
     text = text.replace("\x00", "").strip()[:MAX_LENGTH]
     if len(text) < MIN_LENGTH:
@@ -125,6 +126,14 @@ def _calls(text: str, tenants: TenantFilter) -> Iterator[Hit]:
         yield Hit("toolcall", str(row.pk), str(row), row.tenant.name)
 
 
+def _keys(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    """Find API keys by a part of their name, or by the beginning that is stored of them: one that leaked, too."""
+    begins = Q(typed__startswith=F("prefix"), prefix__gt="") | Q(prefix__startswith=text)
+    rows = ApiKey.objects.annotate(typed=Value(text)).filter(Q(name__icontains=text) | begins)
+    for key in tenants.rows(rows.select_related("tenant")).order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("apikey", str(key.pk), str(key), key.tenant.name)
+
+
 def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     word = text.lower()
     if tenants.ids is None or tenants.ids:
@@ -151,6 +160,7 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[str, TenantFilter], Iterator[Hit]
     (("read_chats",), _conversations),
     (("read_chats",), _runs),
     (("read_chats",), _calls),
+    (("keys",), _keys),
     # They lead to the page of a tool, or to its calls.
     (("tools", "read_chats"), _tools),
 )
