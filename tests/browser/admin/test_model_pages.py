@@ -74,7 +74,7 @@ def own_pages(cast: Cast) -> list[str]:
         f"/admin/assistant/evaluation/new/{assistant}/",
         f"/admin/assistant/checkrun/of/{assistant}/",
         f"/admin/auth/user/{cast.alice.pk}/delete/",
-        *(f"{tenant}/{tab.slug}/" for tab in tabs.ALL),
+        *(f"{tenant}/{tab.slug}/" for tab in tabs.TABS),
     ]
 
 
