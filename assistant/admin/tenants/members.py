@@ -164,9 +164,8 @@ class MembershipAdmin(TenantScopedAdmin):
             roles: Any = form.base_fields["custom_roles"]
             roles.queryset = CustomRole.objects.filter(tenant=obj.tenant).order_by("name")
         if "new_roles" in form.base_fields and obj is not None:
-            fields = CustomRole._meta
             form.base_fields["new_roles"].choices = [
-                (name, f"{label}: {fields.get_field(name).help_text}")
+                (name, f"{label}: {custom_roles.help_of(name)}")
                 for name, label in custom_roles.may_make_role(actor=request.user, tenant=obj.tenant)
             ]
         if obj is not None:

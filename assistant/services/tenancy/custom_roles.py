@@ -51,6 +51,11 @@ def label_of(permission: str) -> str:
     return str(capfirst(CustomRole._meta.get_field(permission).verbose_name))  # type: ignore[union-attr]
 
 
+def help_of(permission: str) -> str:
+    """Return what a permission allows, as a sentence."""
+    return str(CustomRole._meta.get_field(permission).help_text)  # type: ignore[union-attr]
+
+
 @transaction.atomic
 def make_role(*, tenant: Tenant, permission: str, actor: Person) -> CustomRole:
     """Make a role that allows one thing alone and is called after it.
