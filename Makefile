@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all lint lint-types lint-style lint-deployment bench resilience accessibility clean chromium lock messages sbom dist
+.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all lint lint-types lint-style lint-deployment bench resilience accessibility stories clean chromium lock messages sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -123,6 +123,9 @@ clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, and 
 
 accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core
 	@$(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
+
+stories: $(VENV)/.installed-dev chromium  ## Do ten operators' stories in the control panel, and record the clicks in docs/admin.md
+	@RECORD_STORIES=true $(BIN)/python -m pytest -q tests/browser/admin/test_stories.py $(ARGS)
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
 	@$(BIN)/python -m benchmarks.run $(ARGS)

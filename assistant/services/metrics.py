@@ -47,6 +47,10 @@ _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 
 _tool_threads = Gauge("assistant_tool_threads", "Threads that run after the calls that started them.", ["tool"])
 _runs = Counter("assistant_runs", "Runs that have ended.", ["tenant", "outcome"])
+_test_runs = Counter(
+    "assistant_test_runs", "Runs of tests of prompts, which other series of runs leave out.", ["outcome"]
+)
+_test_calls = Counter("assistant_test_tool_calls", "Tool calls of tests of prompts.", ["tool", "outcome"])
 _run_seconds = Histogram("assistant_run_seconds", "From a run's start to its end.", ["outcome"], buckets=_SECONDS)
 _first_token = Histogram(
     "assistant_first_token_seconds",
@@ -84,8 +88,9 @@ def count_run(
     seconds: float | None = None,
     first_token: float | None = None,
     usage: Mapping[tuple[str, str], Usage],
+    is_test: bool = False,
 ) -> None:
-    """Count a run that has ended.
+    """Count a run that has ended. A test of a prompt counts apart; its tokens are tokens as any.
 
     Args:
         seconds: the run's duration; None if it is unknown.
@@ -93,13 +98,16 @@ def count_run(
         usage: by provider and model.
     """
     name = _tenant(tenant)
-    _runs.labels(name, outcome).inc()
     if code.startswith("provider_"):
         _provider_errors.labels(_provider(provider), code).inc()
-    if seconds is not None:
-        _run_seconds.labels(outcome).observe(seconds)
-    if first_token is not None:
-        _first_token.observe(first_token)
+    if is_test:
+        _test_runs.labels(outcome).inc()
+    else:
+        _runs.labels(name, outcome).inc()
+        if seconds is not None:
+            _run_seconds.labels(outcome).observe(seconds)
+        if first_token is not None:
+            _first_token.observe(first_token)
     for (_, model), spent in usage.items():
         known = _model(model)
         _tokens.labels(name, known, "input").inc(spent.input_tokens)
@@ -112,15 +120,25 @@ def count_fallback(*, provider: str, reason: str) -> None:
     _fallbacks.labels(_provider(provider), reason).inc()
 
 
-def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], is_known: Callable[[ToolOutcome], bool]) -> None:
+def count_calls(
+    *,
+    tenant: str,
+    outcomes: Iterable[ToolOutcome],
+    is_known: Callable[[ToolOutcome], bool],
+    is_test: bool = False,
+) -> None:
     """Count a batch of tool calls that have ended.
 
     Args:
         is_known: whether an outcome's tool exists. Others are counted as `unknown`, because models invent names.
+        is_test: they are calls of a test of a prompt, which count apart.
     """
     name = _tenant(tenant)
     for outcome in outcomes:
         tool = _tool(outcome.call.name) if is_known(outcome) else UNKNOWN
+        if is_test:
+            _test_calls.labels(tool, outcome.status).inc()
+            continue
         _tool_calls.labels(name, tool, outcome.status).inc()
         if outcome.duration_ms:
             _tool_seconds.labels(tool).observe(outcome.duration_ms / 1000)

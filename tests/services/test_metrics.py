@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 
 from assistant.models import Provider, ToolSetting
+from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.metrics import BoundedLabel
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -60,6 +61,23 @@ async def test_a_run_is_counted_with_its_tokens_and_calls(
     assert sum(value for name, value in found.items() if re.match(r"assistant_tokens_total.*output", name)) > 0
     assert found["assistant_event_log_bytes"] > 0
     assert not [name for name in found if "canary" in name or "alice" in name]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_test_of_a_prompt_counts_apart(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate", ToolSetting.Policy.ON)
+    draft = await sync_to_async(draft_prompt)(assistant=cast.support, text="You are a draft.")
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply("42")
+    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+        async with open_socket(server.url, user=cast.amy) as socket:
+            await socket.ask("Go", forwardedProps={"promptVersion": draft.pk})
+            found = numbers(server)
+    assert found['assistant_test_runs_total{outcome="finished"}'] == 1
+    assert found['assistant_test_tool_calls_total{outcome="ok",tool="calculate"}'] == 1
+    assert not [name for name in found if name.startswith(("assistant_runs_total", "assistant_tool_calls_total"))]
+    assert found["assistant_first_token_seconds_count"] == 0
+    assert any(name.startswith("assistant_tokens_total") for name in found)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext
 
 from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages
@@ -183,7 +184,7 @@ class AssistantAdmin(ModelPages, BundlePage):
 
     form = AssistantForm
     change_form_template = "admin/assistant/assistant/change_form.html"
-    list_display = ("name", "slug", "tenant", "answers_with", "is_active", "updated_at")
+    list_display = ("name", "slug", "tenant", "answers_with", "prompt", "is_active", "updated_at")
     list_filter = (TENANT, "is_active")
     search_fields = ("name", "slug", "description")
     list_select_related = ("tenant", "provider", "tenant__default_provider")
@@ -252,6 +253,12 @@ class AssistantAdmin(ModelPages, BundlePage):
     @admin.display(description="answers with")
     def answers_with(self, assistant: Assistant) -> str:
         return describe_provider(assistant) if assistant.pk else "—"
+
+    @admin.display(description=_("prompt"))
+    def prompt(self, assistant: Assistant) -> SafeString:
+        return format_html(
+            '<a href="{}">{}</a>', reverse("admin:prompt_editor", args=[assistant.pk]), gettext("Editor")
+        )
 
     @admin.display(description="published prompt")
     def published_prompt(self, assistant: Assistant) -> SafeString | str:

@@ -11,11 +11,13 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.links import assistant_label
-from assistant.admin.base.visible_tenants import tenants_of
+from assistant.admin.base.visible_tenants import picked_tenant_id, tenants_of
 from assistant.models import Assistant, Run, ToolCall
 from assistant.services.toolpolicy import catalogue
 
 TENANT = ("tenant", RelatedOnlyFieldListFilter)
+# Assistants that a filter offers: with many more, each page would carry thousands of links that nobody reads.
+MAX_ASSISTANTS = 100
 # The state of a run whose approval was given, refused or has expired.
 ANSWERED = "answered"
 
@@ -74,8 +76,15 @@ class AssistantFilter(admin.SimpleListFilter):
     parameter_name = "assistant__id__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Offer the assistants of the picked tenant, else the first of all, and the one that is chosen."""
         rows = Assistant.objects.filter(tenant__in=tenants_of(request, model_admin.permission)).select_related("tenant")
-        return [(str(row.pk), assistant_label(row)) for row in rows.order_by("name", "tenant__slug", "slug")]
+        if (picked := picked_tenant_id(request)) is not None:
+            rows = rows.filter(tenant=picked)
+        found = list(rows.order_by("name", "tenant__slug", "slug")[:MAX_ASSISTANTS])
+        chosen = str(request.GET.get(self.parameter_name, ""))
+        if chosen.isascii() and chosen.isdigit() and len(chosen) < 19 and int(chosen) not in {row.pk for row in found}:
+            found += rows.filter(pk=int(chosen))
+        return [(str(row.pk), assistant_label(row)) for row in found]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen = self.value() or ""

@@ -15,6 +15,7 @@ from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
+from django.utils.text import capfirst
 
 from assistant.admin.base.changes import changed_values
 from assistant.admin.base.deletion_tree import readable_tree
@@ -172,10 +173,19 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         """
         found: Any = super().get_changelist_instance(request)
         found.empty_text = EMPTY_LISTS.get(self.opts.model_name or "", "")
+        # Django's own asks to select a row to change, even where none can be.
+        found.title = capfirst(self.opts.verbose_name_plural)
         for spec in found.filter_specs:
             if spec.template == "admin/filter.html":
                 spec.template = "admin/assistant/filter.html"
         return found
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Title a row's page with the row's name, above what it is."""
+        row = context.get("original")
+        if row is not None and not context.get("is_popup"):
+            context |= {"title": str(row), "subtitle": capfirst(self.opts.verbose_name)}
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A new row's tenant is at first the one that was picked in the header."""

@@ -13,7 +13,7 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import OwnCheck
-from assistant.services.redteam.cases import MAX_OWN
+from assistant.models.quality.red_team import MAX_OWN_CHECKS
 from assistant.services.toolpolicy.switch_changes import knows_tool
 from assistant.toolkit.text import clean_text
 
@@ -42,18 +42,14 @@ class OwnCheckForm(TenantForm):
         for name in _TEXTS:
             if cleaned.get(name):
                 cleaned[name] = clean_text(cleaned[name].replace("\r\n", "\n"))
-        if not any(cleaned.get(name) for name in _FORBIDDEN):
-            self.add_error(None, _("Say what must not happen: a tool, a text or a value."))
-        if bool(cleaned.get("planted_tool")) != bool(cleaned.get("planted_result")):
-            self.add_error("planted_result", _("A planted result needs its tool, and the tool its result."))
         tenant = cleaned.get("tenant")
         if tenant is not None:
             self._clean_for(tenant, cleaned)
         return cleaned
 
     def _clean_for(self, tenant: Any, cleaned: dict[str, Any]) -> None:
-        if not self.instance.pk and tenant.own_checks.count() >= MAX_OWN:
-            self.add_error(None, _("A tenant has at most %(count)d checks of its own.") % {"count": MAX_OWN})
+        if not self.instance.pk and tenant.own_checks.count() >= MAX_OWN_CHECKS:
+            self.add_error(None, _("A tenant has at most %(count)d checks of its own.") % {"count": MAX_OWN_CHECKS})
         for field in ("planted_tool", "forbidden_tool"):
             name = cleaned.get(field)
             if name and not name.startswith(_ASSISTANT) and not knows_tool(tenant_id=tenant.pk, name=name):

@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy
 from assistant.admin.base.chat_reading import may_show, shown_in_lists
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.models import Assistant, Evaluation, PromptVersion
+from assistant.models.quality.evaluations import MAX_QUESTIONS
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.assistants.provider_choice import choose_provider
 from assistant.services.evaluations.questions import (
-    MAX_QUESTIONS,
     Question,
     questions_of,
     stored_questions,

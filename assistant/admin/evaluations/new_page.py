@@ -17,8 +17,9 @@ from assistant.admin.base.chat_reading import gate
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.admin.evaluations.forms import MAX_CHOICES, NewEvaluationForm, initial_of, may_read_chats
 from assistant.models import Assistant, Evaluation, PromptVersion, Run
+from assistant.models.quality.evaluations import MAX_QUESTIONS
 from assistant.services.evaluations.evaluations import EvaluationRefused, begin, default_person, make_evaluation
-from assistant.services.evaluations.questions import MAX_QUESTIONS, Question, question_of_run
+from assistant.services.evaluations.questions import Question, question_of_run
 
 
 def new_evaluation_view(request: HttpRequest, assistant: int) -> HttpResponse:

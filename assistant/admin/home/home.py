@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,13 +16,16 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assistant.admin.base.action_titles import action_title
 from assistant.admin.base.charts import Bar, bar_chart
 from assistant.admin.base.csv_file import csv_response
+from assistant.admin.base.job_titles import job_title
 from assistant.admin.base.picker import reported_tenants
 from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant
+from assistant.models import AuditEntry
 from assistant.services.reports.days import Day
 from assistant.services.reports.home import HomeReport, home_report, last_changes
-from assistant.services.reports.needs import Kind, Need, needs
+from assistant.services.reports.needs import Item, Kind, Need, needs
 
 # The sentence about each kind, the page that lists all of it, and the page of an item; empty if only the list opens.
 _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
@@ -132,7 +135,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "zone": zone.key,
         "needs": [shown_need(need) for need in needs(tenants=tenants, now=timezone.now())],
         "chart": chart_of(report),
-        "changes": last_changes(tenants=tenants),
+        "changes": shown_changes(last_changes(tenants=tenants)),
     }
 
 
@@ -154,9 +157,20 @@ def shown_need(need: Need) -> dict[str, Any]:
     return {
         "sentence": sentence(need.count) % {"n": number},
         "url": reverse(f"admin:{every}"),
-        "items": [(item.name, item.tenant, reverse(f"admin:assistant_{page}", args=[item.key])) for item in need.items],
+        "items": [
+            (_shown_name(item), item.tenant, reverse(f"admin:assistant_{page}", args=[item.key])) for item in need.items
+        ],
         "is_cut": need.count > len(need.items),
     }
+
+
+def _shown_name(item: Item) -> str:
+    return f"{job_title(item.job)}: {item.name}" if item.job else item.name
+
+
+def shown_changes(entries: Iterable[AuditEntry]) -> list[tuple[AuditEntry, str]]:
+    """Return entries of the audit trail, each with what was done in words."""
+    return [(entry, action_title(entry.action)) for entry in entries]
 
 
 def chart_of(report: HomeReport) -> SafeString:

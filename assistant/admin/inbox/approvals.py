@@ -34,13 +34,18 @@ class ApprovalAdmin(ReadOnlyAdmin):
 
     permission = "approvals"
     change_list_template = "admin/assistant/approval/change_list.html"
-    list_display = ("name", "tenant", "member", "question_text", "wanted", "expires")
-    list_filter = (TENANT, "name", "started_at")
+    list_display = ("tool", "tenant", "member", "question_text", "wanted", "expires")
+    list_filter = (TENANT, "name", "run__is_test", "started_at")
     search_fields = ("name", "call_id", "arguments", username("run__user"))
     list_select_related = ("tenant", "run__user", "run__assistant__tenant", "run__conversation__tenant")
     actions = ("approve", "reject")  # type: ignore[assignment]
 
-    @admin.display(description="member", ordering=username("run__user"))
+    @admin.display(description=gettext_lazy("tool"), ordering="name")
+    def tool(self, call: Approval) -> str:
+        """Return the tool's name, with a mark if a test of a prompt calls it."""
+        return gettext("%(tool)s (test)") % {"tool": call.name} if call.waiting_run.is_test else call.name
+
+    @admin.display(description=gettext_lazy("member"), ordering=username("run__user"))
     def member(self, call: Approval) -> str:
         return call.waiting_run.user.get_username()
 
@@ -69,11 +74,11 @@ class ApprovalAdmin(ReadOnlyAdmin):
     def expires(self, call: Approval) -> datetime:
         return approvals.expiry_of(call)
 
-    @admin.action(description="Approve: run these calls")
+    @admin.action(description=gettext_lazy("Approve the selected calls: they run"))
     def approve(self, request: HttpRequest, queryset: QuerySet[Approval]) -> None:
         self._answer(request, queryset, approved=True)
 
-    @admin.action(description="Reject: do not run these calls")
+    @admin.action(description=gettext_lazy("Reject them"))
     def reject(self, request: HttpRequest, queryset: QuerySet[Approval]) -> None:
         self._answer(request, queryset, approved=False)
 

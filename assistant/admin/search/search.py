@@ -14,8 +14,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.picker import reported_tenants
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.services.reports.search import MAX_HITS, MIN_LENGTH, Hit, Kind, search
-from assistant.services.toolpolicy import catalogue
 
 TITLES: Mapping[Kind, str | Promise] = {
     "tenant": _("Tenants"),
@@ -24,6 +24,7 @@ TITLES: Mapping[Kind, str | Promise] = {
     "conversation": _("Conversations"),
     "run": _("Runs"),
     "toolcall": _("Tool calls"),
+    "apikey": _("API keys"),
     "tool": _("Tools"),
 }
 
@@ -32,7 +33,7 @@ def results(request: HttpRequest) -> HttpResponse:
     """Show what `q` finds in the tenants that the user may see, or in the picked one."""
     text = request.GET.get("q", "")
     found = [
-        (TITLES[one.kind], [(hit, _url(hit)) for hit in one.hits], one.has_more)
+        (TITLES[one.kind], [(hit, _url(request, hit)) for hit in one.hits], one.has_more)
         for one in search(text=text, tenants=partial(reported_tenants, request))
     ]
     context = {
@@ -46,9 +47,10 @@ def results(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/assistant/panel/search.html", context)
 
 
-def _url(hit: Hit) -> str:
-    if hit.kind == "tool" and hit.name in catalogue.registry():
-        return reverse("admin:tool_page", args=[hit.name])
+def _url(request: HttpRequest, hit: Hit) -> str:
+    """Return the page of a hit; of a tool its calls, for those who may not open the tool's page."""
+    if hit.kind == "tool" and hit.key and (is_operator(request) or permitted_of(request).tenants("tools")):
+        return reverse("admin:tool_page", args=[hit.key])
     if hit.kind == "tool":
         return f"{reverse('admin:assistant_toolcall_changelist')}?{urlencode({'q': hit.name})}"
     page = "overview" if hit.kind == "tenant" else "change"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.utils.translation import gettext_lazy
 
+from assistant.admin.base.action_titles import ActionFilter, action_title
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
@@ -17,13 +18,17 @@ from assistant.models import AuditEntry
 class AuditEntryAdmin(LongList, ReadOnlyAdmin):
     """The audit trail: who changed which switch, prompt, key or setting."""
 
-    list_display = ("created_at", "tenant", "who", "action", "target", "change")
-    list_filter = (TENANT, "action", "created_at")
+    list_display = ("created_at", "tenant", "who", "what", "target", "change")
+    list_filter = (TENANT, ("action", ActionFilter), "created_at")
     search_fields = ("action", "target", username("actor"))
     list_select_related = ("tenant", "actor")
     exclude = ("actor",)
     readonly_fields = ("who", "change")
     who = user_column("actor")
+
+    @admin.display(description=gettext_lazy("what"), ordering="action")
+    def what(self, entry: AuditEntry) -> str:
+        return action_title(entry.action)
 
     @admin.display(description=gettext_lazy("before → after"))
     def change(self, entry: AuditEntry) -> str:

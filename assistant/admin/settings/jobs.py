@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT
+from assistant.admin.base.job_titles import job_title
 from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_operator
@@ -26,12 +27,6 @@ from assistant.services.reports.jobs import names_of
 from assistant.services.runs.kept_requests import ERASE_JOB
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
 
-_TITLES = {
-    PUBLISH_JOB: gettext_lazy("Publish a prompt"),
-    CHECKS_JOB: gettext_lazy("Check an assistant"),
-    EVALUATE_JOB: gettext_lazy("Run an evaluation"),
-    ERASE_JOB: gettext_lazy("Erase what models were sent"),
-}
 # What jobs are about, by the jobs' names: their keys are these rows'.
 _PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, CHECKS_JOB: CheckRun, EVALUATE_JOB: Evaluation}
 # Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
@@ -105,7 +100,7 @@ class JobAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("work"), ordering="name")
     def what(self, job: Job) -> str:
-        return str(_TITLES.get(job.name, job.name))
+        return job_title(job.name)
 
     @admin.display(description=gettext_lazy("about"))
     def about(self, job: Any) -> str:

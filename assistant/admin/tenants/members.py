@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
@@ -56,6 +56,13 @@ class MembershipForm(TenantForm):
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="Only for a new user. They change it after signing in.",
+    )
+
+    new_roles = forms.MultipleChoiceField(
+        label=gettext_lazy("A new role, for"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple(),
+        help_text=gettext_lazy("Makes a role that allows just this, and gives it to the member."),
     )
 
     class Meta:
@@ -132,7 +139,9 @@ class MembershipAdmin(TenantScopedAdmin):
         if obj is None:
             return ("tenant", "username", "password", "role")
         has_roles = CustomRole.objects.filter(tenant=obj.tenant).exists()
-        return ("tenant", "member", "role", *(("custom_roles",) if has_roles else ()), "used", "created_at")
+        has_new = bool(custom_roles.may_make_role(actor=request.user, tenant=obj.tenant))
+        roles = (*(("custom_roles",) if has_roles else ()), *(("new_roles",) if has_new else ()))
+        return ("tenant", "member", "role", *roles, "used", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
@@ -154,6 +163,11 @@ class MembershipAdmin(TenantScopedAdmin):
         if "custom_roles" in form.base_fields and obj is not None:
             roles: Any = form.base_fields["custom_roles"]
             roles.queryset = CustomRole.objects.filter(tenant=obj.tenant).order_by("name")
+        if "new_roles" in form.base_fields and obj is not None:
+            form.base_fields["new_roles"].choices = [
+                (name, f"{label}: {custom_roles.help_of(name)}")
+                for name, label in custom_roles.may_make_role(actor=request.user, tenant=obj.tenant)
+            ]
         if obj is not None:
             for name in ("username", "password"):
                 form.base_fields.pop(name, None)
@@ -205,9 +219,14 @@ class MembershipAdmin(TenantScopedAdmin):
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Store the custom roles by the service, which checks and records them."""
-        if "custom_roles" in form.cleaned_data:
-            roles = list(form.cleaned_data["custom_roles"])
-            custom_roles.set_custom_roles(membership=form.instance, roles=roles, actor=request.user)
+        member, given = form.instance, form.cleaned_data
+        new = [
+            custom_roles.make_role(tenant=member.tenant, permission=name, actor=request.user)
+            for name in given.get("new_roles", ())
+        ]
+        if new or "custom_roles" in given:
+            roles = [*given.get("custom_roles", ()), *new]
+            custom_roles.set_custom_roles(membership=member, roles=roles, actor=request.user)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))

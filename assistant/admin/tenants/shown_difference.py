@@ -29,6 +29,8 @@ _SECTIONS = {
     "mcp_server": _("MCP server"),
     "tool": _("Tool"),
     "assistant": _("Assistant"),
+    "check": _("Own check"),
+    "evaluation": _("Evaluation"),
 }
 _SIGNS = {"+": "added", "-": "removed", "@": "place"}
 

@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
+from assistant.admin.base.action_titles import action_title
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.chat_reading import HIDDEN, may_show
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
-from assistant.admin.home.home import chart_of, shown_need
+from assistant.admin.home.home import chart_of, shown_changes, shown_need
 from assistant.admin.tenants import tabs
 from assistant.admin.tenants.brand_form import brand_form, save_brand_form
 from assistant.admin.tenants.invitations import InvitationForm, grantable_roles, invite_person, shown_invitations
@@ -50,7 +51,7 @@ def _overview(request: HttpRequest, tenant: Tenant) -> Context:
         "use": tenant_reports(tenants=[tenant], now=now)[tenant.pk],
         "needs": [shown_need(need) for need in needs(tenants=only, now=now)],
         "chart": chart_of(report),
-        "changes": last_changes(tenants=only),
+        "changes": shown_changes(last_changes(tenants=only)),
         "may_export": tabs.BUNDLE.is_open(request, tenant.pk),
     }
 
@@ -105,7 +106,8 @@ def _conversations(request: HttpRequest, tenant: Tenant) -> Context:
 
 
 def _audit(request: HttpRequest, tenant: Tenant) -> Context:
-    return {"rows": [(entry, sentence_of_entry(entry)) for entry in tenant_page.changes_of(tenant=tenant)]}
+    entries = tenant_page.changes_of(tenant=tenant)
+    return {"rows": [(entry, action_title(entry.action), sentence_of_entry(entry)) for entry in entries]}
 
 
 def _danger(request: HttpRequest, tenant: Tenant) -> Context:

@@ -12,13 +12,13 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
-from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from assistant.admin.base.operators_only import OperatorsOnly
 from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
 from assistant.admin.tenants.second_factor import SecondFactors
+from assistant.admin.tenants.user_erasure import UserErasure
 from assistant.models import Membership
 from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
 
@@ -58,7 +58,7 @@ class OperatorsUserForm(UserChangeForm[User]):
         return is_active
 
 
-class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserAdmin[User]):
+class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserErasure, UserAdmin[User]):
     list_display = ("username", "email", "tenants", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "memberships__role")
     inlines = (MembershipInline,)
@@ -68,23 +68,6 @@ class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserAdmin[User]):
         rows = super().get_queryset(request).prefetch_related("memberships__tenant")
         picked = picked_tenant_id(request) if is_list(request) else None
         return rows if picked is None else rows.filter(memberships__tenant=picked)
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Keep users whom a tenant would miss as its last owner or admin; the page says which tenant."""
-        users = list(objs)
-        found, counts, missing, protected = super().get_deleted_objects(users, request)
-        reason = _missed(users)
-        return found, counts, missing, [*protected, *([reason] if reason else [])]
-
-    @transaction.atomic
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        check_users_leaving(users=[obj])
-        super().delete_model(request, obj)
-
-    @transaction.atomic
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        check_users_leaving(users=queryset)
-        super().delete_queryset(request, queryset)
 
     @admin.display(description="member of")
     def tenants(self, user: User) -> str:

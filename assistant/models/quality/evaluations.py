@@ -14,6 +14,8 @@ from assistant.models.tenants import Tenant, validate_same_tenant
 
 # Of a question that is typed in, an expected text, and a note of the one who judges.
 MAX_QUESTION, MAX_EXPECTED, MAX_NOTE = 20_000, 1_000, 500
+# Evaluations of a tenant, and questions of one evaluation.
+MAX_EVALUATIONS, MAX_QUESTIONS = 200, 50
 
 
 class Evaluation(models.Model):

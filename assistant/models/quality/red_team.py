@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -11,6 +12,9 @@ from assistant.models.assistants import Assistant
 from assistant.models.tenants import Tenant, validate_same_tenant
 
 MAX_QUESTION, MAX_PLANTED, MAX_FORBIDDEN = 4_000, 8_000, 300
+# Checks of a tenant's own.
+MAX_OWN_CHECKS = 100
+_FORBIDDEN = ("forbidden_tool", "forbidden_text", "forbidden_value")
 
 
 class OwnCheck(models.Model):
@@ -77,6 +81,10 @@ class OwnCheck(models.Model):
         super().clean()
         if self.tenant_id is not None:
             validate_same_tenant(self, self.tenant_id, "assistant")
+        if not any(getattr(self, name) for name in _FORBIDDEN):
+            raise ValidationError(_("Say what must not happen: a tool, a text or a value."))
+        if bool(self.planted_tool) != bool(self.planted_result):
+            raise ValidationError({"planted_result": _("A planted result needs its tool, and the tool its result.")})
 
 
 class CheckRun(models.Model):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 # `same`: as the bundle says already. `kept`: here only. `by_hand`: left to people, such as entering a secret.
 Kind = Literal["create", "change", "same", "kept", "refused", "by_hand"]
-Section = Literal["settings", "limits", "brand", "variable", "mcp_server", "tool", "assistant"]
+Section = Literal["settings", "limits", "brand", "variable", "mcp_server", "tool", "assistant", "check", "evaluation"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from assistant.models import AuditEntry, Tenant
 from assistant.services.bundles.difference import Difference, Entry, FieldChange
 from assistant.services.bundles.format import Bundle
 from assistant.services.bundles.import_assistants import import_assistants
+from assistant.services.bundles.import_quality import import_checks, import_evaluations
 from assistant.services.bundles.import_servers import import_servers
 from assistant.services.bundles.import_settings import import_brand, import_limits, import_settings, import_variables
 from assistant.services.bundles.import_tools import import_tools
@@ -20,6 +21,11 @@ from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.permissions import permitted_tenants
 
 ACTION = "bundle.import"
+# Values that the audit does not keep.
+_TEXTS = frozenset({
+    "prompt", "name", "description", "starters", "greeting", "translations", "question", "planted_result", "forbidden_text",
+    "forbidden_value",
+})  # fmt: skip
 
 
 class ImportRefused(ValueError):
@@ -87,6 +93,8 @@ def _import(bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor) -> Differe
     entries += import_servers(target, bundle.mcp_servers, is_whole=bundle.kind == "tenant")
     entries += import_tools(target, None, bundle.tools, is_whole=bundle.kind == "tenant")
     entries += import_assistants(target, bundle.assistants, is_whole=bundle.kind == "tenant")
+    entries += import_checks(target, bundle.checks, is_whole=bundle.kind == "tenant")
+    entries += import_evaluations(target, bundle.evaluations, is_whole=bundle.kind == "tenant")
     return Difference(tuple(entries))
 
 
@@ -112,14 +120,7 @@ def _details(entry: Entry) -> dict[str, Any]:
 
 
 def _is_shown(change: FieldChange) -> bool:
-    return change.name not in (
-        "prompt",
-        "name",
-        "description",
-        "starters",
-        "greeting",
-        "translations",
-    ) and not isinstance(change.after, dict)
+    return change.name not in _TEXTS and not isinstance(change.after, dict)
 
 
 def _word(value: object) -> str | None:

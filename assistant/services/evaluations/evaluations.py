@@ -15,17 +15,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from assistant.models import Assistant, Evaluation, EvaluationCase, EvaluationResult, Membership, PromptVersion, Tenant
-from assistant.models.quality.evaluations import UNDER_WAY
+from assistant.models.quality.evaluations import MAX_EVALUATIONS, MAX_QUESTIONS, UNDER_WAY
 from assistant.services.conversations.chat_reading import record_reading
-from assistant.services.evaluations.questions import MAX_QUESTIONS, Question
+from assistant.services.evaluations.questions import Question
 from assistant.services.jobs import jobs
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import find_member
 
 # The name of the jobs that replay an evaluation, whose key is its primary key.
 EVALUATE_JOB = "evaluation.run"
-# Of a tenant: evaluations, and those that are under way or wait at once.
-MAX_EVALUATIONS, MAX_UNDER_WAY = 200, 2
+# Of a tenant: evaluations that are under way or wait at once.
+MAX_UNDER_WAY = 2
 
 
 class EvaluationRefused(ValueError):

@@ -10,12 +10,10 @@ from typing import Any, Literal
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from assistant.models import Assistant, Conversation, EvaluationCase, Feedback, Message, Run, ToolCall
-from assistant.models.quality.evaluations import MAX_QUESTION
+from assistant.models.quality.evaluations import MAX_QUESTION, MAX_QUESTIONS
 from assistant.services.conversations.paths import on_path, tree_of
 
 Kind = Literal["newest", "down", "failed"]
-# Of one evaluation.
-MAX_QUESTIONS = 50
 # Of what came before a question: messages, and characters of each.
 MAX_BEFORE, MAX_MESSAGE = 12, 8_000
 # Of a question: recorded calls, and characters of each result and of its arguments.

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from assistant.models import Assistant, OwnCheck
+from assistant.models.quality.red_team import MAX_OWN_CHECKS
 from assistant.services.runs.opening.tool_answers import RecordedCall
 from assistant.toolkit import Tool
 
-# Own checks of a tenant, and those that one run makes.
-MAX_OWN = 100
 OWN = "own"
 
 
@@ -54,7 +53,7 @@ class Case:
 
 
 def own_cases(*, assistant: Assistant, tools: Iterable[Tool]) -> list[Case]:
-    """Return the tenant's own active checks for an assistant, at most `MAX_OWN`; one query.
+    """Return the tenant's own active checks for an assistant, at most `MAX_OWN_CHECKS`; one query.
 
     Args:
         tools: those that the assistant may use. A planted result of one whose results outsiders write counts as
@@ -64,7 +63,7 @@ def own_cases(*, assistant: Assistant, tools: Iterable[Tool]) -> list[Case]:
     rows = OwnCheck.objects.filter(
         Q(assistant=None) | Q(assistant=assistant.pk), tenant=assistant.tenant_id, is_active=True
     )
-    return [_own_case(row, outside) for row in rows.order_by("name", "pk")[:MAX_OWN]]
+    return [_own_case(row, outside) for row in rows.order_by("name", "pk")[:MAX_OWN_CHECKS]]
 
 
 def planted(tool: str, result: str, *, is_outside: bool) -> RecordedCall:

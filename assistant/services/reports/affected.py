@@ -45,17 +45,19 @@ class Sum:
 def affected_by(*, tools: Mapping[int, Collection[str]], tenants: Collection[Tenant], now: datetime) -> list[Affected]:
     """Return what uses some tools, by tenant, those with the most calls first; three queries.
 
+    Tests of prompts are left out.
+
     Args:
         tools: the names of the tools that are changed, by the tenant's id.
         tenants: the rows of these tenants.
     """
     ids = [tenant.pk for tenant in tenants]
     names = {name for some in tools.values() for name in some}
-    calls = ToolCall.objects.filter(tenant__in=ids, name__in=names)
+    calls = ToolCall.objects.filter(tenant__in=ids, name__in=names).exclude(run__is_test=True)
     recent = _by_tool(calls.filter(started_at__gte=now - timedelta(days=CALL_DAYS)))
     waiting = _by_tool(calls.filter(status=ToolCall.Status.AWAITING_APPROVAL))
     talks = Conversation.objects.filter(
-        tenant__in=ids, is_stateless=False, updated_at__gte=now - timedelta(hours=OPEN_HOURS)
+        tenant__in=ids, is_stateless=False, test_tools="", updated_at__gte=now - timedelta(hours=OPEN_HOURS)
     )
     open_talks = dict(talks.order_by().values_list("tenant_id").annotate(count=Count("pk")))
     found = [

@@ -13,6 +13,8 @@ from assistant.services.reports.days import DAYS, Day, by_day, total
 from assistant.services.reports.tenant_filter import TenantFilter
 
 CHANGES = 10
+# Actions of the audit trail that are not changes.
+NO_CHANGES = ("signin.success", "signin.failure", "signin.limited", "conversation.read")
 # The medians are of the newest runs of these days, at most so many.
 TIMED_DAYS, TIMED_RUNS = 7, 1_000
 
@@ -76,6 +78,9 @@ def _medians(tenants: TenantFilter, now: datetime) -> tuple[float | None, float 
 
 
 def last_changes(*, tenants: TenantFilter) -> Sequence[AuditEntry]:
-    """Return the last `CHANGES` entries of the audit trail. By primary key, whose index serves all tenants at once."""
-    rows = AuditEntry.objects.select_related("actor", "tenant").order_by("-pk")
+    """Return the last `CHANGES` changes of the audit trail. By primary key, whose index serves all tenants at once.
+
+    It records sign-ins and readings too, which change nothing.
+    """
+    rows = AuditEntry.objects.exclude(action__in=NO_CHANGES).select_related("actor", "tenant").order_by("-pk")
     return list(tenants.rows(rows)[:CHANGES])

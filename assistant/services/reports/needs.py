@@ -61,11 +61,15 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing: its name, its tenant's, and the primary key of the row whose page settles it."""
+    """One thing: its name, its tenant's, and the primary key of the row whose page settles it.
+
+    `job` is the name of the job that failed, where the thing is one and `name` alone does not say which work it is.
+    """
 
     name: str
     tenant: str
     key: int
+    job: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,9 @@ def _items(rows: Any, name: str, tenant: str = "tenant__name", key: str = "pk") 
 
 
 def _approvals(tenants: TenantFilter) -> list[Item]:
-    return _items(tenants.rows(Approval.objects.filter(tenant__is_active=True)).order_by("started_at"), "name")
+    return _items(
+        tenants.rows(Approval.objects.filter(tenant__is_active=True, run__is_test=False)).order_by("started_at"), "name"
+    )
 
 
 def _incidents(tenants: TenantFilter) -> list[Item]:
@@ -142,7 +148,12 @@ def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) 
     chosen = failed.filter(name=PUBLISH_JOB) if is_publication else failed.exclude(name=PUBLISH_JOB)
     found = list(chosen.select_related("tenant").order_by("-ended_at")[:MOST])
     names = names_of(found[:NAMED])
-    return [Item(f"{names.get(job.pk, job.name)}: {job.problem}", job.tenant.name, job.pk) for job in found]
+    return [
+        Item(f"{names[job.pk]}: {job.problem}", job.tenant.name, job.pk)
+        if job.pk in names
+        else Item(job.problem, job.tenant.name, job.pk, job.name)
+        for job in found
+    ]
 
 
 def _failed_checks(tenants: TenantFilter) -> list[Item]:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from django.contrib.auth import get_user_model
-from django.db.models import Q
+from django.db.models import Count, F, Min, Q, Value
+from django.db.models.functions import Concat
+from django.utils.translation import ngettext
 
-from assistant.models import Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
+from assistant.mcp_client.remote_tool import SEPARATOR, prefixed
+from assistant.models import ApiKey, Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
 from assistant.models.tenants import ChatReading
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
@@ -19,12 +22,15 @@ from assistant.services.toolpolicy import catalogue
 MAX_HITS = 10
 MAX_LENGTH = 100
 MIN_LENGTH = 2
-Kind = Literal["tenant", "membership", "enduser", "conversation", "run", "toolcall", "tool"]
+Kind = Literal["tenant", "membership", "enduser", "conversation", "run", "toolcall", "apikey", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing that was found: its kind, its primary key (of a tool the name), its name and where it belongs."""
+    """One thing that was found: its kind, its primary key, its name and where it belongs.
+
+    The key of a tool is its name; it is empty for one that has no page, because its server is off or lists it no more.
+    """
 
     kind: Kind
     key: str
@@ -48,12 +54,20 @@ def search(*, text: str, tenants: Callable[[str], TenantFilter]) -> list[Hits]:
         tenants: returns the tenants in which the user has a permission, or, for "", that they administer.
 
     Names and titles match by a part of them, ids of runs and tool calls by their beginning, those of conversations and
-    errors as a whole. Texts shorter than `MIN_LENGTH` find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
+    errors as a whole, API keys by a part of their name or by their own beginning. Texts shorter than `MIN_LENGTH`
+    find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
     """
     text = text.replace("\x00", "").strip()[:MAX_LENGTH]
     if len(text) < MIN_LENGTH:
         return []
-    return [found for permission, kind in _KINDS if (found := _bounded(kind(text, tenants(permission))))]
+    return [found for permissions, kind in _KINDS if (found := _bounded(kind(text, _any(permissions, tenants))))]
+
+
+def _any(permissions: tuple[str, ...], tenants: Callable[[str], TenantFilter]) -> TenantFilter:
+    """Return the tenants in which the user has one of the permissions."""
+    found = [tenants(permission).ids for permission in permissions]
+    known = [ids for ids in found if ids is not None]
+    return TenantFilter(None if len(known) < len(found) else frozenset[int]().union(*known))
 
 
 def _bounded(hits: Iterable[Hit]) -> Hits | None:
@@ -112,27 +126,43 @@ def _calls(text: str, tenants: TenantFilter) -> Iterator[Hit]:
         yield Hit("toolcall", str(row.pk), str(row), row.tenant.name)
 
 
+def _keys(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    """Find API keys by a part of their name, or by the beginning that is stored of them: one that leaked, too."""
+    begins = Q(typed__startswith=F("prefix"), prefix__gt="") | Q(prefix__startswith=text)
+    rows = ApiKey.objects.annotate(typed=Value(text)).filter(Q(name__icontains=text) | begins)
+    for key in tenants.rows(rows.select_related("tenant")).order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("apikey", str(key.pk), str(key), key.tenant.name)
+
+
 def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     word = text.lower()
     if tenants.ids is None or tenants.ids:
         yield from (Hit("tool", tool.name, tool.name) for tool in catalogue.registry() if word in tool.name.lower())
-    rows = McpTool.objects.filter(name__icontains=text).select_related("server", "server__tenant")
-    for row in tenants.rows(rows, "server__tenant").order_by("server__tenant", "name")[: MAX_HITS + 1]:
-        yield Hit(
-            "tool", f"{row.server.prefix}__{row.name}", f"{row.server.prefix}__{row.name}", row.server.tenant.name
-        )
+    named = McpTool.objects.annotate(full_name=Concat("server__prefix", Value(SEPARATOR), "name"))
+    found = tenants.rows(named.filter(full_name__icontains=text), "server__tenant").order_by()
+    has_page = Q(is_listed=True) | Q(is_allowed=True), Q(server__is_active=True)
+    rows = found.values_list("server__prefix", "name").annotate(
+        tenants=Count("server__tenant", distinct=True),
+        tenant=Min("server__tenant__name"),
+        pages=Count("pk", filter=Q(*has_page)),
+    )
+    for prefix, name, count, tenant, pages in rows.order_by("server__prefix", "name")[: MAX_HITS + 1]:
+        full = prefixed(prefix, name)
+        where = tenant if count == 1 else ngettext("%(n)d tenant", "%(n)d tenants", count) % {"n": count}
+        yield Hit("tool", full if pages else "", full, where)
 
 
-# What finds things of one kind, with the permission that the pages of these need.
-_KINDS: tuple[tuple[str, Callable[[str, TenantFilter], Iterator[Hit]]], ...] = (
-    ("", _tenants),
-    ("people", _people),
-    ("people", _end_users),
-    ("read_chats", _conversations),
-    ("read_chats", _runs),
-    ("read_chats", _calls),
-    # They lead to the calls of a tool.
-    ("read_chats", _tools),
+# What finds things of one kind, with the permissions of which one is needed for their pages.
+_KINDS: tuple[tuple[tuple[str, ...], Callable[[str, TenantFilter], Iterator[Hit]]], ...] = (
+    (("",), _tenants),
+    (("people",), _people),
+    (("people",), _end_users),
+    (("read_chats",), _conversations),
+    (("read_chats",), _runs),
+    (("read_chats",), _calls),
+    (("keys",), _keys),
+    # They lead to the page of a tool, or to its calls.
+    (("tools", "read_chats"), _tools),
 )
 
 

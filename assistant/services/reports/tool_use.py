@@ -39,9 +39,13 @@ class ToolUse:
 
 
 def use_of_tool(*, tool: str, tenants: Collection[Tenant], now: datetime) -> list[ToolUse]:
-    """Return the use of a tool by the tenants that called it, those with the most calls first; two queries."""
+    """Return the use of a tool by the tenants that called it, those with the most calls first; two queries.
+
+    Calls of tests of prompts are left out.
+    """
     by_id = {tenant.pk: tenant for tenant in tenants}
-    calls = ToolCall.objects.filter(tenant__in=list(by_id), name=tool, started_at__gte=now - timedelta(days=USE_DAYS))
+    since = now - timedelta(days=USE_DAYS)
+    calls = ToolCall.objects.filter(tenant__in=list(by_id), name=tool, started_at__gte=since).exclude(run__is_test=True)
     sums = (
         calls.order_by()
         .values_list("tenant_id")

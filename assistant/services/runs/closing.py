@@ -178,6 +178,7 @@ def report_end(
     first_token: float | None,
     usage: Mapping[tuple[str, str], Usage],
     timeline: Timeline,
+    is_test: bool,
 ) -> None:
     """Record the end of a run in metrics and log.
 
@@ -194,6 +195,7 @@ def report_end(
         seconds=seconds,
         first_token=first_token,
         usage=usage,
+        is_test=is_test,
     )
     if timeline.fallback:
         metrics.count_fallback(provider=plan.model.provider, reason=timeline.fallback["reason"])

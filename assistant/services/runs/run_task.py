@@ -251,6 +251,7 @@ class RunTask:
             first_token=self._first_token,
             usage=self._transcript.usage,
             timeline=self._transcript.timeline,
+            is_test=self.key.is_test,
         )
         await self._flush()
         if self._is_stored and self._transcript.requests:  # clients do not wait for it

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.db import transaction
+from django.utils.text import capfirst
 
 from assistant.models import CustomRole, Membership, Tenant
+from assistant.models.people import PERMISSIONS
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import grant_admin_access
 from assistant.services.tenancy.permissions import Person, lacks
@@ -29,6 +31,49 @@ def lacking_for_change(*, actor: Person, membership: Membership, roles: Collecti
     """Return the permissions that `actor` lacks, of the roles that a member would get or lose."""
     held = set(membership.custom_roles.all())
     return lacking_for(actor=actor, tenant=membership.tenant, roles=held ^ set(roles))
+
+
+def may_make_role(*, actor: Person, tenant: Tenant) -> list[tuple[str, str]]:
+    """Return the permissions, each with a name, of which `make_role` can make a role of its own: name and permission.
+
+    They are those that `actor` has, and that no role of the tenant gives alone. Names that are taken are left out.
+    """
+    roles = list(CustomRole.objects.filter(tenant=tenant))
+    alone = {next(iter(role.permissions)) for role in roles if len(role.permissions) == 1}
+    taken = {role.name.casefold() for role in roles}
+    left = [name for name in PERMISSIONS if name not in alone and label_of(name).casefold() not in taken]
+    lacking = set(lacks(actor=actor, tenant=tenant, permissions=left))
+    return [(name, label_of(name)) for name in left if name not in lacking]
+
+
+def label_of(permission: str) -> str:
+    """Return what a role with this permission alone is called."""
+    return str(capfirst(CustomRole._meta.get_field(permission).verbose_name))  # type: ignore[union-attr]
+
+
+def help_of(permission: str) -> str:
+    """Return what a permission allows, as a sentence."""
+    return str(CustomRole._meta.get_field(permission).help_text)  # type: ignore[union-attr]
+
+
+@transaction.atomic
+def make_role(*, tenant: Tenant, permission: str, actor: Person) -> CustomRole:
+    """Make a role that allows one thing alone and is called after it.
+
+    Raises:
+        PermissionLacking: `actor` lacks the permission.
+    """
+    if names := lacks(actor=actor, tenant=tenant, permissions={permission}):
+        raise PermissionLacking(names)
+    role = CustomRole.objects.create(tenant=tenant, name=label_of(permission), **{permission: True})
+    audit_trail.record(
+        actor=actor,
+        action="customrole.add",
+        target=role.name,
+        tenant=tenant,
+        details={"values": {permission: [None, "True"]}},
+    )
+    return role
 
 
 @transaction.atomic

@@ -108,6 +108,7 @@ class AuditJournal:
             outcomes=outcomes,
             # The name of a call that did not run may be invented by the model.
             is_known=lambda outcome: outcome.call.id in self._rows or outcome.call.name in catalogue,
+            is_test=self._key.is_test,
         )
 
     async def ended_late(self, outcome: ToolOutcome) -> None:

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from assistant.models import Assistant, AuditEntry, CheckResult, CheckRun, CustomRole, Job, Membership, OwnCheck
-from assistant.services.redteam.cases import MAX_OWN
+from assistant.models.quality.red_team import MAX_OWN_CHECKS
 from assistant.services.redteam.checks import CHECKS_JOB
 from tests.admin.conftest import signed_in
 from tests.admin.home.test_home import home
@@ -201,9 +201,9 @@ def test_a_check_is_for_the_tenants_own_assistants(amys: Client, cast: Cast) -> 
 
 def test_a_tenants_checks_are_limited_in_number(amys: Client, cast: Cast) -> None:
     OwnCheck.objects.bulk_create(
-        [OwnCheck(tenant=cast.acme, name=str(number), question="?") for number in range(MAX_OWN)]
+        [OwnCheck(tenant=cast.acme, name=str(number), question="?") for number in range(MAX_OWN_CHECKS)]
     )
-    assert f"A tenant has at most {MAX_OWN} checks of its own." in add(amys, cast)
+    assert f"A tenant has at most {MAX_OWN_CHECKS} checks of its own." in add(amys, cast)
 
 
 def test_the_pages_make_no_more_queries_for_many_rows(root: Client, cast: Cast) -> None:

@@ -8,6 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Membership, Run, ToolCall
+from assistant.services.tenancy.members import create_api_key
 from tests.admin.conftest import say_something, signed_in
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_run, make_tenant
@@ -113,6 +114,15 @@ def test_the_search_finds_each_kind(root: Client, cast: Cast) -> None:
     assert found(root, "0123456789ab") == {"Runs": [str(run)]}
     assert found(root, "abcdefabcdef") == {"Tool calls": ["current_time (Running)"]}
     assert found(root, "current_tim") == {"Tools": ["current_time"]}
+
+
+def test_a_key_is_found_by_its_name_and_by_what_leaked_of_it(root: Client, amys: Client, cast: Cast) -> None:
+    key, secret = create_api_key(tenant=cast.acme, user=cast.alice, name="Back office")
+    for text in ("back off", secret, secret[:20], key.prefix, key.prefix[:4]):
+        assert found(amys, text)["API keys"] == [str(key)]
+    _, other = create_api_key(tenant=cast.globex, user=cast.mallory, name="Front office")
+    assert (found(amys, "front office"), found(amys, other)) == ({}, {})
+    assert "API keys" in found(root, other)
 
 
 @pytest.mark.parametrize("text", ["globex", "mallory", "rival", "run-rival"])

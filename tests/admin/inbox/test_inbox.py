@@ -127,3 +127,14 @@ def test_an_incident_never_links_to_a_rivals_run(root: Client, cast: Cast) -> No
     names = {"tool": "current_time", "call_id": "c1", "description": "x"}
     Incident.objects.create(tenant=cast.globex, run_id=run.run_id, **names)
     assert f"/admin/assistant/run/{run.pk}/" not in root.get("/admin/assistant/incident/").content.decode()
+
+
+def test_the_approval_of_a_test_chat_is_marked_and_needs_nobody_on_the_first_page(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    assert "calculate (test)" not in amys.get(LIST).content.decode()
+    assert "1 tool call waits for approval" in amys.get("/admin/").content.decode()
+    Run.objects.filter(pk=call.waiting_run.pk).update(is_test=True)
+    assert "calculate (test)" in amys.get(LIST).content.decode()
+    assert "A test of a prompt asks this" in amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert "waits for approval" not in amys.get("/admin/").content.decode()
+    assert "calculate (test)" not in amys.get(LIST, {"run__is_test__exact": "0"}).content.decode()

@@ -12,6 +12,7 @@ from django.utils import timezone
 from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVersion, Tenant
 from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.assistants.prompts import draft_prompt
+from assistant.services.evaluations.evaluations import EVALUATE_JOB
 from assistant.services.jobs.jobs import do_due_jobs
 from assistant.services.runs.kept_requests import ERASE_JOB
 from tests.admin.conftest import signed_in
@@ -151,13 +152,13 @@ def test_a_button_needs_a_post_and_the_csrf_token(cast: Cast) -> None:
 
 def test_failed_jobs_need_a_person_with_their_reason(amys: Client, cast: Cast) -> None:
     _, row = failed_publication(cast)
-    job(cast.acme, "7", name="test.other", problem="It broke.")
+    job(cast.acme, "7", name=EVALUATE_JOB, problem="It broke.")
     needs = {need["sentence"]: need["items"] for need in home(amys)["needs"]}
     assert needs == {
         "1 scheduled publication has failed": [
             ("support v2: The variable {{ hours }} is not known.", "Acme", f"{LIST}{row.pk}/change/")
         ],
-        "1 job has failed": [("test.other: It broke.", "Acme", f"{LIST}{row.pk + 1}/change/")],
+        "1 job has failed": [("Run an evaluation: It broke.", "Acme", f"{LIST}{row.pk + 1}/change/")],
     }
 
 

@@ -11,6 +11,7 @@ from assistant.services.mcp_servers.tools_by_tenant import most_common_tools
 from assistant.services.toolpolicy import board as board_module
 from assistant.services.toolpolicy.switch_changes import Target, set_switches
 from tests.admin.conftest import signed_in
+from tests.admin.tenants.test_custom_roles import holder
 from tests.admin.tools.test_board import BOARD, board, queries_of, stored
 from tests.admin.tools.test_tool_page import rows
 from tests.base import Cast
@@ -157,3 +158,27 @@ def test_the_pages_make_no_more_queries_for_many_servers(root: Client, cast: Cas
         allow(tenant)
     assert counts() == few
     assert max(few) <= 18
+
+
+def hits(client: Client, text: str) -> list[tuple[str, str, str]]:
+    page = client.get("/admin/search/", {"q": text})
+    return [(hit.name, hit.belongs_to, url) for _title, found, _more in page.context["found"] for hit, url in found]
+
+
+def test_the_search_leads_to_the_page_of_an_external_tool(root: Client, amys: Client, cast: Cast) -> None:
+    allow(cast.acme)
+    assert hits(amys, "find_person") == [(NAME, "Acme", PAGE)]
+    assert amys.get(PAGE).status_code == 200
+    allow(cast.globex)
+    assert hits(root, "crm__find") == [(NAME, "2 tenants", PAGE)]
+    McpServer.objects.update(is_active=False)
+    ((_, _, url),) = hits(root, NAME)
+    assert url.startswith("/admin/assistant/toolcall/")
+
+
+def test_who_may_switch_tools_finds_them_without_reading_chats(cast: Cast) -> None:
+    allow(cast.acme)
+    keeper = holder(cast, "tools")
+    assert hits(keeper, "find_person") == [(NAME, "Acme", PAGE)]
+    assert keeper.get(PAGE).status_code == 200
+    assert hits(holder(cast, "spend"), "find_person") == []

@@ -19,7 +19,7 @@ from assistant.services.reports.tool_use import percentile
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, ToolContext, tool
-from tests.admin.conftest import signed_in
+from tests.admin.conftest import say_something, signed_in
 from tests.base import Cast
 from tests.factories import make_assistant, make_tenant, switch_tool
 
@@ -64,6 +64,15 @@ def test_calls_errors_and_p95_by_tenant(root: Client, cast: Cast) -> None:
     acme = " | ".join(found["Acme"])
     assert re.search(r">20 \|.*>5 \(25 %\) \|.*>0 \|.*>190 ms", acme)
     assert re.search(r">1 \|.*>0 \|.*>1 \|.*>—", " | ".join(found["Globex"]))
+
+
+def test_calls_of_tests_are_counted_apart(root: Client, cast: Cast) -> None:
+    run = say_something(cast, tool=TOOL)
+    switch_tool(cast.acme, TOOL)
+    assert re.search(r">1 \|", " | ".join(rows(root)["Acme"]))
+    Run.objects.filter(pk=run.pk).update(is_test=True)
+    assert re.search(r">0 \|", " | ".join(rows(root)["Acme"]))
+    assert root.get(PAGE).context["sum"].calls == 0
 
 
 @pytest.mark.parametrize(("values", "share"), [([], None), ([7], 7), ([1, 2, 3], 3), (list(range(1, 101)), 95)])

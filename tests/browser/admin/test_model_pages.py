@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib import admin
 from playwright.async_api import Browser, Page, expect
 
+from assistant.admin.tenants import tabs
 from assistant.models import ToolSetting
 from assistant.services.assistants.prompts import draft_prompt
 from tests.admin.conftest import say_something
@@ -56,17 +57,46 @@ def pages_of_models() -> list[str]:
     return found
 
 
-async def test_every_page_works_under_the_strict_policy(browser: Browser, uvicorn_server: Server, cast: Cast) -> None:
+def own_pages(cast: Cast) -> list[str]:
+    """The panel's pages besides those of models."""
+    tenant, assistant = f"/admin/assistant/tenant/{cast.acme.pk}", cast.support.pk
+    return [
+        "/admin/",
+        "/admin/spend/",
+        "/admin/search/?q=support",
+        "/admin/advanced/",
+        BOARD,
+        BOARD.replace("acme/", ""),
+        "/admin/assistant/toolsetting/tool/get_customer/",
+        "/admin/assistant/toolsetting/simulate/?tenant=acme",
+        f"/admin/assistant/promptversion/editor/{assistant}/",
+        f"/admin/assistant/promptversion/editor/{assistant}/compare/",
+        f"/admin/assistant/evaluation/new/{assistant}/",
+        f"/admin/assistant/checkrun/of/{assistant}/",
+        f"/admin/auth/user/{cast.alice.pk}/delete/",
+        *(f"{tenant}/{tab.slug}/" for tab in tabs.TABS),
+    ]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("pages", ["of models", "own"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1366), ("dark", 390)])
+async def test_every_page_works_under_the_strict_policy_and_does_not_scroll_sideways(
+    scheme: str, width: int, pages: str, browser: Browser, uvicorn_server: Server, cast: Cast
+) -> None:
     await sync_to_async(say_something)(cast)
     await sync_to_async(draft_prompt)(assistant=cast.support, text="Be brief.")
-    visitor = await enter(browser, uvicorn_server.url, "root", color_scheme="light")
+    size = {"width": width, "height": 844}
+    visitor = await enter(browser, uvicorn_server.url, "root", color_scheme=scheme, viewport=size)
     page = await visitor.open("/admin/")
-    for path in [*await sync_to_async(pages_of_models)(), BOARD, BOARD.replace("acme/", "")]:
+    wide = []
+    for path in own_pages(cast) if pages == "own" else await sync_to_async(pages_of_models)():
         answer = await page.goto(visitor.origin + path)
         assert answer is not None
         assert answer.status == 200, path
-        for scheme in ("dark", "light"):
-            await page.emulate_media(color_scheme=scheme)
+        if not await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"):
+            wide.append(path)
+    assert wide == []
     await visitor.context.close()
     assert visitor.problems == []
 

@@ -1,0 +1,104 @@
+"""The names of what the audit trail records, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.apps import apps
+from django.contrib.admin import AllValuesFieldListFilter
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+# What an action is about; of others it is the model of that name.
+_ABOUT: dict[str, str | Promise] = {
+    "approval": _("approval"),
+    "bundle": _("bundle"),
+    "checks": _("checks"),
+    "limits": _("limits"),
+    "member": _("member"),
+    "prompt": _("prompt"),
+    "requests": _("sent requests"),
+    "signin": _("sign-in"),
+    "tool": _("tool"),
+}
+_DONE: dict[str, str | Promise] = {
+    "accept": _("accepted"),
+    "activate": _("activated"),
+    "add": _("added"),
+    "allow": _("allowed again"),
+    "approve": _("approved"),
+    "begin": _("begun"),
+    "block": _("off for everyone"),
+    "cancel": _("cancelled"),
+    "change": _("changed"),
+    "connected": _("account connected"),
+    "copy": _("copied"),
+    "decide": _("decided"),
+    "delete": _("deleted"),
+    "disable": _("switched off"),
+    "draft": _("drafted"),
+    "edit": _("edited"),
+    "end": _("ended"),
+    "erase": _("erased"),
+    "expect": _("expectation set"),
+    "export": _("exported"),
+    "factor_reset": _("second factor reset"),
+    "failure": _("failed"),
+    "import": _("imported"),
+    "join": _("joined"),
+    "judge": _("judged"),
+    "keep": _("kept"),
+    "label": _("labelled"),
+    "limited": _("stopped by a limit"),
+    "make": _("made"),
+    "publish": _("published"),
+    "read": _("read"),
+    "reject": _("rejected"),
+    "renew": _("sent again"),
+    "resend": _("sent again"),
+    "respond": _("answered"),
+    "restore": _("restored"),
+    "retry": _("done again"),
+    "revoke": _("revoked"),
+    "roles": _("roles set"),
+    "rotate": _("replaced"),
+    "rotate_key": _("key replaced"),
+    "schedule": _("scheduled"),
+    "set": _("set"),
+    "share": _("shared"),
+    "success": _("succeeded"),
+    "suspend": _("suspended"),
+    "switch": _("switched"),
+    "trust": _("trusted"),
+    "unblock": _("follows its switches again"),
+    "unschedule": _("not scheduled any more"),
+    "unshare": _("not shared any more"),
+}
+
+
+def action_title(action: str) -> str:
+    """Return an action such as `prompt.publish` in words; the action itself where it has none."""
+    about, _dot, verb = action.partition(".")
+    if verb not in _DONE:
+        return action
+    return gettext("%(about)s: %(done)s") % {"about": capfirst(str(_about(about))), "done": _DONE[verb]}
+
+
+def _about(name: str) -> str | Promise:
+    if name in _ABOUT:
+        return _ABOUT[name]
+    try:
+        return str(apps.get_model("assistant", name)._meta.verbose_name)
+    except LookupError:
+        return name
+
+
+class ActionFilter(AllValuesFieldListFilter):
+    """Filter audit entries by their action, in words."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield {**choice, "display": action_title(str(choice["display"]))}

@@ -1,0 +1,22 @@
+"""What the work of jobs is called in pages."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from assistant.services.assistants.prompt_values import PUBLISH_JOB
+from assistant.services.evaluations.evaluations import EVALUATE_JOB
+from assistant.services.redteam.checks import CHECKS_JOB
+from assistant.services.runs.kept_requests import ERASE_JOB
+
+JOB_TITLES = {
+    PUBLISH_JOB: _("Publish a prompt"),
+    CHECKS_JOB: _("Check an assistant"),
+    EVALUATE_JOB: _("Run an evaluation"),
+    ERASE_JOB: _("Erase what models were sent"),
+}
+
+
+def job_title(name: str) -> str:
+    """Return the title of a job's work; the name itself of one that has none."""
+    return str(JOB_TITLES.get(name, name))
