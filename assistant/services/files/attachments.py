@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 UNSENT_LIFETIME = timedelta(hours=24)
 # Of one person: the files of several messages that are being written.
 MAX_UNSENT = 50
-# Together, so that nobody fills their tenant's space with files of no conversation; a single file may be larger.
+# Together, so that nobody fills their tenant's space with files of no conversation; those of one message may be larger.
 MAX_UNSENT_BYTES = 100 * MB
 BATCH = 200
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() \[\],&+@#-]+")
@@ -98,9 +98,10 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
     unsent = own.filter(user_id=member.user_id, conversation=None).aggregate(count=Count("pk"), size=Sum("size"))
     if unsent["count"] >= MAX_UNSENT:
         raise FileRefused("file_quota", f"You have {MAX_UNSENT} files that were not sent. Send or remove some first.")
-    if unsent["count"] and unsent["size"] + len(read.content) > MAX_UNSENT_BYTES:
-        most = MAX_UNSENT_BYTES // MB
-        raise FileRefused("file_quota", f"Files that are not sent may have {most} MB together. Send or remove some.")
+    most = max(MAX_UNSENT_BYTES, limits.per_message * limits.file_bytes)
+    if unsent["count"] and unsent["size"] + len(read.content) > most:
+        sentence = f"Files that are not sent may have {most // MB} MB together. Send or remove some."
+        raise FileRefused("file_quota", sentence)
     stored = own.aggregate(total=Sum("size"))["total"] or 0
     if limits.bytes_together and stored + len(read.content) > limits.bytes_together:
         raise FileRefused("file_quota", "The files of your organisation take up all the space that they may.")

@@ -12,6 +12,7 @@ from assistant.core.values.messages import Message
 from assistant.core.values.settings import AssistantSettings
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.assistants.soft_threshold import SoftModel
+from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
 from assistant.services.runs.opening.tool_answers import ToolAnswers
@@ -42,6 +43,7 @@ class RunSetup:
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         answers: how tools are answered in a test; None for any other run.
+        documents: the attached documents in the history.
     """
 
     assistant_slug: str
@@ -69,6 +71,7 @@ class RunSetup:
     response_format: Mapping[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None
     answers: ToolAnswers | None = None
+    documents: tuple[GivenDocument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

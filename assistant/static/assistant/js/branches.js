@@ -80,6 +80,14 @@ function openForm(article, bubble, edit) {
   box.setSelectionRange(box.value.length, box.value.length);
 }
 
+/** Open the form of a question again, with a text that could not be sent. Returns whether it could. */
+export function editAgain(article, text) {
+  article.querySelector(".edit")?.click();
+  const box = article.querySelector(".edit-form textarea");
+  if (box) box.value = text;
+  return Boolean(box);
+}
+
 /** Return whether a failed turn is to be asked for again, because nothing is in it to go on from.
  * `isLive`: its end was received as it happened. Else an answer without a note on it is whole, and of an earlier run. */
 export function isToBeAskedAgain(items, isLive) {

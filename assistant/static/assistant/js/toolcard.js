@@ -13,6 +13,13 @@ const OPEN_AFTER = 500;
 /** Return the name of the icon of a state: states are told apart by their forms and words, not by colour alone. */
 export const formOfState = (state) => FORMS[state] ?? "slash";
 
+const isPassage = (one) => typeof one?.source_id === "string" && typeof one.source === "string" && typeof one.text === "string";
+
+/** Return the passages in the result of a search of documents, or nothing. */
+export function passagesIn(value) {
+  return Array.isArray(value?.results) && value.results.length && value.results.every(isPassage) ? value.results : [];
+}
+
 export class ToolCard {
   #arguments = [];
   #state = "preparing";
