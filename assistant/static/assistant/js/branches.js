@@ -57,10 +57,11 @@ function openForm(article, bubble, edit) {
   const cancel = make("button.button", { type: "button" }, "Cancel");
   const send = make("button.button.primary", { type: "submit" }, "Send the change");
   const form = make("form.edit-form", {}, box, make("div.row", {}, send, cancel));
+  const opener = article.getRootNode().activeElement; // the button, or the box whose up arrow was pressed
   const close = () => {
     form.remove();
     article.classList.remove("editing");
-    article.querySelector(".edit")?.focus({ preventScroll: true });
+    (opener?.isConnected ? opener : article.querySelector(".edit"))?.focus({ preventScroll: true });
   };
   cancel.onclick = close;
   form.addEventListener("submit", (event) => {

@@ -11,6 +11,7 @@ import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
 
+const hasKeyboard = matchMedia("(pointer: fine)");
 const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption shows nothing
 
 async function showPassage(passage) {
@@ -49,7 +50,10 @@ export class Chat {
     this.#follow = new Follow(byId("scroller"), byId("jump"));
     this.#transcript = new Transcript(byId("transcript"), assistant, {
       retry: (question) => this.#thread.retry(question),
-      resume: (entries) => this.#thread.resume(entries),
+      resume: (entries) => {
+        this.#thread.resume(entries);
+        if (hasKeyboard.matches) this.focus(); // the form that had it goes
+      },
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),
       uploads,

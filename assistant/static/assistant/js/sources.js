@@ -113,8 +113,10 @@ export function citeSources(passages, elements, open) {
   return make("ol.sources", { "aria-label": "Sources" }, ...items);
 }
 
+const EMPHASIS = /(\*{1,3}|`)(\S(?:[^\n]*?\S)?)\1/g;
+
 /** Return a passage as elements: the title, where it is, and its text. */
 export function passageShown({ source, heading, page, text }) {
   const where = [heading, page && `page ${page}`].filter(Boolean).join(" · ");
-  return [make("p.passage-title", { dir: "auto" }, source), make("p.where", { dir: "auto", hidden: !where }, where), make("p.passage-text", { dir: "auto" }, text)];
+  return [make("p.passage-title", { dir: "auto" }, source), make("p.where", { dir: "auto", hidden: !where }, where), make("p.passage-text", { dir: "auto" }, text.replace(EMPHASIS, "$2"))];
 }
