@@ -12,6 +12,8 @@ PORT ?= 8000
 MODEL ?=
 # More for pytest, as in: make test ARGS="tests/tools -x"
 ARGS ?=
+# The languages of the browser in which `make accessibility` looks at the pages.
+LANGUAGES ?= en
 # Tests wait as much as they work: one process more than there are cores keeps these busy.
 WORKERS ?= 3
 CONFORMANCE := tests/mcp/conformance
@@ -112,8 +114,8 @@ conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.ins
 clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
-accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core
-	@$(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
+accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (LANGUAGES="en de ar")
+	@LANGUAGES="$(LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
 	@$(BIN)/python -m benchmarks.run $(ARGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assistant.services.knowledge.citations import MAX_PASSAGES, GivenDocument, cited_passages
 from assistant.services.knowledge.excerpts import best_pieces
-from assistant.services.knowledge.passages import Piece
+from assistant.services.knowledge.passages import Piece, split
 
 PDF = GivenDocument(
     "7",
@@ -56,3 +56,9 @@ def test_what_is_returned_is_bounded() -> None:
     facts = [f"Article {number} weighs {number * 37} grams exactly." for number in range(10, 60)]
     document = GivenDocument("9", "list.pdf", "pdf", "\f".join(facts))
     assert len(cited_passages([document], "\n".join(facts))) == MAX_PASSAGES
+
+
+def test_rows_of_a_long_sheet_stay_lines() -> None:
+    rows = [f"2026-{number:03},Umbrella {number},{number * 7}" for number in range(100)]
+    first, *_ = split("# Sales\n\n" + "\n".join(rows), kind="markdown")
+    assert first.heading == "Sales" and first.text.splitlines() == rows[: len(first.text.splitlines())]
