@@ -78,7 +78,7 @@ FILE_READ_PROCESSES = _env.number("FILE_READ_PROCESSES", 2, least=1)
 
 # What may be attached to messages: kinds (none: nothing), MB of one file and of a tenant's together, files a message;
 # for tenants without limits of their own. And the folder with the files, unless STORAGES has "attachments".
-_KINDS = ("image", "pdf", "docx", "xlsx", "text")
+_KINDS = ("image", "pdf", "docx", "xlsx", "pptx", "text")
 ATTACHMENT_KINDS = _env.words(
     "ATTACHMENT_KINDS",
     _KINDS,

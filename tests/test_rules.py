@@ -94,6 +94,7 @@ ALLOWED = {
     (QUERY, "assistant/services/signin/joining.py:_invitations_to"): JOINING,
     (QUERY, "assistant/services/signin/joining.py:account_with"): USERS,
     (QUERY, "assistant/services/signin/joining.py:is_connected"): USERS,
+    (QUERY, "assistant/services/signin/joining.py:disconnect"): USERS,
     (QUERY, "assistant/services/signin/devices.py:known_device"): USERS,
     (QUERY, "assistant/services/tenancy/second_factor.py:authenticators_of"): USERS,
     (QUERY, "assistant/services/tenancy/second_factor.py:is_required_of"): USERS,

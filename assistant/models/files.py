@@ -47,6 +47,7 @@ class Attachment(models.Model):
         PDF = "pdf", "PDF"
         DOCX = "docx", "Word document"
         XLSX = "xlsx", "Spreadsheet"
+        PPTX = "pptx", "Presentation"
         TEXT = "text", "Text"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -85,7 +85,7 @@ class TenantLimits(models.Model):
         default="",
         db_default="",
         validators=[validate_kinds],
-        help_text="Of image, pdf, docx, xlsx and text. Empty: the deployment's. none: nobody can attach files.",
+        help_text="Of image, pdf, docx, xlsx, pptx and text. Empty: the deployment's. none: nobody can attach files.",
     )
     warning_percentages = models.JSONField(
         default=warned_at,

@@ -98,6 +98,9 @@ class Run(models.Model):
     timeline = models.JSONField(
         null=True, help_text="When the model was asked and tools ran: numbers and names, never texts or values."
     )
+    passages = models.JSONField(
+        null=True, editable=False, help_text="Passages of attached documents that its answer stands on. Empty: none."
+    )
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.TextField(blank=True)
     ending = models.JSONField(null=True, help_text="The run's last event, as clients saw it.")

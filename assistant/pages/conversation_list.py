@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Conversation
@@ -111,5 +112,6 @@ def export(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
         text = as_markdown(member=page.member, conversation=conversation)
         answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
         kind = "md"
-    answer["Content-Disposition"] = f'attachment; filename="{thread}.{kind}"'
+    name = slugify(conversation.title)[:60].strip("-") or str(thread)
+    answer["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return answer

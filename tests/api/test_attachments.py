@@ -16,8 +16,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from assistant.models import Attachment, TenantLimits
-from assistant.services.files.attachments import delete_forgotten
+from assistant.services.files.attachments import delete_forgotten, limits_of
 from assistant.services.tenancy.end_users import allow_origin, mint_token, save_end_user
+from assistant.services.tenancy.members import Member
 from tests.api.calling import Caller, key_of
 from tests.base import Cast
 from tests.factories import make_conversation
@@ -180,12 +181,23 @@ def test_the_limits_of_a_tenant(cast: Cast, alice_calls: Caller) -> None:
 
 
 def test_the_unsent_files_of_one_person_are_bounded_together(cast: Cast, alice_calls: Caller) -> None:
+    TenantLimits.objects.create(tenant=cast.acme, attachments_per_message=5)
     size = 100 * 1024 * 1024 - 10
     Attachment.objects.create(tenant=cast.acme, user=cast.alice, kind="text", name="a.txt", size=size)
     full = upload(alice_calls.key, "a.txt", b"Eleven bytes")
     assert (full.status_code, full.json()["code"]) == (409, "file_quota")
     assert upload(alice_calls.key, "a.txt", b"Short").status_code == 201
     assert upload(key_of(cast.acme, cast.amy), "a.txt", b"Eleven bytes").status_code == 201
+
+
+def test_the_files_that_one_message_may_have_can_all_be_uploaded(
+    cast: Cast, alice_member: Member, alice_calls: Caller
+) -> None:
+    limits = limits_of(alice_member)
+    size = (limits.per_message - 1) * limits.file_bytes
+    assert size > 100 * 1024 * 1024
+    Attachment.objects.create(tenant=cast.acme, user=cast.alice, kind="text", name="a.txt", size=size)
+    assert upload(alice_calls.key, "a.txt", b"Eleven bytes").status_code == 201
 
 
 def test_a_file_that_is_never_sent_is_deleted_after_a_day(alice_calls: Caller, cast: Cast, settings: Settings) -> None:

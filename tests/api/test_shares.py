@@ -52,6 +52,15 @@ def test_members_read_what_was_shown_and_nothing_later(alice_calls: Caller, cast
     assert "First answer" not in text and "private" not in text and "composer" not in text
 
 
+@pytest.mark.parametrize(("status", "shown"), [("cancelled", "Stopped."), ("failed", "This answer was cut off.")])
+def test_why_an_answer_is_not_whole_is_said(
+    status: str, shown: str, alice_calls: Caller, cast: Cast, talk: Conversation
+) -> None:
+    talk.messages.filter(position=2).update(is_partial=True, run=make_run(talk, status=status))
+    _, text = page_of(cast.amy, share(alice_calls, talk))
+    assert f'<p class="stopped">{shown}</p>' in text
+
+
 def test_calls_are_named_without_arguments_or_results(alice_calls: Caller, cast: Cast, talk: Conversation) -> None:
     run = make_run(talk)
     call = {"id": "c1", "name": "get_customer", "arguments": '{"customer_id": "SECRET"}'}

@@ -146,6 +146,8 @@ async def test_search_and_jump_by_keyboard(page: Page, cast: Cast) -> None:
     await page.keyboard.press("Enter")
     await expect(last_answer(page)).to_have_text("The needle is in the haystack.")
     await expect(page.get_by_label("Message to")).to_be_focused()
+    await expect(page.get_by_role("searchbox")).to_have_value("")
+    await expect(page.locator(".snippet")).to_have_count(0)
 
 
 async def test_a_sheet_tells_the_shortcuts(page: Page) -> None:

@@ -44,6 +44,17 @@ async def contrast(text: Locator) -> float:
     return float(await text.evaluate(CONTRAST))
 
 
+async def test_a_formula_has_room(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Then\n\n$$\\sum_{i=1}^{n} \\frac{p_i}{1 + x_i}$$\n")
+    await ask(page, "How much?")
+    await expect(page.locator(".answer math")).to_be_visible()
+    # Chromium paints limits up to 8 pixels above the box of the formula that has them.
+    room = await page.locator(".answer .formula").evaluate(
+        "(one) => one.firstChild.getBoundingClientRect().top - one.getBoundingClientRect().top"
+    )
+    assert room >= 6
+
+
 async def test_no_level_of_headings_is_left_out(page: Page, fake_provider: FakeProvider) -> None:
     fake_provider.reply("# Title\n\n## Part\n\nText.\n")
     await ask(page, "Report")

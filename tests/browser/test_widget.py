@@ -279,13 +279,17 @@ async def test_everything_works_with_the_keyboard(shop: Shop, fake_provider: Fak
 
 async def test_an_approval_is_asked_and_given(shop: Shop, cast: Cast, fake_provider: FakeProvider) -> None:
     await sync_to_async(switch_tool)(cast.acme, "current_time", "ask")
+    fake_provider.reply("\n\n".join(["Well."] * 30))
     fake_provider.call("current_time", {})
     fake_provider.reply("It is nine.")
     page = await shop.visit()
     await open_widget(page)
+    await ask(page, "Talk")
+    await done(page)
     await ask(page, "What time is it?")
+    await expect(page.get_by_role("button", name="Reject")).to_be_in_viewport(ratio=1)
     await page.get_by_role("button", name="Approve").click()
-    await expect(page.locator(".answer")).to_have_text("It is nine.")
+    await expect(page.locator(".answer").last).to_have_text("It is nine.")
     await expect(page.get_by_label("Message to Acme Support")).to_be_focused()
 
 

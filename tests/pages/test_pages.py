@@ -192,7 +192,7 @@ def test_the_list_goes_on_after_its_first_page(visit: Client, alice: User, suppo
 def test_a_conversation_is_downloaded(visit: Client, talk: Conversation) -> None:
     make_message(talk, "user", "Where is it?")
     text = visit.get(address("export-conversation", talk))
-    assert "Where is it?" in text.content.decode() and f"{talk.pk}.md" in text.headers["Content-Disposition"]
+    assert "Where is it?" in text.content.decode() and 'filename="refund.md"' in text.headers["Content-Disposition"]
     found = visit.get(f"{address('export-conversation', talk)}?format=json")
     assert found.json()["messages"][0]["content"] == "Where is it?"
 

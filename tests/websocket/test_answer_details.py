@@ -12,6 +12,8 @@ from tests.agui import Frame
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.services.files import samples
+from tests.websocket.test_attachments import part, upload, with_parts
 from tests.ws import Socket, open_socket
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -100,3 +102,27 @@ async def test_nobody_rates_the_answers_of_others(
     question = await in_db(Message.objects.get)(role="user")
     async with open_socket(server.url, user=cast.alice) as socket:
         assert "error" in (await rate(socket, thread, question.message_id, rating=1))["value"]
+
+
+async def test_an_answer_names_the_passages_of_attached_files_that_it_stands_on(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    slides = await upload(server, cast, "plan.pptx", samples.PPTX)
+    pages = await upload(server, cast, "valve.pdf", samples.PDF)
+    fake_provider.reply("Turn the valve twice.\n\nAs plan.pptx says, the rent is 900 and more.")
+    fake_provider.reply("You are welcome.")
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frame = with_parts("What do I do?", part(slides), part(pages), **HTML)
+        await socket.send(frame)
+        (about,) = await details_of(socket)
+        told = fake_provider.requests[-1].json["messages"][-1]["content"]
+        await socket.ask("Thank you", thread=frame["threadId"], **HTML)
+        (thanked,) = await details_of(socket)
+        await socket.attach(frame["threadId"], render="html")
+        first, second = await details_of(socket)
+    assert [(one["source"], one["page"], one["heading"]) for one in about["sources"]] == [
+        ("valve.pdf", 2, ""), ("plan.pptx", None, "Slide 2: Costs"),
+    ]  # fmt: skip
+    assert about["sources"][0]["text"] == "Turn the valve twice." and about["sources"] == first["sources"]
+    assert thanked == second and "sources" not in second
+    assert "Name the file, and the page if there is one" in told and "# Slide 2: Costs" in told

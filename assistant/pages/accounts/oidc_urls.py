@@ -17,6 +17,7 @@ _to_sign_in = RedirectView.as_view(pattern_name="assistant:login", query_string=
 urlpatterns = [
     path("oidc/login/", oidc_views.leave, name="openid_connect_login"),
     path("oidc/callback/", oidc_views.come_back, name="openid_connect_callback"),
+    path("oidc/disconnect/", oidc_views.disconnect_own, name="openid_connect_disconnect"),
     path("oidc/cancelled/", _to_sign_in, name="socialaccount_login_cancelled"),
 ]
 if settings.SECOND_FACTOR == "off":

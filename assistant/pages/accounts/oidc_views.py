@@ -1,4 +1,4 @@
-"""The two addresses of sign-in by OpenID Connect: away to the provider, and back."""
+"""The addresses of sign-in by OpenID Connect: away to the provider, back, and to disconnect from it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadReque
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
 from requests import RequestException
 
 from assistant.pages.accounts.oidc import OidcClient, provider_id
 from assistant.pages.accounts.oidc_accounts import FAILED, refused
 from assistant.services.signin.guard import check_own_password
-from assistant.services.signin.joining import is_oidc_on
+from assistant.services.signin.joining import disconnect, is_oidc_on
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +36,10 @@ def leave(request: HttpRequest) -> HttpResponse:
     process = get_request_param(request, "process") or "login"
     if process not in ("login", "connect"):
         return HttpResponseBadRequest(gettext("This address is not right."))
-    if process == "connect" and (refusal := _check_connecting(request)) is not None:
-        return refusal
+    if process == "connect":
+        nothing = gettext("The password is not right, so nothing was connected.")
+        if (refusal := _check_password(request, nothing)) is not None:
+            return refusal
     answer = _answer(OAuth2LoginView, request)
     if answer.status_code != 302:
         return answer
@@ -46,14 +49,30 @@ def leave(request: HttpRequest) -> HttpResponse:
     return page
 
 
-def _check_connecting(request: HttpRequest) -> HttpResponse | None:
-    """Ask for the password, so that a session that was left open is no way to get into the account later."""
+@require_POST
+@never_cache
+def disconnect_own(request: HttpRequest) -> HttpResponse:
+    """Disconnect the account of whoever is signed in from the provider, if they have a password to sign in with."""
+    _check_on()
+    user: Any = request.user
+    nothing = gettext("The password is not right, so nothing was disconnected.")
+    if (refusal := _check_password(request, nothing)) is not None:
+        return refusal
+    if not user.has_usable_password():
+        messages.error(request, gettext("You could not sign in any more. Set a password first."))
+    elif disconnect(user):
+        messages.success(request, gettext("Your account is disconnected. You sign in with your password."))
+    return redirect("assistant:account")
+
+
+def _check_password(request: HttpRequest, sentence: str) -> HttpResponse | None:
+    """Ask for the password, so that a session that was left open is no way to change how its account is entered."""
     user: Any = request.user
     if not user.is_authenticated:
         return redirect("assistant:login")
     password = request.POST.get("password", "")[:MAX_PASSWORD]
     if user.has_usable_password() and not check_own_password(request, password):
-        messages.error(request, gettext("The password is not right, so nothing was connected."))
+        messages.error(request, sentence)
         return redirect("assistant:account")
     return None
 

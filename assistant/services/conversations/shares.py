@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import Path
-from assistant.models import Conversation, ConversationShare, Membership, Tenant, ToolCall
+from assistant.models import Conversation, ConversationShare, Membership, Run, Tenant, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.paths import on_path, shown_path
 from assistant.services.tenancy import audit_trail
@@ -38,12 +38,16 @@ class SharedCall:
 
 @dataclass(frozen=True, slots=True)
 class SharedMessage:
-    """A message of the user (without calls) or of the assistant, as Markdown."""
+    """A message of the user (without calls) or of the assistant, as Markdown.
+
+    `is_partial`: it was cut off; `is_stopped`: because somebody stopped it.
+    """
 
     is_user: bool
     text: str
     calls: Sequence[SharedCall]
     is_partial: bool
+    is_stopped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +152,16 @@ def shared_conversation(*, member: Member, share_id: uuid.UUID) -> SharedConvers
 def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
     """Return the newest messages that a link shows, oldest first, and whether older ones are left out."""
     path = Path(tuple((start, stop) for start, stop in share.path))
-    rows = MessageRow.objects.filter(
-        on_path(path),
-        conversation_id=share.conversation_id,
-        conversation__tenant_id=share.tenant_id,
-        role__in=[MessageRow.Role.USER, MessageRow.Role.ASSISTANT],
-    ).order_by("-position")
+    rows = (
+        MessageRow.objects.filter(
+            on_path(path),
+            conversation_id=share.conversation_id,
+            conversation__tenant_id=share.tenant_id,
+            role__in=[MessageRow.Role.USER, MessageRow.Role.ASSISTANT],
+        )
+        .select_related("run")
+        .order_by("-position")
+    )
     kept: list[MessageRow] = []
     characters = 0
     for row in rows[: MAX_MESSAGES + 1]:
@@ -169,6 +177,7 @@ def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
             text=row.content[:MAX_CHARACTERS],
             calls=[calls[call["id"]] for call in row.tool_calls if call["id"] in calls],
             is_partial=row.is_partial,
+            is_stopped=row.is_partial and row.run is not None and row.run.status == Run.Status.CANCELLED,
         )
         for row in kept
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from assistant.services.conversations.conversations import MAX_SEARCH, contains
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.text import clean_text
 
+# Of Markdown: what begins a line, and what stands around words.
+_LINE_MARKS = re.compile(r"^[ \t]*(?:#{1,6} |>[ >]*|[-*+] |```.*$|\|?[ :|-]+\|[ :|-]*$)", re.MULTILINE)
+_MARKS = re.compile(r"\*\*|__|[`|]|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|\]\([^)\s]*\)|\[(?=\w)")
 # Characters before and after the words.
 BEFORE, AFTER = 30, 90
 
@@ -44,8 +48,10 @@ def snippets_of(*, member: Member, conversations: Collection[uuid.UUID], search:
 
 
 def snippet_of(text: str, words: str) -> Snippet:
-    """Return the first place of `words` in a text, on one line."""
-    line, wanted = " ".join(text.split()), " ".join(words.split())
+    """Return the first place of `words` in a Markdown text, on one line, without its marks if the words have none."""
+    wanted = " ".join(words.split())
+    plain = " ".join(_MARKS.sub("", _LINE_MARKS.sub("", text)).split())
+    line = plain if wanted.casefold() in plain.casefold() else " ".join(text.split())
     folded = line.casefold()
     at = folded.find(wanted.casefold())
     if at < 0 or len(folded) != len(line):  # folding has moved the places

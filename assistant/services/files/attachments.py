@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 UNSENT_LIFETIME = timedelta(hours=24)
 # Of one person: the files of several messages that are being written.
 MAX_UNSENT = 50
-# Together, so that nobody fills their tenant's space with files of no conversation; a single file may be larger.
+# Together, so that nobody fills their tenant's space with files of no conversation; those of one message may be larger.
 MAX_UNSENT_BYTES = 100 * MB
 BATCH = 200
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() \[\],&+@#-]+")
@@ -106,9 +106,10 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
     if unsent["count"] >= MAX_UNSENT:
         sentence = _("You have %(count)d files that were not sent. Send or remove some first.")
         raise FileRefused("file_quota", sentence % {"count": MAX_UNSENT})
-    if unsent["count"] and unsent["size"] + len(read.content) > MAX_UNSENT_BYTES:
+    most = max(MAX_UNSENT_BYTES, limits.per_message * limits.file_bytes)
+    if unsent["count"] and unsent["size"] + len(read.content) > most:
         sentence = _("Files that are not sent may have %(size)d MB together. Send or remove some.")
-        raise FileRefused("file_quota", sentence % {"size": MAX_UNSENT_BYTES // MB})
+        raise FileRefused("file_quota", sentence % {"size": most // MB})
     stored = own.aggregate(total=Sum("size"))["total"] or 0
     if limits.bytes_together and stored + len(read.content) > limits.bytes_together:
         raise FileRefused("file_quota", _("The files of your organisation take up all the space that they may."))

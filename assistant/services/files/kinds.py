@@ -28,10 +28,11 @@ _ZIP = b"PK\x03\x04"
 _ZIP_END, _ZIP_END_SIZE = b"PK\x05\x06", 22
 _MAX_ZIP_COMMENT = 65_535
 # The name of a file in a zip's directory, by which its kind is known.
-_PARTS = ((b"word/", Kind.DOCX), (b"xl/", Kind.XLSX))
+_PARTS = ((b"word/", Kind.DOCX), (b"ppt/", Kind.PPTX), (b"xl/", Kind.XLSX))
 MEDIA_TYPES = {
     Kind.PDF: "application/pdf",
     Kind.DOCX: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    Kind.PPTX: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
     Kind.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     Kind.TEXT: "text/plain",
 }
@@ -39,6 +40,7 @@ MEDIA_TYPES = {
 _PROMISES = {
     ".pdf": Kind.PDF,
     ".docx": Kind.DOCX,
+    ".pptx": Kind.PPTX,
     ".xlsx": Kind.XLSX,
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp"), Kind.IMAGE),
 }
@@ -94,7 +96,8 @@ def detect(content: bytes, name: str) -> FileType:
         )
     if found is None:
         known = _(
-            "This kind of file cannot be read. Known are images, PDF, Word (.docx), Excel (.xlsx), text, Markdown, "
+            "This kind of file cannot be read. Known are images, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), "
+            "text, Markdown, "
             "HTML, CSV and code."
         )
         raise FileRefused("file_type", known)
@@ -112,7 +115,7 @@ def _binary(content: bytes) -> FileType | None:
             raise FileRefused(
                 "file_encrypted", _("The file is encrypted. Save it without a password, and add it again.")
             )
-        raise FileRefused("file_type", _("This is an old Office file. Save it as .docx or .xlsx, and add it again."))
+        raise FileRefused("file_type", _("This is an old Office file. Save it as .docx, .xlsx or .pptx, and add it again."))
     if content.startswith(_ZIP):
         names = _zip_directory(content)
         kind = next((kind for part, kind in _PARTS if part in names and b"[Content_Types].xml" in names), None)

@@ -19,6 +19,7 @@ ACCEPTED = {
     "pdf": (".pdf",),
     "docx": (".docx",),
     "xlsx": (".xlsx",),
+    "pptx": (".pptx",),
     "text": (".txt", ".md", ".csv", ".html", ".json", ".xml", ".yaml", ".log", ".py", ".js", ".ts", ".sql"),
 }
 

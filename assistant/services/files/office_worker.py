@@ -1,12 +1,15 @@
-"""Turns Word documents, spreadsheets and HTML pages into Markdown in a child process, as `pdf_worker` reads PDFs."""
+"""Turns Office documents and HTML pages into Markdown in a child process, as `pdf_worker` reads PDFs."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import posixpath
 import zipfile
+from collections.abc import Iterator
 from typing import Any
+from xml.etree.ElementTree import Element, fromstring  # nosec B405
 
 # As in `pdf_worker`; a file run by its path imports nothing of the server.
 TEXT, ENCRYPTED, TOO_LONG, BROKEN, EMPTY, BOMB = "text", "encrypted", "long", "broken", "empty", "bomb"
@@ -14,6 +17,14 @@ TEXT, ENCRYPTED, TOO_LONG, BROKEN, EMPTY, BOMB = "text", "encrypted", "long", "b
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_PARTS = 10_000
 _IS_ENCRYPTED = 0x1
+# Names in presentations.
+_MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_NOTES = "/notesSlide"
+_TITLES = ("title", "ctrTitle")
+# Placeholders that every slide repeats.
+_REPEATED = ("sldNum", "dt", "ftr", "hdr", "sldImg")
 
 
 class _Ended(Exception):
@@ -24,7 +35,7 @@ def work(task: bytes) -> bytes:
     """Return one of the words above, a line end, and the text as Markdown in UTF-8.
 
     Args:
-        task: a line of JSON with the `format` ("docx", "xlsx" or "html") and the most `characters`, and the file.
+        task: a line of JSON with the `format` ("docx", "xlsx", "pptx", "html") and the most `characters`, and the file.
     """
     line, _, content = task.partition(b"\n")
     given = json.loads(line)
@@ -76,6 +87,18 @@ def _xlsx(content: bytes, most: int) -> str:
     return lines.getvalue()
 
 
+def _pptx(content: bytes, most: int) -> str:
+    _check_zip(content)
+    found, length = list[str](), 0
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for text in _slides(archive):
+            found.append(text)
+            length += len(text)
+            if length > most:
+                raise _Ended(TOO_LONG)
+    return "\n\n".join(found)
+
+
 def _cell(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -94,6 +117,66 @@ def _html_text(page: str, most: int) -> str:
     return str(MarkdownConverter(heading_style="atx", strip=["img"]).convert_soup(soup))
 
 
+def _slides(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Yield the text of each slide in the order of the presentation, as Markdown with a heading."""
+    links = {name: part for name, part, _ in _links(archive, "ppt/presentation.xml")}
+    slides = _root(archive, "ppt/presentation.xml").iter(f"{_SLIDES}sldId")
+    for number, slide in enumerate(slides, start=1):
+        part = links[slide.attrib[_LINK]]
+        title, *lines = _lines(_root(archive, part))
+        yield f"# Slide {number}{': ' if title else ''}{title}\n\n" + "\n".join(lines)
+        for _, notes, kind in _links(archive, part):
+            if kind.endswith(_NOTES) and any(said := list(_lines(_root(archive, notes)))):
+                yield "Notes:\n" + "\n".join(filter(None, said))
+
+
+def _root(archive: zipfile.ZipFile, part: str) -> Element:
+    # In a child process with limits, whose expat bounds the growth of entities.
+    return fromstring(archive.read(part))  # noqa: S314  # nosec B314
+
+
+def _links(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, str]]:
+    """Return the relationships of a part of the package: their id, the part they lead to, and their type."""
+    folder, name = posixpath.split(part)
+    place = f"{folder}/_rels/{name}.rels"
+    if place not in archive.namelist():
+        return []
+    found = (one.attrib for one in _root(archive, place) if one.attrib.get("TargetMode") != "External")
+    return [(one["Id"], _absolute(folder, one["Target"]), one["Type"]) for one in found]
+
+
+def _absolute(folder: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+
+
+def _lines(slide: Element) -> Iterator[str]:
+    """Yield a slide's title ("" if it has none), and then the lines of its other shapes and tables."""
+    title, others = "", list[str]()
+    for shape in slide.iter():
+        if shape.tag == f"{_SLIDES}sp":
+            place = shape.find(f".//{_SLIDES}ph")
+            kind = "" if place is None else place.get("type", "")
+            if kind in _TITLES and not title:
+                title = " ".join(_paragraphs(shape))
+            elif kind not in _REPEATED:
+                others += _paragraphs(shape)
+        elif shape.tag == f"{_MAIN}tr":
+            others.append(" | ".join(" ".join(_paragraphs(cell)) for cell in shape.iter(f"{_MAIN}tc")))
+    yield title
+    yield from others
+
+
+def _paragraphs(shape: Element) -> Iterator[str]:
+    for paragraph in shape.iter(f"{_MAIN}p"):
+        text = "".join(part.text or "" if part.tag == f"{_MAIN}t" else " " for part in _texts(paragraph))
+        if text := " ".join(text.split()):
+            yield text
+
+
+def _texts(paragraph: Element) -> Iterator[Element]:
+    return (part for part in paragraph.iter() if part.tag in (f"{_MAIN}t", f"{_MAIN}br"))
+
+
 def _check_zip(content: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         parts = archive.infolist()
@@ -103,4 +186,4 @@ def _check_zip(content: bytes) -> None:
         raise _Ended(BOMB)
 
 
-_READERS = {"docx": _docx, "xlsx": _xlsx, "html": _html}
+_READERS = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx, "html": _html}

@@ -64,7 +64,8 @@ _NO_TEXT = gettext_noop("The document has no text.")
 
 
 def read_text(content: bytes, kind: FileType) -> str:
-    """Return the text of a file: of PDFs with form feeds between pages, of Word, Excel and HTML files as Markdown.
+    """Return the text of a file: of PDFs with form feeds between pages, of Word, Excel, PowerPoint and HTML files as
+    Markdown.
 
     A parsed file can take `FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
     transactions, since SQLite lets nobody else write within one, and in a thread without an event loop.

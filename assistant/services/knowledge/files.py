@@ -29,7 +29,7 @@ class Content:
 
 
 def read_file(file: File[bytes]) -> Content:
-    """Return the text of an uploaded PDF, Word, Excel, Markdown, HTML or text file, as `files.reading` reads it.
+    """Return the text of an uploaded file of any kind that `files.reading` reads, but images.
 
     Call this outside of transactions, and in a thread without an event loop.
 

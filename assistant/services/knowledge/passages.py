@@ -17,7 +17,7 @@ _MAX_MATCHED_CHARACTERS = 30 * MAX_PASSAGE_CHARACTERS
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _BLANK = re.compile(r"\n\s*\n")
-_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n")
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +99,21 @@ def _fitting(block: str) -> Iterator[str]:
             yield block
         return
     piece = ""
-    for sentence in (sentence for part in _cut(block) for sentence in _SENTENCE.split(part)):
+    for gap, sentence in _sentences(block):
         for part in textwrap.wrap(sentence, MAX_PASSAGE_CHARACTERS):
             if piece and len(piece) + len(part) + 1 > MAX_PASSAGE_CHARACTERS:
                 yield piece
                 piece = ""
-            piece = f"{piece} {part}" if piece else part
+            piece = f"{piece}{gap}{part}" if piece else part
     if piece:
         yield piece
+
+
+def _sentences(block: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands before each sentence, a blank or a line end, and the sentence. Rows of a table stay lines."""
+    for part in _cut(block):
+        for line in part.split("\n"):
+            yield from (("\n" if number == 0 else " ", one) for number, one in enumerate(_SENTENCE.split(line)))
 
 
 def _cut(block: str) -> Iterator[str]:

@@ -107,7 +107,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         due.append(("calls in evaluations", called, lambda rows: rows.update(calls=[])))
     if (until := before("files")) is not None:
         due.append(("files", files.filter(created_at__lt=until), _delete))
-        due.append(("attachments", attachments.filter(created_at__lt=until), _delete))
+        due.append(("attachments", attachments.filter(created_at__lt=until), _delete_attachments))
     if (until := before("deliveries")) is not None:
         due.append(("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     if (until := before("audit")) is not None:
@@ -132,6 +132,14 @@ def _remove_in_batches(rows: QuerySet[Any], remove: Callable[[QuerySet[Any]], ob
 
 
 def _delete(rows: QuerySet[Any]) -> None:
+    rows.delete()
+
+
+def _delete_attachments(rows: QuerySet[Any]) -> None:
+    # What answers have quoted of them goes with them.
+    of_threads = rows.order_by().values("tenant", "conversation")
+    for tenant, conversation in of_threads.distinct().values_list("tenant", "conversation"):
+        Run.objects.filter(tenant=tenant, conversation=conversation, passages__isnull=False).update(passages=None)
     rows.delete()
 
 

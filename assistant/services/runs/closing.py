@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from assistant.services.conversations.returned_marks import digests_of
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.eventlog.frames import as_mapping
+from assistant.services.knowledge.citations import GivenDocument, cited_passages
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
@@ -91,6 +92,7 @@ def close_run(
     has_webhooks: bool = True,
     first_token: float | None = None,
     make_record: Callable[[], RunRecord] | None = None,
+    documents: Sequence[GivenDocument] = (),
 ) -> None:
     """Store a run's messages, usage, record and ending.
 
@@ -101,6 +103,7 @@ def close_run(
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
         first_token: seconds until the model's first token; None if there was none.
         make_record: returns the run's times and configuration; None if they are not known.
+        documents: the attached documents that the model was given.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -142,6 +145,8 @@ def close_run(
     if record is not None and (fallback := record.timeline.get("fallback")):
         took_over = {"fallback_provider": fallback["provider"][:100], "fallback_model": fallback["model"][:200]}
         Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(**took_over)
+    if documents and (passages := cited_passages(documents, "\n".join(_answers(messages)))):
+        Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(passages=passages)
     store_messages(
         conversation_id=key.conversation_id,
         run_id=key.pk,
@@ -160,6 +165,10 @@ def close_run(
             input_tokens=total.input_tokens,
             output_tokens=total.output_tokens,
         )
+
+
+def _answers(messages: Iterable[Message]) -> Iterator[str]:
+    return (message.content for message in messages if message.role == "assistant")
 
 
 def _count_input_messages(key: RunKey) -> int:

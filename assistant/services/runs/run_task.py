@@ -279,6 +279,7 @@ class RunTask:
             has_webhooks=self._setup.has_webhooks,
             first_token=self._first_token,
             make_record=self._record if self._is_storable else None,
+            documents=self._setup.documents if self._is_storable else (),
         )
 
     async def _store_checkpoints(self) -> None:

@@ -31,6 +31,17 @@ def is_connected(user: Any) -> bool:
     return bool(apps.get_model(ACCOUNT)._default_manager.filter(user_id=user.pk).exists())
 
 
+@transaction.atomic
+def disconnect(user: Any) -> bool:
+    """Forget the provider's identities of a user, who then signs in with the password; False if there are none."""
+    rows = apps.get_model(ACCOUNT)._default_manager.filter(user_id=user.pk)
+    if not rows.exists():
+        return False
+    rows.delete()
+    audit_trail.record(actor=user, action="signin.disconnected", target=user.get_username())
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """The account with an address. `is_proven`: the owner of the address may use it without its password."""

@@ -192,6 +192,7 @@ async def test_a_question_is_a_form_that_is_answered_by_keyboard(
     await expect(last_answer(page)).to_have_text("Booked.")
     assert json.loads(fake_provider.requests[-1].last_text) == ANSWER
     await expect(page.locator(".approval")).to_have_count(0)
+    await expect(page.get_by_label("Message to")).to_be_focused()
 
 
 async def test_the_widget_asks_in_a_form_too(shop: Shop, fake_provider: FakeProvider, cast: Cast) -> None:

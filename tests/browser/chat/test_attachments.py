@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_sc
 
 TEXT = {"name": "returns.txt", "mimeType": "text/plain", "buffer": b"Thirty days."}
 IMAGE = {"name": "dot.png", "mimeType": "image/png", "buffer": samples.PNG}
+CITING = "Turn the valve twice (`valve.pdf`, page 2).\n\nThe rent is 900 and more."
 BAD = {"name": "a.pdf", "mimeType": "application/pdf", "buffer": samples.PNG}
 
 
@@ -161,6 +162,95 @@ async def test_what_is_refused_goes_back_into_the_box(page: Page, fake_provider:
     await expect(page.get_by_label("Message to")).to_have_value("How long?")
     await expect(chips(page)).to_have_text("returns.txt12 bytes")
     assert not fake_provider.requests
+
+
+async def test_a_changed_question_that_is_refused_goes_back_into_its_form(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    acme = await Tenant.objects.aget(slug="acme")
+    await choose(page, TEXT)
+    await expect(chips(page)).to_have_attribute("data-state", "done")
+    fake_provider.reply("Thirty days.")
+    await page.get_by_label("Message to").fill("How long?")
+    await page.get_by_role("button", name="Send").click()
+    await answered(page)
+    limits = await TenantLimits.objects.acreate(tenant=acme, attachment_kinds="none")
+    await page.locator(".turn.user .edit").click()
+    await page.get_by_label("Your question").fill("How many days?")
+    await page.get_by_role("button", name="Send the change").click()
+    await expect(page.locator(".failure")).to_contain_text("Files cannot be attached here.")
+    await expect(page.get_by_label("Message to")).to_have_value("")
+    await expect(page.get_by_label("Your question")).to_have_value("How many days?")
+    await limits.adelete()
+    fake_provider.reply("Thirty, again.")
+    await page.get_by_label("Your question").press("Enter")
+    await expect(last_answer(page)).to_have_text("Thirty, again.")
+    await expect(page.locator(".turn.user .bubble")).to_have_text(["How many days?"])
+    await expect(page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+
+
+async def test_a_draft_keeps_its_files(alice_browser: Visitor, fake_provider: FakeProvider) -> None:
+    page = await alice_browser.open()
+    await choose(page, TEXT, {**TEXT, "name": "gone.txt"})
+    await expect(chips(page).and_(page.locator("[data-state=done]"))).to_have_count(2)
+    await page.get_by_label("Message to").fill("How long?")
+    await Attachment.objects.filter(name="gone.txt").adelete()
+    await page.reload()
+    await expect(chips(page)).to_have_text("returns.txt12 bytes")
+    await expect(page.get_by_label("Message to")).to_have_value("How long?")
+    await page.get_by_role("link", name="New conversation").first.click()
+    await expect(chips(page)).to_have_text("returns.txt12 bytes")
+    fake_provider.reply("Thirty days.")
+    await page.get_by_role("button", name="Send").click()
+    await answered(page)
+    await page.reload()
+    await expect(page.locator(".turn.user").get_by_role("link", name="returns.txt (12 bytes)")).to_be_visible()
+    await expect(chips(page)).to_have_count(0)
+    alice_browser.problems = [one for one in alice_browser.problems if "404" not in one]
+
+
+async def test_passages_of_files_are_numbered_in_the_answer_and_open(page: Page, fake_provider: FakeProvider) -> None:
+    pdf = {"name": "valve.pdf", "mimeType": "application/pdf", "buffer": samples.PDF}
+    slides = {"name": "plan.pptx", "mimeType": "application/octet-stream", "buffer": samples.PPTX}
+    await choose(page, pdf, slides)
+    await expect(chips(page).and_(page.locator("[data-state=done]"))).to_have_count(2)
+    await page.get_by_label("Message to").fill("What do I do?")
+    fake_provider.reply(CITING)
+    await page.get_by_role("button", name="Send").click()
+    for _ in range(2):
+        sources = page.get_by_role("list", name="Sources").get_by_role("listitem")
+        await expect(sources).to_have_text(["1valve.pdf, page 2", "2plan.pptx, Slide 2: Costs"])
+        await expect(page.locator(".answer")).to_have_text(
+            "Turn the valve twice (valve.pdf, page 21).\n\nThe rent is 900 and more.2", use_inner_text=True
+        )
+        await see(page, "sources")
+        await page.get_by_role("button", name="Source 2: plan.pptx, Slide 2: Costs").first.click()
+        side = page.get_by_role("dialog", name="Source")
+        await expect(side).to_contain_text("Rent: 900 & more")
+        await expect(side).to_contain_text("Slide 2: Costs")
+        await see(page, "source-open")
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("button", name="Source 2: plan.pptx, Slide 2: Costs").first).to_be_focused()
+        await page.reload()
+
+
+async def test_passages_of_files_open_in_the_widget(shop: Shop, fake_provider: FakeProvider) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    async with page.expect_file_chooser() as chosen:
+        await page.get_by_role("button", name="Attach files").click()
+    pdf = {"name": "valve.pdf", "mimeType": "application/pdf", "buffer": samples.PDF}
+    await (await chosen.value).set_files([pdf])
+    await expect(chips(page).and_(page.locator("[data-state=done]"))).to_have_count(1)
+    fake_provider.reply("Turn the valve twice.")
+    await page.get_by_label("Message to Acme Support").fill("What do I do?")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".answer .cite")).to_have_text("1")
+    await page.locator(".answer .cite").click()
+    await expect(page.locator(".passage")).to_contain_text("page 2")
+    await see(page, "widget-source")
+    await page.get_by_role("button", name="Close the source").click()
+    await expect(page.locator(".answer .cite")).to_be_focused()
 
 
 async def test_where_nothing_can_be_attached_there_is_no_button(page: Page) -> None:

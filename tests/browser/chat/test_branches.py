@@ -26,6 +26,9 @@ async def test_a_question_is_changed_answered_again_and_its_versions_are_switche
     await answered(page)
     # By keyboard: the empty box's arrow opens the form of the last question.
     await page.get_by_role("textbox", name="Message to").press("ArrowUp")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("textbox", name="Message to")).to_be_focused()
+    await page.keyboard.press("ArrowUp")
     await page.get_by_label("Your question").fill("Colours")
     await page.keyboard.press("Enter")
     await expect(last_answer(page)).to_have_text("Blue.")

@@ -294,6 +294,33 @@ def test_the_password_is_asked_for_however_connecting_is_asked_for(
     assert answer.headers.get("Location", "/accounts/settings/") == "/accounts/settings/"
 
 
+DISCONNECT = "/accounts/oidc/disconnect/"
+
+
+def test_a_member_disconnects_their_account_with_the_password(client: Client, cast: Cast, idp: Provider) -> None:
+    client.force_login(cast.mallory)
+    come_back(client, idp, leave(client, process="connect", password=PASSWORD))
+    wrong = client.post(DISCONNECT, {"password": "wrong"}, follow=True).content.decode()
+    assert "nothing was disconnected" in wrong and "Disconnect from Acme ID" in wrong
+    done = client.post(DISCONNECT, {"password": PASSWORD}, follow=True).content.decode()
+    assert "Your account is disconnected" in done and "Connect with Acme ID" in done
+    assert not SocialAccount.objects.exists()
+    assert AuditEntry.objects.get(action="signin.disconnected").actor == cast.mallory
+
+
+def test_nobody_disconnects_what_they_alone_sign_in_with(client: Client, domain: Tenant, idp: Provider) -> None:
+    sign_in(client, idp)
+    assert "Disconnect" not in client.get("/accounts/settings/").content.decode()
+    assert "could not sign in any more" in client.post(DISCONNECT, follow=True).content.decode()
+    assert SocialAccount.objects.exists()
+
+
+def test_disconnecting_needs_a_sign_in_and_the_token(client: Client, cast: Cast, idp: Provider) -> None:
+    assert client.post(DISCONNECT).headers["Location"] == "/accounts/login/"
+    assert client.get(DISCONNECT).status_code == 405
+    assert Client(enforce_csrf_checks=True).post(DISCONNECT).status_code == 403
+
+
 def test_an_identity_is_connected_with_one_account(client: Client, domain: Tenant, cast: Cast, idp: Provider) -> None:
     sign_in(client, idp)
     mallory = Client()

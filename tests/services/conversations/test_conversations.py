@@ -128,3 +128,12 @@ def test_a_long_text_is_cut_around_the_words() -> None:
     snippet = snippet_of("a " * 100 + "needle" + " b" * 100, "NEEDLE")
     assert snippet.words == "needle" and snippet.before.startswith("…") and snippet.after.endswith("…")
     assert len(snippet.before) < 40 and len(snippet.after) < 100
+
+
+def test_a_snippet_shows_the_words_and_not_the_marks_of_markdown() -> None:
+    begin = "## Returns\n\n- **Bring** the `needle`\n"
+    text = f"{begin}- see [the policy](https://example.com/), 2 * 3\n\n| a | b |\n|---|---|\n"
+    found = snippet_of(text, "needle")
+    assert (found.before, found.words) == ("Returns Bring the ", "needle")
+    assert found.after == " see the policy, 2 * 3 a b"
+    assert snippet_of(text, "**Bring").words == "**Bring"

@@ -14,6 +14,9 @@ RELATION = (
     '<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/{}" Target="{}"/>'
 )
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+SLIDES = "http://schemas.openxmlformats.org/presentationml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
@@ -60,10 +63,42 @@ def make_xlsx(*rows: tuple[str | float, ...]) -> bytes:
     )
 
 
+def make_pptx(*slides: tuple[str, ...], notes: str = "") -> bytes:
+    """Return a presentation of slides, each a title and lines; `notes` are the last slide's."""
+    space = f'xmlns:a="{DRAWING}" xmlns:p="{SLIDES}" xmlns:r="{OFFICE}"'
+
+    def shape(text: str, kind: str = "") -> str:
+        place = f'<p:nvPr><p:ph type="{kind}"/></p:nvPr>' if kind else ""
+        return f"<p:sp>{place}<p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+
+    def slide(title: str, *lines: str) -> str:
+        shapes = "".join(map(shape, lines))
+        return f"<p:sld {space}>{shapes}{shape('7', 'sldNum')}{shape(title, 'title')}</p:sld>"
+
+    # The presentation, not the names of the parts, gives the order.
+    files = [f"slides/slide{len(slides) - index}.xml" for index in range(len(slides))]
+    ids = "".join(f'<p:sldId id="{256 + index}" r:id="s{index}"/>' for index in range(len(slides)))
+    links = "".join(
+        f'<Relationship Id="s{index}" Type="{OFFICE}/slide" Target="{name}"/>' for index, name in enumerate(files)
+    )
+    noted = f'<Relationship Id="r1" Type="{OFFICE}/notesSlide" Target="../notesSlides/notes.xml"/>'
+    return make_zip(
+        {
+            "[Content_Types].xml": TYPES.format(""),
+            "ppt/presentation.xml": f"<p:presentation {space}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",
+            "ppt/_rels/presentation.xml.rels": RELATIONS.format(links),
+            **{f"ppt/{name}": slide(*text) for name, text in zip(files, slides, strict=True)},
+            **({"ppt/slides/_rels/slide1.xml.rels": RELATIONS.format(noted)} if notes else {}),
+            "ppt/notesSlides/notes.xml": f"<p:notes {space}>{shape(notes)}</p:notes>",
+        }
+    )
+
+
 PNG = PIXEL
 PDF = make_pdf("Contents", "Turn the valve twice.")
 DOCX = make_docx("Returns", "Thirty days.")
 XLSX = make_xlsx(("Month", "Sold"), ("May", 12.0))
+PPTX = make_pptx(("Plan", "Open a shop"), ("Costs", "Rent: 900 &amp; more"), notes="Say it slowly")
 BOMB = make_docx("Small", filler=bytes(210 * 1024 * 1024))
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
 ENCRYPTED_DOCX = OLD_OFFICE + "EncryptedPackage".encode("utf-16-le")

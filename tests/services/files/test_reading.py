@@ -11,6 +11,16 @@ from tests.services.knowledge.pdf import make_pdf
 
 NO_WORDS = samples.make_zip({"[Content_Types].xml": "x", "word/document.xml": "x"})
 
+NO_SLIDES = samples.make_zip({"[Content_Types].xml": "x", "ppt/presentation.xml": "x"})
+# Entities that grow to a gigabyte.
+GROWING = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+LAUGHS = samples.make_zip(
+    {
+        "[Content_Types].xml": "x",
+        "ppt/presentation.xml": f'<!DOCTYPE p [<!ENTITY e0 "laugh">{GROWING}]><p>&e9;</p>',
+    }
+)
+
 
 def read(name: str, content: bytes) -> tuple[str, str, str]:
     found = detect(content, name)
@@ -26,6 +36,7 @@ def read(name: str, content: bytes) -> tuple[str, str, str]:
         ("a.pdf", samples.PDF, "pdf", "Turn the valve twice."),
         ("a.docx", samples.DOCX, "docx", "Thirty days."),
         ("a.xlsx", samples.XLSX, "xlsx", "# Sales\n\nMonth,Sold\nMay,12"),
+        ("a.pptx", samples.PPTX, "pptx", "# Slide 1: Plan\n\nOpen a shop\n\n# Slide 2: Costs\n\nRent: 900 & more"),
         ("a.csv", b"a;b\n1;2\n", "text", "a;b\n1;2"),
         ("a.md", b"# Title\n", "text", "# Title"),
         ("a.py", b"print('hi')\n", "text", "print('hi')"),
@@ -52,6 +63,10 @@ def test_a_file_is_known_by_its_content_and_read(name: str, content: bytes, kind
         ("a.zip", samples.make_zip({"a": "b"}), "file_type", "This kind of file cannot be read"),
         ("a.pdf", samples.PNG, "file_type", "named .pdf, but its content is something else"),
         ("a.docx", samples.XLSX, "file_type", "named .docx, but its content is something else"),
+        ("a.pptx", samples.DOCX, "file_type", "named .pptx, but its content is something else"),
+        ("a.pptx", samples.make_pptx(), "file_unreadable", "has no text"),
+        ("a.pptx", NO_SLIDES, "file_unreadable", "broken"),
+        ("a.pptx", LAUGHS, "file_unreadable", "broken"),
         ("a.png", b"<svg onload=alert(1)>", "file_type", "named .png, but its content is something else"),
         ("a.doc", samples.OLD_OFFICE, "file_type", "an old Office file"),
         ("a.docx", samples.ENCRYPTED_DOCX, "file_encrypted", "The file is encrypted"),
@@ -72,6 +87,11 @@ def test_a_file_that_cannot_be_read_has_a_code_and_a_sentence(
     with pytest.raises(FileRefused, match=sentence) as refused:
         read(name, content)
     assert refused.value.code == code
+
+
+def test_notes_of_a_slide_follow_it_and_what_slides_repeat_is_left_out() -> None:
+    _, _, text = read("a.pptx", samples.PPTX)
+    assert text.endswith("more\n\nNotes:\nSay it slowly") and "7" not in text
 
 
 def test_a_sheet_within_a_letter_does_not_make_it_a_sheet() -> None:

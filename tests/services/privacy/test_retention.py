@@ -12,6 +12,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from assistant.models import (
+    Attachment,
     AuditEntry,
     Conversation,
     Incident,
@@ -94,6 +95,20 @@ def test_only_old_rows_of_the_tenant_with_a_period_are_deleted(aged: Cast) -> No
     assert numbers(aged.globex) == [2, 2, 2, 2, 2]
     assert Conversation.objects.get(tenant=aged.acme).title == "0 days"
     assert run() == ""
+
+
+def test_what_answers_quote_of_a_file_goes_with_it(aged: Cast) -> None:
+    for tenant in (aged.acme, aged.globex):
+        thread = Conversation.objects.filter(tenant=tenant).latest("updated_at")
+        Run.objects.filter(conversation=thread).update(passages=[{"text": "Secret"}])
+        file = Attachment.objects.create(
+            tenant=tenant, user=thread.user, conversation=thread, kind="text", name="a.txt", size=1
+        )
+        age(file, 40)
+    Retention.objects.create(tenant=aged.acme, files=30)
+    assert "acme: 1 attachments" in run()
+    assert not Run.objects.filter(tenant=aged.acme, passages__isnull=False).exists()
+    assert Run.objects.filter(tenant=aged.globex, passages__isnull=False).exists()
 
 
 def test_old_calls_are_emptied_and_kept_in_the_audit(aged: Cast) -> None:

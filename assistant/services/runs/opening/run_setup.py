@@ -13,6 +13,7 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.models.fields import OnDisconnect
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.assistants.soft_threshold import SoftModel
+from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
 from assistant.services.runs.opening.tool_answers import ToolAnswers
@@ -45,6 +46,7 @@ class RunSetup:
         answers: how tools are answered in a test; None for any other run.
         state: what the client's page and the tools share.
         ignored: what of the input is not used, as the client is told.
+        documents: the attached documents in the history.
     """
 
     assistant_slug: str
@@ -74,6 +76,7 @@ class RunSetup:
     answers: ToolAnswers | None = None
     state: Any = None
     ignored: tuple[str, ...] = ()
+    documents: tuple[GivenDocument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from django.db.models import QuerySet
 from django.db.models.functions import Left, Length
@@ -19,6 +19,7 @@ from assistant.models import Attachment, Conversation, Tenant
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.errors import Refused
 from assistant.services.files.limits import attachment_limits
+from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.knowledge.excerpts import best_pieces
 from assistant.services.knowledge.passages import Piece
 from assistant.services.run_key import RunKey
@@ -38,6 +39,7 @@ CHARACTERS_PER_TOKEN = 4
 EXCERPT_CHARACTERS = 8_000
 # Of all such documents together: the search of so many takes a second of a database thread.
 MAX_SEARCHED = 2_000_000
+QUOTED = "Name the file, and the page if there is one, where you use it."
 EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
 # The newest are read; the model is told the names of older ones.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
@@ -133,7 +135,7 @@ def _with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED)
     # The newest first, so that it is the older ones that no longer fit.
     history = [reader.read(message) if message.attachments else message for message in reversed(setup.history)]
-    return replace(setup, history=tuple(reversed(history)))
+    return replace(setup, history=tuple(reversed(history)), documents=tuple(reader.given))
 
 
 def _question(history: Sequence[Message]) -> str:
@@ -154,6 +156,7 @@ class _Reader:
         rows: those that are read, without their texts, but with their number of `characters`.
         room: the characters of text that are left.
         searched: the characters that may still be searched for passages.
+        given: the documents that were put into messages.
     """
 
     of_thread: QuerySet[Attachment]
@@ -161,6 +164,7 @@ class _Reader:
     question: str
     room: int
     searched: int
+    given: list[GivenDocument] = field(default_factory=list)
 
     def read(self, message: Message) -> Message:
         """Return a message with its files, before its text."""
@@ -182,13 +186,16 @@ class _Reader:
         size: int = getattr(row, "characters")  # noqa: B009 - an annotation the type does not know
         if size <= self.room:
             self.room -= size
-            return fenced(f"Name: {row.name}\n\n{_with_pages(row, self._load(row, size))}", FILE, str(row.pk))
+            text = self._load(row, size)
+            self.given.append(GivenDocument(str(row.pk), row.name, _kind(row), text=text))
+            return fenced(f"Name: {row.name}\n{QUOTED}\n\n{_with_pages(row, text)}", FILE, str(row.pk))
         most, searched = min(EXCERPT_CHARACTERS, self.room), min(size, self.searched)
         if most <= 0 or searched <= 0:
             return ""
         self.searched -= searched
-        kind = row.text_format if row.text_format in ("pdf", "text") else "markdown"
+        kind = _kind(row)
         pieces = best_pieces(self._load(row, searched), kind=kind, question=self.question, characters=most)
+        self.given.append(GivenDocument(str(row.pk), row.name, kind, pieces=pieces))
         self.room -= sum(len(piece.text) for piece in pieces)
         passages = [f"{_place(piece)}{piece.text}" for piece in pieces]
         return fenced("\n\n".join([f"Name: {row.name}", EXCERPTS, *passages]), f"passages of {FILE}", str(row.pk))
@@ -196,6 +203,10 @@ class _Reader:
     def _load(self, row: Attachment, characters: int) -> str:
         beginnings = self.of_thread.filter(pk=row.pk).values_list(Left("text", max(1, characters)), flat=True)
         return beginnings.first() or ""
+
+
+def _kind(row: Attachment) -> str:
+    return row.text_format if row.text_format in ("pdf", "text") else "markdown"
 
 
 def _place(piece: Piece) -> str:

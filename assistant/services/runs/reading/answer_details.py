@@ -19,8 +19,9 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
     """Return what is known of a thread's answers, oldest first, as clients get it; nothing of threads of others.
 
     Answers have `messageId`, `runId`, `createdAt`, and where they are known `model`, `isFallback` (if that model took
-    over because the first could not answer), `feedback` (`rating`, `comment`) and `usage` (`inputTokens`,
-    `outputTokens` and `cost` of the whole run).
+    over because the first could not answer), `feedback` (`rating`, `comment`), `usage` (`inputTokens`, `outputTokens`
+    and `cost` of the whole run) and `sources` (the passages of attached documents that the run's answer stands on, each
+    with `source_id`, `source`, `heading`, `page` and `text`).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.
@@ -48,6 +49,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
             "isFallback": bool(took_over) or None,
             "feedback": given.get(row.pk),
             "usage": used.get(run.pk),
+            "sources": run.passages or None,
         }
         details.append(
             {

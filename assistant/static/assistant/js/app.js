@@ -3,7 +3,6 @@
 import { Chat } from "./chat.js";
 import { byId, root } from "./dom.js";
 import { makeMenu } from "./menu.js";
-import { openShare } from "./share.js";
 import { Sidebar } from "./sidebar.js";
 
 const { base } = byId("chat").dataset;
@@ -62,7 +61,7 @@ function startMenu() {
     const action = target.closest("[data-menu]")?.dataset.menu;
     if (!action) return;
     menu.open = false;
-    if (action === "share") openShare(`${base}c/${chat.id}/shares/`);
+    if (action === "share") import("./share.js").then(({ openShare }) => openShare(`${base}c/${chat.id}/shares/`));
     else if (action === "print") print();
     else if (action === "markdown" || action === "json") location.assign(`${base}c/${chat.id}/export/?format=${action}`);
     else if (action === "shortcuts") byId("shortcuts").showModal();

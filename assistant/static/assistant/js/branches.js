@@ -58,10 +58,11 @@ function openForm(article, bubble, edit) {
   const cancel = make("button.button", { type: "button" }, gettext("Cancel"));
   const send = make("button.button.primary", { type: "submit" }, gettext("Send the change"));
   const form = make("form.edit-form", {}, box, make("div.row", {}, send, cancel));
+  const opener = article.getRootNode().activeElement; // the button, or the box whose up arrow was pressed
   const close = () => {
     form.remove();
     article.classList.remove("editing");
-    article.querySelector(".edit")?.focus({ preventScroll: true });
+    (opener?.isConnected ? opener : article.querySelector(".edit"))?.focus({ preventScroll: true });
   };
   cancel.onclick = close;
   form.addEventListener("submit", (event) => {
@@ -79,6 +80,14 @@ function openForm(article, bubble, edit) {
   bubble.after(form);
   box.focus();
   box.setSelectionRange(box.value.length, box.value.length);
+}
+
+/** Open the form of a question again, with a text that could not be sent. Returns whether it could. */
+export function editAgain(article, text) {
+  article.querySelector(".edit")?.click();
+  const box = article.querySelector(".edit-form textarea");
+  if (box) box.value = text;
+  return Boolean(box);
 }
 
 /** Return whether a failed turn is to be asked for again, because nothing is in it to go on from.

@@ -8,14 +8,15 @@ import { gettext } from "./i18n.js";
 import { Queue } from "./queue.js";
 import { Follow } from "./scroll.js";
 import { catchFiles, filesOf, textOf } from "./shared.js";
-import { passageShown } from "./sources.js";
 import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
 
+const hasKeyboard = matchMedia("(pointer: fine)");
 const SHOW_PROBLEM_AFTER = 700; // milliseconds, so that a short interruption shows nothing
 
-function showPassage(passage) {
+async function showPassage(passage) {
+  const { passageShown } = await import("./sources.js");
   byId("passage-body").replaceChildren(...passageShown(passage));
   byId("passage").showModal();
 }
@@ -34,6 +35,7 @@ export class Chat {
   #queue;
   #thread;
   #tray = null;
+  #isDrafted = true; // not while its files are being put back
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
   constructor(sidebar) {
@@ -49,7 +51,10 @@ export class Chat {
     this.#follow = new Follow(byId("scroller"), byId("jump"));
     this.#transcript = new Transcript(byId("transcript"), assistant, {
       retry: (question) => this.#thread.retry(question),
-      resume: (entries) => this.#thread.resume(entries),
+      resume: (entries) => {
+        this.#thread.resume(entries);
+        if (hasKeyboard.matches) this.focus(); // the form that had it goes
+      },
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),
       uploads,
@@ -75,7 +80,7 @@ export class Chat {
     catchFiles(window, dropped, { canTake: canAttach, shown: byId("composer") }, signal);
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
-    this.#composer.text = question || draft(this.#draftKey);
+    this.#restoreDraft(question);
     if (this.#thread.pendingMessage) this.#asked(this.#thread.pendingMessage);
     this.#connection.connect();
   }
@@ -110,7 +115,21 @@ export class Chat {
 
   #keepDraft() {
     const waiting = this.#queue.text;
-    if (this.#composer) keepDraft(this.#draftKey, [waiting, this.#composer.text].filter(Boolean).join("\n\n"));
+    if (!this.#composer || !this.#isDrafted) return;
+    const files = [...this.#queue.files, ...(this.#tray?.parts ?? [])];
+    keepDraft(this.#draftKey, [waiting, this.#composer.text].filter(Boolean).join("\n\n"), files);
+  }
+
+  /** Put what was written before into the box and its tray, without files that are not there any more. */
+  async #restoreDraft(question) {
+    const { text, files } = draft(this.#draftKey);
+    this.#isDrafted = !files.length;
+    this.#composer.text = question || text;
+    if (!files.length) return;
+    const tray = byId("attach") && (await this.#openTray());
+    await tray?.restoreStored(files);
+    this.#isDrafted = true;
+    this.#keepDraft();
   }
 
   #submit(text) {
@@ -144,7 +163,10 @@ export class Chat {
       maxBytes: Number(maxBytes),
       most: Number(mostFiles),
       seesImages: seesImages === "true",
-      changed: () => this.#composer.refit(),
+      changed: () => {
+        this.#composer.refit();
+        this.#keepDraft();
+      },
       emptied: () => this.#composer.focus(),
       announce,
     });
@@ -152,8 +174,9 @@ export class Chat {
     return this.#tray;
   }
 
-  /** Put content into the box and its tray, to be sent again. */
-  async #giveBack(content) {
+  /** Put a message back where it was written, to be sent again: a changed one into its form, any other into the box and its tray. */
+  async #giveBack({ content, replaces = "" }) {
+    if (replaces && this.#transcript.edit(replaces, textOf(content))) return;
     this.#write(textOf(content));
     const files = filesOf(content);
     if (files.length) (await this.#openTray()).restore(files);
@@ -161,7 +184,7 @@ export class Chat {
 
   #writeWaiting() {
     const files = this.#queue.takeFiles();
-    this.#giveBack([{ type: "text", text: this.#queue.take() }, ...files]);
+    this.#giveBack({ content: [{ type: "text", text: this.#queue.take() }, ...files] });
   }
 
   /** Send a text and files, in place of the message `replaced` if that is given. Returns whether it was accepted. */
@@ -183,7 +206,7 @@ export class Chat {
     if (!message) return;
     this.#transcript.remove(message.id);
     this.#transcript.working(false);
-    this.#giveBack(message.content);
+    this.#giveBack(message);
   }
 
   #asked(message) {
@@ -233,7 +256,7 @@ export class Chat {
     } else if (event.type === "RUN_FINISHED" && outcome !== "interrupt" && outcome !== "cancelled") {
       const files = this.#queue.takeFiles();
       const text = this.#queue.take();
-      if (!this.#send(text, "", files)) this.#giveBack([{ type: "text", text }, ...files]);
+      if (!this.#send(text, "", files)) this.#giveBack({ content: [{ type: "text", text }, ...files] });
     } else if (outcome !== "interrupt") {
       this.#writeWaiting(); // stopped or failed: whoever wrote it decides again
     }
@@ -247,7 +270,7 @@ export class Chat {
     if (refused) this.#transcript.note(refused.id, gettext("Not sent"), "refused");
     if (refused && code === "attachment_refused") {
       this.#transcript.remove(refused.id); // it can be changed and sent again
-      this.#giveBack(refused.content);
+      this.#giveBack(refused);
     }
     this.#composer.isBusy = this.#thread.isBusy;
   }

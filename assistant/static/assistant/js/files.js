@@ -93,6 +93,19 @@ export class Tray {
     this.#changed();
   }
 
+  /** The content parts of the files that are uploaded. */
+  get parts() {
+    return this.#files.flatMap(({ part }) => part ?? []);
+  }
+
+  /** Show those of these content parts again that the server still has: files that are not sent are deleted after a day. */
+  async restoreStored(parts) {
+    const { url, headers } = await this.#options.target();
+    const has = async ({ source }) => (await fetch(`${url}${source.value}/`, { headers }).catch(() => null))?.status !== 404;
+    const found = await Promise.all(parts.map(has));
+    this.restore(parts.filter((_, index) => found[index]));
+  }
+
   /** Upload files. */
   add(files) {
     for (const file of files) this.#add(file);

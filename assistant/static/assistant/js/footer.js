@@ -82,6 +82,11 @@ export class Footer {
     this.#up.hidden = this.#down.hidden = false;
   }
 
+  /** The passages of attached documents that the answer stands on. */
+  get passages() {
+    return [...this.#details.values()].flatMap(({ sources }) => sources ?? []);
+  }
+
   get #messageId() {
     return [...this.#details.keys()].at(-1);
   }

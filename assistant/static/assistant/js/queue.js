@@ -18,6 +18,11 @@ export class Queue {
     return this.#text;
   }
 
+  /** The content parts of the files that wait. */
+  get files() {
+    return [...this.#files];
+  }
+
   get isEmpty() {
     return !this.#text && !this.#files.length;
   }

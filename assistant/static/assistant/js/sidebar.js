@@ -173,6 +173,13 @@ export class Sidebar {
     if (action === "rename") this.#rename(item);
     if (action === "delete") this.#delete(item);
     if (event.target.closest("[data-after]")) this.#more();
+    // Whoever jumps by keyboard has found what they looked for; with the mouse, one result may be opened after another.
+    if (event.target.closest("a") && !event.detail && this.#search.value) this.#endSearch();
+  }
+
+  #endSearch() {
+    this.#search.value = "";
+    this.#start();
   }
 
   /** Move through the list with the arrow keys, from the search on. */

@@ -124,13 +124,13 @@ export class Thread {
     else this.goOn();
   }
 
-  /** Stop the run. Returns its message if that was not sent yet, else null. */
+  /** Stop the run. Returns its message with the id of the message that it `replaces` if that was not sent yet, else null. */
   stop() {
     if (this.#pending && !this.#pendingIsSent) {
-      const [message] = this.#pending.messages;
+      const message = this.#newMessage(this.#pending);
       this.#setPending(null);
       this.#view.change();
-      return message ?? null;
+      return message;
     }
     this.#cancelled = this.running || this.#pending?.runId || "";
     this.#sendCancel();
@@ -155,6 +155,13 @@ export class Thread {
     this.#sendPending();
     this.#view.change();
     return true;
+  }
+
+  /** Return the message of an input, with the id of the message that it `replaces` if it is a changed one; null if the server has it already. */
+  #newMessage(input) {
+    const message = input?.messages[0];
+    if (!message || this.#known.has(message.id)) return null;
+    return { ...message, replaces: input.forwardedProps.replacesMessageId ?? "" };
   }
 
   /** Do nothing more. */
@@ -303,7 +310,7 @@ export class Thread {
       this.#view.decisionsRefused(message);
       return;
     }
-    this.#view.refused({ message, code }, refused?.messages[0] ?? null);
+    this.#view.refused({ message, code }, this.#newMessage(refused));
   }
 
   #setPending(input) {

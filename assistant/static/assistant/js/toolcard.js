@@ -2,7 +2,6 @@
 
 import { icon, make } from "./elements.js";
 import { gettext, locale } from "./i18n.js";
-import { InterruptForm } from "./interrupt.js";
 import { TOOL_STATES, duration, touch } from "./shared.js";
 import { brief, label, parse, shown } from "./values.js";
 
@@ -13,6 +12,17 @@ const OPEN_AFTER = 500;
 
 /** Return the name of the icon of a state: states are told apart by their forms and words, not by colour alone. */
 export const formOfState = (state) => FORMS[state] ?? "slash";
+
+// What asks people is loaded with the first tool, so that it is there when it is needed.
+let asking = null;
+const loadAsking = () => (asking ??= import("./interrupt.js").catch(() => (asking = null)));
+
+const isPassage = (one) => typeof one?.source_id === "string" && typeof one.source === "string" && typeof one.text === "string";
+
+/** Return the passages in the result of a search of documents, or nothing. */
+export function passagesIn(value) {
+  return Array.isArray(value?.results) && value.results.length && value.results.every(isPassage) ? value.results : [];
+}
 
 export class ToolCard {
   #arguments = [];
@@ -30,6 +40,7 @@ export class ToolCard {
   #wasToggled = false;
   #timer = 0;
   #form = null;
+  #asked = null; // the interrupt that waits for a decision
   #sign = make("span.sign");
   #name = make("span.tool-name", { dir: "auto" });
   #brief = make("span.tool-brief", { dir: "auto" });
@@ -53,6 +64,7 @@ export class ToolCard {
     summary.addEventListener("click", () => (this.#wasToggled = true));
     this.element = make("details.tool", { "data-state": "preparing", "data-call": id }, summary, this.#body);
     cards.set(this.element, this);
+    loadAsking();
     touch(this);
   }
 
@@ -65,7 +77,7 @@ export class ToolCard {
   }
 
   get asksQuestion() {
-    return Boolean(this.#form?.isQuestion);
+    return this.#asked?.reason === "input_required";
   }
 
   /** The state in words. */
@@ -214,23 +226,33 @@ export class ToolCard {
   }
 
   /** Ask what an interrupt is about. `decide` is called with the payload of a `resume` entry. */
-  ask(interrupt, decide) {
+  async ask(interrupt, decide) {
+    const isAsked = Boolean(this.#asked);
+    this.#asked ??= interrupt;
     this.setTitle(interrupt.metadata?.title);
     this.#set("awaiting_approval");
-    if (this.#form) return;
+    if (isAsked) return;
     this.element.open = true;
     this.#askedArguments = this.#arguments;
-    this.#form = new InterruptForm(interrupt, () => this.argumentsValue, (payload) => {
+    const loaded = await loadAsking();
+    if (this.#asked !== interrupt) return; // decided meanwhile, elsewhere
+    if (!loaded) return this.progress({ message: "What is asked could not be loaded. Reload the page." });
+    this.#form = new loaded.InterruptForm(interrupt, () => this.argumentsValue, (payload) => {
       if (payload.approved && payload.editedArgs) this.setArguments(JSON.stringify(payload.editedArgs));
       decide(payload);
     });
     // What is asked says it all: the arguments of a question are its form.
     this.element.classList.add("asks");
     this.#body.prepend(this.#form.element);
+    touch(this);
   }
 
-  focus() {
-    this.#form?.focus();
+  /** Move the focus into the form, unless it is moved elsewhere before that is there. */
+  async focus() {
+    const root = this.element.getRootNode();
+    const focused = root.activeElement;
+    await loadAsking();
+    if (root.activeElement === focused) this.#form?.focus();
   }
 
   /** Show why the server refused the decision, and ask again. */
@@ -245,7 +267,7 @@ export class ToolCard {
   /** Remove the form: the call was decided, here or elsewhere. */
   settle() {
     this.#form?.element.remove();
-    this.#form = null;
+    this.#form = this.#asked = null;
     this.element.classList.remove("asks");
     if (this.#state === "awaiting_approval") this.#set("running");
   }

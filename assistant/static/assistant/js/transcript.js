@@ -1,6 +1,6 @@
 /* Shows the turns of the user and the assistant, from events and snapshots. */
 
-import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "./branches.js";
+import { Versions, addQuestionTools, editAgain, goOnButton, isToBeAskedAgain } from "./branches.js";
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
@@ -8,8 +8,7 @@ import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
 import { describedFile, filesOf, inLocalTime, textOf } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
-import { citeSources, passagesIn } from "./sources.js";
-import { ToolCard, cardOf, placeCard } from "./toolcard.js";
+import { ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
 
 const CUT = {
@@ -93,6 +92,12 @@ export class Transcript {
     const button = [...this.#root.querySelectorAll(".turn.user:not([data-kind='refused']) .edit")].at(-1);
     button?.click();
     return Boolean(button);
+  }
+
+  /** Open the form of a question again, with a text that could not be sent. Returns whether it is there. */
+  edit(messageId, text) {
+    const article = this.#userTurn(messageId);
+    return Boolean(article) && editAgain(article, text);
   }
 
   /** Put the focus back after a switch between versions. */
@@ -209,10 +214,11 @@ export class Transcript {
     this.#footers.details(messages);
   }
 
-  #cite(turn) {
+  async #cite(turn) {
     const cards = [...turn.querySelectorAll(":scope > .items > .tool, :scope > .items > .activity > * > .tool")].map(cardOf);
-    const passages = cards.flatMap((card) => passagesIn(card.resultValue));
+    const passages = [...cards.flatMap((card) => passagesIn(card.resultValue)), ...this.#footers.of(turn).passages];
     if (!passages.length) return;
+    const { citeSources } = await import("./sources.js");
     const answers = turn.querySelectorAll(OWN_ANSWERS);
     const list = citeSources(passages, [...answers], (...shown) => this.#actions.passage(...shown));
     turn.querySelector(":scope > .sources")?.remove();

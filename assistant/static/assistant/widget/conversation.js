@@ -81,18 +81,19 @@ export class Conversation extends EventTarget {
     const unsent = this.#thread.stop();
     if (!unsent) return;
     this.#transcript.remove(unsent.id);
-    this.#giveBack(unsent.content);
+    this.#giveBack(unsent);
   }
 
-  /** Put content into the box and its tray, to be sent again. */
-  #giveBack(content) {
+  /** Put a message back where it was written, to be sent again: a changed one into its form, any other into the box and its tray. */
+  #giveBack({ content, replaces = "" }) {
+    if (replaces && this.#transcript.edit(replaces, textOf(content))) return;
     this.#write(textOf(content));
     this.#panel.restore(filesOf(content));
   }
 
   #writeWaiting() {
     const files = this.#queue.takeFiles();
-    this.#giveBack([{ type: "text", text: this.#queue.take() }, ...files]);
+    this.#giveBack({ content: [{ type: "text", text: this.#queue.take() }, ...files] });
   }
 
   /** Put a text into the box, before what is in it. */
@@ -112,7 +113,7 @@ export class Conversation extends EventTarget {
   #sendQueued() {
     const files = this.#queue.takeFiles();
     const text = this.#queue.take();
-    if (!this.#send(text, "", files)) this.#giveBack([{ type: "text", text }, ...files]);
+    if (!this.#send(text, "", files)) this.#giveBack({ content: [{ type: "text", text }, ...files] });
   }
 
   changed() {
@@ -178,7 +179,7 @@ export class Conversation extends EventTarget {
         if (refused) transcript.note(refused.id, gettext("Not sent"));
         if (refused && code === "attachment_refused") {
           transcript.remove(refused.id);
-          this.#giveBack(refused.content);
+          this.#giveBack(refused);
         }
         panel.announce(transcript.ended({ type: "RUN_ERROR", message, code }, true));
         this.changed();

@@ -31,6 +31,7 @@ export class Panel {
   #stop;
   #scroller;
   #isAtEnd = true;
+  #top = 0;
   #timer = 0;
   #wasOpen = false;
   #problemText = "";
@@ -61,7 +62,13 @@ export class Panel {
       form,
       this.#status,
     );
-    this.#scroller.addEventListener("scroll", () => (this.#isAtEnd = this.#distance < NEAR));
+    this.#scroller.addEventListener("scroll", () => {
+      const { scrollTop } = this.#scroller;
+      // What is added between our scrolling and its event also increases the distance: only scrolling up leaves the end.
+      if (this.#distance < NEAR) this.#isAtEnd = true;
+      else if (scrollTop < this.#top) this.#isAtEnd = false;
+      this.#top = scrollTop;
+    });
     this.#welcome.addEventListener("click", ({ target }) => target.type === "button" && actions.send(target.textContent));
     const submit = (event) => {
       event.preventDefault();

@@ -131,7 +131,8 @@ legend{padding:0;margin-bottom:5px}
 .open:empty{display:none}
 .closed:has(+.open:empty)>:last-child{margin-bottom:0}
 :is(.closed,.open)>*{margin:0 0 .7em}
-:is(.closed,.open) :is(h3,h4,h5,h6){margin:1em 0 .4em;font-size:1.05em;line-height:1.3}
+:is(.closed,.open) :is(h3,h4,h5,h6){margin:1em 0 .4em;color:inherit;font-size:1.05em;font-weight:700;line-height:1.3}
+:is(.closed,.open) blockquote>blockquote:last-child{margin-bottom:0}
 :is(.closed,.open) :is(ul,ol){padding-inline-start:1.4em}
 :is(.closed,.open) blockquote{margin-inline:0;padding-inline-start:.9em;border-inline-start:3px solid var(--line);color:var(--soft)}
 :is(.closed,.open) .table{overflow-x:auto}
@@ -145,7 +146,7 @@ legend{padding:0;margin-bottom:5px}
 .media img{max-width:100%;border:1px solid var(--line);border-radius:8px}
 :is(.closed,.open) :is(li,li>p,blockquote>p,th,td){unicode-bidi:plaintext}
 code{unicode-bidi:isolate}
-.formula.display{display:block;overflow-x:auto;overflow-y:clip;text-align:center}
+.formula.display{display:block;overflow-x:auto;overflow-y:clip;padding-block:.4em;text-align:center}
 .formula:not(:has(math)){font:.92em var(--mono);white-space:pre-wrap}
 math{direction:ltr;line-height:normal}
 math.tml-display{display:block math}

@@ -1,12 +1,11 @@
 /* Shows the messages, tool calls, approvals and outcomes of a conversation in the widget. */
 
-import { Versions, addQuestionTools, goOnButton, isToBeAskedAgain } from "../js/branches.js";
+import { Versions, addQuestionTools, editAgain, goOnButton, isToBeAskedAgain } from "../js/branches.js";
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
 import { describedFile, filesOf, inLocalTime, textOf } from "../js/shared.js";
-import { citeSources, passageShown, passagesIn } from "../js/sources.js";
-import { ToolCard, cardOf, placeCard } from "../js/toolcard.js";
+import { ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
@@ -71,6 +70,12 @@ export class Transcript {
   note(id, text) {
     const line = this.#user(id)?.querySelector(".note");
     if (line) line.textContent = text;
+  }
+
+  /** Open the form of a question again, with a text that could not be sent. Returns whether it is there. */
+  edit(id, text) {
+    const article = this.#user(id);
+    return Boolean(article) && editAgain(article, text);
   }
 
   remove(id) {
@@ -215,9 +220,11 @@ export class Transcript {
     this.#footers.details(messages);
   }
 
-  #cite(turn) {
-    const passages = [...turn.querySelectorAll(".tool")].flatMap((element) => passagesIn(cardOf(element).resultValue));
+  async #cite(turn) {
+    const ofTools = [...turn.querySelectorAll(".tool")].flatMap((element) => passagesIn(cardOf(element).resultValue));
+    const passages = [...ofTools, ...this.#footers.of(turn).passages];
     if (!passages.length) return;
+    const { citeSources, passageShown } = await import("../js/sources.js");
     for (const old of turn.querySelectorAll(":scope > :is(.sources, .passage)")) old.remove();
     const place = make("section.passage", { hidden: true, tabIndex: -1, "aria-label": gettext("Source") });
     const open = (passage, number, button) => {
