@@ -93,7 +93,7 @@ $(TOOLS)/.installed:
 	@touch $@
 
 messages: $(VENV)/.installed-dev  ## Bring the catalogues of translations up to date with the sources, and compile them
-	@$(BIN)/python -m translation
+	@$(BIN)/python -m tests.translation
 
 lock: $(TOOLS)/.installed  ## Pin all dependencies, with hashes, as pyproject.toml asks for them (ARGS=--upgrade: the newest)
 	@$(LOCK) $(ARGS) --output-file requirements.txt
@@ -139,7 +139,7 @@ lint: $(VENV)/.installed-dev  ## Check style, types, production settings and mig
 	@$(MAKE) --no-print-directory --jobs 2 lint-types lint-style lint-deployment
 
 lint-types:
-	$(BIN)/mypy assistant tools config benchmarks translation
+	$(BIN)/mypy assistant tools config benchmarks
 
 lint-style:
 	$(BIN)/lint-imports

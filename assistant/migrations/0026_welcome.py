@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0024_allowed_tools'),
+        ('assistant', '0025_wire_formats'),
     ]
 
     operations = [

@@ -9,9 +9,9 @@ from babel.messages.catalog import Catalog
 
 from assistant.services.languages import own_languages
 from config.languages import OFFERED
-from translation import catalogues
-from translation.catalogues import LANGUAGES, Name, compiled, names_for, problems
-from translation.extraction import ROOT, templates
+from tests.translation import catalogues
+from tests.translation.catalogues import LANGUAGES, Name, compiled, names_for, problems
+from tests.translation.extraction import ROOT, templates
 
 ALL = [(language, name) for language in LANGUAGES for name in names_for(language)]
 I18N = (ROOT / "assistant/static/assistant/js/i18n.js").read_text()

@@ -11,8 +11,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages

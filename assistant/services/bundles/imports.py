@@ -23,8 +23,8 @@ from assistant.services.tenancy.permissions import permitted_tenants
 ACTION = "bundle.import"
 # Values that the audit does not keep.
 _TEXTS = frozenset({
-    "prompt", "name", "description", "starters", "greeting", "translations", "question", "planted_result", "forbidden_text",
-    "forbidden_value",
+    "prompt", "name", "description", "starters", "greeting", "translations", "question", "planted_result",
+    "forbidden_text", "forbidden_value",
 })  # fmt: skip
 
 

@@ -115,7 +115,9 @@ def _binary(content: bytes) -> FileType | None:
             raise FileRefused(
                 "file_encrypted", _("The file is encrypted. Save it without a password, and add it again.")
             )
-        raise FileRefused("file_type", _("This is an old Office file. Save it as .docx, .xlsx or .pptx, and add it again."))
+        raise FileRefused(
+            "file_type", _("This is an old Office file. Save it as .docx, .xlsx or .pptx, and add it again.")
+        )
     if content.startswith(_ZIP):
         names = _zip_directory(content)
         kind = next((kind for part, kind in _PARTS if part in names and b"[Content_Types].xml" in names), None)

@@ -1,11 +1,11 @@
-"""`python -m translation` brings the catalogues up to date and compiles them; `check` says what is wrong with them."""
+"""`python -m tests.translation` brings the catalogues up to date and compiles them; `check` says what is wrong."""
 
 from __future__ import annotations
 
 import sys
 
-from translation.catalogues import LANGUAGES, compiled, names_for, path_of, problems, updated
-from translation.extraction import templates
+from tests.translation.catalogues import LANGUAGES, compiled, names_for, path_of, problems, updated
+from tests.translation.extraction import templates
 
 
 def update() -> None:

@@ -6,7 +6,7 @@ import assistant.models.limits
 
 
 class Migration(migrations.Migration):
-    dependencies = [("assistant", "0024_allowed_tools")]
+    dependencies = [("assistant", "0026_welcome")]
 
     operations = [
         migrations.AddField(

@@ -15,7 +15,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation import to_locale
 
-from translation.extraction import NAMES, ROOT, Name
+from tests.translation.extraction import NAMES, ROOT, Name
 
 LANGUAGES = ("de", "fr", "es", "pt", "ja", "zh-hans", "ar")
 # The control panel is in English and this language.

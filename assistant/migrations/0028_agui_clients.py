@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("assistant", "0024_allowed_tools"),
+        ("assistant", "0027_cited_passages"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

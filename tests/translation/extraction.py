@@ -14,7 +14,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_python
 from django.utils.translation.template import templatize
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 Name = Literal["pages", "browser", "panel"]
 NAMES: tuple[Name, ...] = get_args(Name)
 # What the operator's control panel shows; all other texts are for members and end users.
