@@ -1,6 +1,6 @@
 """The database models: tenants, assistants, conversations, runs, usage and the audit trail."""
 
-from assistant.models.assistants import Assistant, PromptVersion, Provider, ToolSetting
+from assistant.models.assistants import Assistant, Provider, ToolSetting
 from assistant.models.audit import AuditEntry
 from assistant.models.brand import Brand, BrandImage
 from assistant.models.conversations import Conversation, ConversationShare, Feedback, Message
@@ -14,7 +14,7 @@ from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation, PersonSettings
 from assistant.models.prices import ModelPrice
-from assistant.models.prompt_variables import PromptVariable
+from assistant.models.prompts import PromptVariable, PromptVersion
 from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
 from assistant.models.quality.red_team import CheckResult, CheckRun, OwnCheck
 from assistant.models.reminders import Alarm

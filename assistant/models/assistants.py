@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -239,48 +238,6 @@ class Assistant(models.Model):
     def clean(self) -> None:
         super().clean()
         validate_same_tenant(self, self.tenant_id, "provider", "fallback_provider")
-
-
-class PromptVersion(models.Model):
-    """One version of an assistant's system prompt; runs use the published one."""
-
-    class Status(models.TextChoices):
-        DRAFT = "draft", "Draft"
-        PUBLISHED = "published", "Published"
-        ARCHIVED = "archived", "Archived"
-
-    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="prompt_versions")
-    number = models.PositiveIntegerField(editable=False)
-    text = models.TextField()
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
-    note = models.CharField(max_length=200, blank=True, help_text="What this version changes.")
-    label = models.CharField(
-        _("label"),
-        max_length=60,
-        blank=True,
-        default="",
-        db_default="",
-        help_text=_("A name for this version, such as “before sale”."),
-    )
-    # False for versions that are older than variables: two braces in them are text.
-    uses_variables = models.BooleanField(default=False, db_default=False, editable=False)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
-    published_at = models.DateTimeField(null=True, editable=False)
-
-    class Meta:
-        ordering = ["assistant", "-number"]
-        constraints = [
-            models.UniqueConstraint(fields=["assistant", "number"], name="prompt_number_per_assistant"),
-            models.UniqueConstraint(
-                fields=["assistant"], condition=Q(status="published"), name="one_published_prompt_per_assistant"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.assistant} v{self.number} ({self.get_status_display()})"
 
 
 class ToolSetting(models.Model):

@@ -19,8 +19,8 @@ from pytest_django.fixtures import Settings
 
 from assistant.models import Conversation, Provider, Run
 from assistant.services.bundles.export import bundle_of_tenant, text_of
-from assistant.services.bundles.format import read_bundle
 from assistant.services.bundles.imports import import_bundle
+from assistant.services.bundles.reading import read_bundle
 from assistant.services.run_key import key_of
 from assistant.services.runs.checkpoints import store_checkpoints
 from assistant.services.runs.leases import Checkpoint, checkpoint_runs

@@ -14,20 +14,17 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.assistants.assistant_form import AssistantForm
 from assistant.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.admin.assistants.model_pages import ModelPages
 from assistant.admin.assistants.welcome_fields import (
-    add_welcome_fields,
-    initial_values,
-    set_translations,
     welcome_fieldsets,
 )
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedInline
+from assistant.admin.base.tenant_scope import TenantScopedInline
 from assistant.admin.checks.check_runs import checks_link
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
-from assistant.services.assistants.configuration import MAX_OTHER_MODELS, MAX_STARTERS, read_other_models, read_schema
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_changes import knows_tool
@@ -37,82 +34,6 @@ from assistant.services.toolpolicy.switchboard import set_switch
 def tool_choices() -> list[tuple[str, str]]:
     """Return the catalogue's tools; callable choices, so that a new tool needs no migration."""
     return [(tool.name, tool.name) for tool in catalogue.registry()]
-
-
-class SchemaField(forms.JSONField):
-    """A JSON Schema; None is shown as an empty field."""
-
-    def prepare_value(self, value: Any) -> Any:
-        return "" if value is None else super().prepare_value(value)
-
-
-class AssistantForm(TenantForm):
-    """The assistant's form; starter prompts are edited one per line."""
-
-    starters = forms.CharField(
-        label="Starter prompts",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
-        help_text=f"Suggestions for the first message: one per line, {MAX_STARTERS} at most.",
-    )
-
-    other_models = forms.CharField(
-        label="Other models",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3, "cols": 80}),
-        help_text=(
-            "Models of the same provider that people may choose for another answer: one name per line, "
-            f"{MAX_OTHER_MODELS} at most."
-        ),
-    )
-
-    class Meta:
-        model = Assistant
-        exclude = ("created_at", "updated_at")
-        field_classes = {"answer_schema": SchemaField, "task_schema": SchemaField}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.instance.pk:
-            for name in ("starters", "other_models"):
-                self.initial[name] = "\n".join(str(line) for line in getattr(self.instance, name))
-            self.initial.update(initial_values(self.instance.translations))
-
-    def clean_answer_schema(self) -> Any:
-        return _checked_schema(self.cleaned_data["answer_schema"])
-
-    def clean_task_schema(self) -> Any:
-        return _checked_schema(self.cleaned_data["task_schema"])
-
-    def clean_other_models(self) -> list[str]:
-        try:
-            return read_other_models(_lines(self.cleaned_data["other_models"]))
-        except ValueError as exc:
-            raise forms.ValidationError(str(exc)) from exc
-
-    def clean_starters(self) -> list[str]:
-        lines = _lines(self.cleaned_data["starters"])
-        if len(lines) > MAX_STARTERS:
-            raise forms.ValidationError(f"At most {MAX_STARTERS} starter prompts.")
-        return lines
-
-    def clean(self) -> dict[str, Any]:
-        set_translations(self)
-        return super().clean()
-
-
-add_welcome_fields(AssistantForm)
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _checked_schema(schema: Any) -> Any:
-    try:
-        return read_schema(schema) if schema else None
-    except ValueError as exc:
-        raise forms.ValidationError(f"This is not a JSON Schema of an object: {exc}.") from exc
 
 
 class PromptVersionInline(TenantScopedInline):

@@ -15,7 +15,7 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import PromptVariable
-from assistant.models.prompt_variables import MAX_VARIABLES
+from assistant.models.prompts import MAX_VARIABLES
 from assistant.services.assistants.prompt_values import versions_that_need
 from assistant.toolkit.text import clean_text
 

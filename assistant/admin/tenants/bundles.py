@@ -19,8 +19,9 @@ from assistant.admin.tenants.tabs import BUNDLE, page_of, tenant_of_tab
 from assistant.models import Tenant
 from assistant.services.bundles.difference import Difference
 from assistant.services.bundles.export import bundle_of_tenant
-from assistant.services.bundles.format import MAX_BYTES, Bundle, BundleError, read_bundle
+from assistant.services.bundles.format import MAX_BYTES, Bundle, BundleError
 from assistant.services.bundles.imports import ChangedMeanwhile, ImportRefused, import_bundle, preview_import
+from assistant.services.bundles.reading import read_bundle
 
 TEMPLATE = "admin/assistant/tenant/bundle.html"
 

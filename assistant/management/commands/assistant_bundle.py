@@ -12,8 +12,9 @@ from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant, Tenant
 from assistant.services.bundles.difference import Difference, Entry
 from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
-from assistant.services.bundles.format import MAX_BYTES, Bundle, BundleError, read_bundle
+from assistant.services.bundles.format import MAX_BYTES, Bundle, BundleError
 from assistant.services.bundles.imports import import_bundle, preview_import
+from assistant.services.bundles.reading import read_bundle
 
 MAX_SHOWN = 60
 _HEADINGS = {

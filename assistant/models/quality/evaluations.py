@@ -8,8 +8,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from assistant.models.assistants import Assistant, PromptVersion
+from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
+from assistant.models.prompts import PromptVersion
 from assistant.models.tenants import Tenant, validate_same_tenant
 
 # Of a question that is typed in, an expected text, and a note of the one who judges.

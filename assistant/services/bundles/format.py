@@ -1,4 +1,4 @@
-"""The format of bundles: strict models of the JSON file, and the function that reads an untrusted one."""
+"""The format of bundles: strict models of the JSON file."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
 from django.db import models
-from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model, model_validator
 
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
-from assistant.models.prompt_variables import MAX_NAME, MAX_VALUE, MAX_VARIABLES
+from assistant.models.prompts import MAX_NAME, MAX_VALUE, MAX_VARIABLES
 from assistant.models.quality.evaluations import MAX_EVALUATIONS, MAX_EXPECTED, MAX_QUESTION, MAX_QUESTIONS
 from assistant.models.quality.red_team import MAX_FORBIDDEN, MAX_OWN_CHECKS, MAX_PLANTED
 from assistant.models.quality.red_team import MAX_QUESTION as MAX_CHECK_QUESTION
 from assistant.services.assistants.configuration import MAX_MODEL_NAME, MAX_OTHER_MODELS
 from assistant.services.assistants.welcome import MAX_GREETING
-from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.toolkit.validation_errors import problems
 
 FORMAT: Final = "tenant-assistant/bundle"
@@ -248,56 +246,11 @@ class Bundle(Part):
         return self
 
 
-def read_bundle(content: bytes) -> Bundle:
-    """Read an untrusted file.
-
-    Raises:
-        BundleError: it has more than `MAX_BYTES`, is not JSON in UTF-8, is of another version, or a value is missing,
-            unknown or not allowed.
-    """
-    if len(content) > MAX_BYTES:
-        raise BundleError("too_large", [_("The file has more than %(limit)d KiB.") % {"limit": MAX_BYTES // 1024}])
-    try:
-        value = read_json(text := content.decode("utf-8-sig"))
-    except JSONOutOfBounds as exc:
-        raise BundleError("invalid", [_("The file %(reason)s.") % {"reason": str(exc)}]) from None
-    except ValueError:
-        raise BundleError("not_json", [_("The file is not JSON in UTF-8.")]) from None
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise BundleError("invalid", [_("This is not a bundle: its format is not %(format)s.") % {"format": FORMAT}])
-    if value.get("version") != VERSION or isinstance(value.get("version"), bool):
-        raise BundleError("another_version", [_("Only bundles of version %(number)d are read.") % {"number": VERSION}])
-    if not all(_is_storable(one) for one in _strings(value)):
-        raise BundleError("invalid", [_("The file has characters that cannot be stored.")])
-    try:
-        return Bundle.model_validate_json(text)
-    except ValidationError as exc:
-        raise invalid(exc) from None
+def _check_doubles(where: str, names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError(f"{where} has the same name twice")
 
 
 def invalid(exc: ValidationError) -> BundleError:
     """Return the error for values that are not allowed."""
     return BundleError("invalid", [f"{path}: {problem}" for path, problem in problems(exc, root="bundle")])
-
-
-def _is_storable(text: str) -> bool:
-    """Whether a text has neither NUL nor halves of surrogate pairs, which databases do not store."""
-    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _strings(value: object) -> Iterable[str]:
-    stack = [value]
-    while stack:
-        match stack.pop():
-            case str() as text:
-                yield text
-            case dict() as found:
-                yield from found
-                stack.extend(found.values())
-            case list() as found:
-                stack.extend(found)
-
-
-def _check_doubles(where: str, names: list[str]) -> None:
-    if len(set(names)) != len(names):
-        raise ValueError(f"{where} has the same name twice")

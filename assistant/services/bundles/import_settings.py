@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from assistant.models import Brand, PromptVariable, TenantLimits
 from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_TENANT
-from assistant.models.prompt_variables import MAX_VARIABLES
+from assistant.models.prompts import MAX_VARIABLES
 from assistant.services.bundles.difference import Entry, kind_of
 from assistant.services.bundles.format import TENANT_PROVIDERS, BrandPart, Part, SettingsPart, VariablePart
 from assistant.services.bundles.target import Target, put, put_provider, refused

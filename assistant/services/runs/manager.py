@@ -200,9 +200,8 @@ class Runs:
         """Wait up to `DRAIN_SECONDS` for runs to finish, store the others as interrupted, and close connections."""
         if self._work:
             await asyncio.wait(self._work, timeout=DRAIN_SECONDS)
-        for task in (self._housekeeping, self._recovery):
-            if task is not None:
-                task.cancel()
+        for task in filter(None, (self._housekeeping, self._recovery)):
+            task.cancel()
         self._timed_work.stop()
         for task in list(self._work):
             task.cancel()

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
 from django.db import DatabaseError, DataError, InterfaceError
 from django.utils.translation import gettext, gettext_noop
@@ -41,7 +42,7 @@ from assistant.services.runs.closing import Ending, close_run, ending_of, report
 from assistant.services.runs.kept_requests import keep_sent
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.opening.run_setup import RunSetup
-from assistant.services.runs.run_configurations import RunRecord, record_of
+from assistant.services.runs.run_configurations import record_of
 from assistant.services.toolcalls.tracing import fail, fell_back, run_span
 from assistant.toolkit.logs import run_log_context
 
@@ -49,7 +50,6 @@ logger = logging.getLogger(__name__)
 
 # Events that begin with a model's first token.
 _FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
-
 INTERRUPTED = gettext_noop("The server stopped while this answer was being written.")
 
 
@@ -264,10 +264,8 @@ class RunTask:
         self._failure = "internal_error"
         return RunError(failure.message, code="internal_error", usage=self._transcript.token_usage() or None)
 
-    def _record(self) -> RunRecord:
-        return record_of(self._setup, self._plan.context.extra, self._transcript.timeline)
-
     async def _close(self, ending: Ending) -> None:
+        record = partial(record_of, self._setup, self._plan.context.extra, self._transcript.timeline)
         await in_database_with_retry(
             close_run,
             key=self.key,
@@ -278,7 +276,7 @@ class RunTask:
             position=self._setup.position,
             has_webhooks=self._setup.has_webhooks,
             first_token=self._first_token,
-            make_record=self._record if self._is_storable else None,
+            make_record=record if self._is_storable else None,
             documents=self._setup.documents if self._is_storable else (),
         )
 

@@ -11,8 +11,8 @@ from pytest_django.fixtures import Settings
 
 from assistant.models import AuditEntry, Brand, BrandImage, Tenant
 from assistant.services.bundles.export import bundle_of_tenant, text_of
-from assistant.services.bundles.format import read_bundle
 from assistant.services.bundles.imports import import_bundle
+from assistant.services.bundles.reading import read_bundle
 from tests.base import Cast
 from tests.services.branding.test_images import SVG, ico, png
 from tests.widget.minting import allow, backend

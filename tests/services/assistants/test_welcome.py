@@ -10,8 +10,8 @@ from django.test import Client
 from assistant.models import Assistant
 from assistant.services.assistants.welcome import greetings_of, read_translations, welcome_of
 from assistant.services.bundles.export import bundle_of_tenant, text_of
-from assistant.services.bundles.format import read_bundle
 from assistant.services.bundles.imports import import_bundle
+from assistant.services.bundles.reading import read_bundle
 from tests.admin.tenants.test_scope import new_assistant
 from tests.base import Cast
 from tests.factories import make_tenant

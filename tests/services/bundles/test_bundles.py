@@ -23,8 +23,9 @@ from assistant.models import (
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.bundles.difference import Difference
 from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
-from assistant.services.bundles.format import ASSISTANT_COLUMNS, Bundle, read_bundle
+from assistant.services.bundles.format import ASSISTANT_COLUMNS, Bundle
 from assistant.services.bundles.imports import ChangedMeanwhile, ImportRefused, import_bundle, preview_import
+from assistant.services.bundles.reading import read_bundle
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider, make_tenant, switch_tool
 

@@ -12,8 +12,9 @@ from django.test import override_settings
 from assistant.models import Assistant, McpServer, Tenant, ToolSetting
 from assistant.services.bundles.difference import Difference
 from assistant.services.bundles.export import bundle_of_tenant, text_of
-from assistant.services.bundles.format import MAX_BYTES, BundleError, read_bundle
+from assistant.services.bundles.format import MAX_BYTES, BundleError
 from assistant.services.bundles.imports import import_bundle
+from assistant.services.bundles.reading import read_bundle
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider, switch_tool
 

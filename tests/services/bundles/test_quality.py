@@ -7,8 +7,9 @@ import pytest
 from assistant.models import Assistant, AuditEntry, Conversation, Evaluation, EvaluationCase, OwnCheck, Tenant
 from assistant.models.quality.red_team import MAX_OWN_CHECKS
 from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
-from assistant.services.bundles.format import Bundle, BundleError, read_bundle
+from assistant.services.bundles.format import Bundle, BundleError
 from assistant.services.bundles.imports import import_bundle
+from assistant.services.bundles.reading import read_bundle
 from tests.base import Cast
 from tests.services.bundles.test_bundles import carry, take
 
