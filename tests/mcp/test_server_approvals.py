@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
+from mcp_types import ClientCapabilities
 
+from assistant.mcp.server import older_clients
 from assistant.models import Approval, Tenant, ToolCall
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
@@ -195,6 +198,29 @@ def test_the_answer_may_reach_another_process(
     alice, there = Session(serving["uvicorn"].url, alice_key), f"{serving['daphne'].url}/mcp/"
     *_, result = alice.call_answering("erase", {"what": "the disk"}, YES["approval"], there)
     assert text_of(result["result"]) == "Erased the disk."
+
+
+class NoRuns:
+    async def start(self) -> None:
+        """There is nothing to start."""
+
+
+async def test_of_very_many_questions_the_last_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def send(part: Any) -> None:
+        """Take it, as a client does that does not answer."""
+
+    client = older_clients.OlderClient("1:2:3", ClientCapabilities(), send)
+    await client.send({"type": "http.response.start", "headers": [(b"content-type", b"text/event-stream")]})
+    monkeypatch.setattr(older_clients, "get_runs", NoRuns)
+    monkeypatch.setattr(older_clients, "MAX_QUESTIONS", 2)
+    asked = [asyncio.create_task(client.ask("roots/list", {})) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(older_clients.TooManyQuestions):
+        await client.ask("roots/list", {})
+    for task in asked:
+        task.cancel()
+    await asyncio.gather(*asked, return_exceptions=True)
+    assert not older_clients._asked and not older_clients._waiting
 
 
 def test_nobody_else_answers_a_question(uvicorn_served: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:

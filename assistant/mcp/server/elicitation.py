@@ -33,7 +33,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from assistant.mcp.server.caller import Context
-from assistant.mcp.server.older_clients import OlderClient, older_client
+from assistant.mcp.server.older_clients import OlderClient, TooManyQuestions, older_client
 
 Question = CreateMessageRequest | ElicitRequest | ListRootsRequest
 R = TypeVar("R", bound=BaseModel)
@@ -174,6 +174,8 @@ async def _ask_older(client: OlderClient, question: Question) -> BaseModel:
     try:
         answer = await client.ask(data["method"], data.get("params", {}))
         return _ANSWERS[question.method].model_validate(answer["result"], by_name=False)
+    except TooManyQuestions:
+        raise CannotAsk("Too many questions wait for an answer already. Answer some first.") from None
     except TimeoutError:
         raise CannotAsk("The client did not answer the question in time.") from None
     except (KeyError, ValidationError):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +29,8 @@ from assistant.services.runs.manager import get_runs
 SESSION_SECONDS = 7 * 24 * 3600
 # How long a question waits for its answer.
 QUESTION_SECONDS = 600.0
+# Questions that wait, of one key and in one process. Each holds a request open.
+MAX_QUESTIONS, MAX_QUESTIONS_TOGETHER = 20, 2_000
 # What clients declare, and what they answer, is smaller. Larger bodies are left to the SDK.
 MAX_SMALL_BODY = 64 * 1024
 _SALT = "assistant.mcp.session"
@@ -36,11 +40,17 @@ _CLIENT = "assistant.mcp.older_client"
 # What a declaration may be about, with the keys of it that count.
 _DECLARED = {"elicitation": ("form", "url"), "sampling": (), "roots": ()}
 
+_QUESTION = re.compile(r"q-[\w-]{24}")
 _waiting: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+_asked: Counter[str] = Counter()
 
 
 class UnknownSession(Exception):
     """The session id was not made for this caller, or is too old."""
+
+
+class TooManyQuestions(Exception):
+    """`MAX_QUESTIONS` of the same key wait already, or `MAX_QUESTIONS_TOGETHER` in this process."""
 
 
 class OlderClient:
@@ -64,12 +74,16 @@ class OlderClient:
 
         Raises:
             TimeoutError: there is no stream to ask on, or no answer within `QUESTION_SECONDS`.
+            TooManyQuestions: as many as are allowed wait already.
         """
+        if _asked[self._principal] >= MAX_QUESTIONS or len(_waiting) >= MAX_QUESTIONS_TOGETHER:
+            raise TooManyQuestions
         await get_runs().start()  # which listens to the other processes
         name = f"q-{secrets.token_urlsafe(18)}"
         key = _key(self._principal, name)
         answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         _waiting[key] = answer
+        _asked[self._principal] += 1
         try:
             async with asyncio.timeout(QUESTION_SECONDS):
                 if not await asyncio.shield(self._streams):
@@ -80,6 +94,9 @@ class OlderClient:
                 return await answer
         finally:
             del _waiting[key]
+            _asked[self._principal] -= 1
+            if not _asked[self._principal]:
+                del _asked[self._principal]
 
 
 def older_client(scope: Mapping[str, Any]) -> OlderClient | None:
@@ -177,9 +194,7 @@ def _declared(session_id: str, principal: str) -> ClientCapabilities:
 
 
 def _is_answer(message: Mapping[str, Any]) -> bool:
-    return (
-        "method" not in message and isinstance(message.get("id"), str) and ("result" in message or "error" in message)
-    )
+    return "method" not in message and ("result" in message or "error" in message)
 
 
 def _key(principal: str, name: str) -> str:
@@ -187,6 +202,8 @@ def _key(principal: str, name: str) -> str:
 
 
 async def _take(principal: str, message: Mapping[str, Any]) -> None:
+    if not isinstance(message.get("id"), str) or not _QUESTION.fullmatch(message["id"]):
+        return
     key = _key(principal, message["id"])
     answer = {name: message[name] for name in ("result", "error") if name in message}
     if not _answered(key, answer):

@@ -13,8 +13,8 @@ from assistant.services.knowledge.passages import Piece, split
 
 # Of one answer; an answer is compared up to its hundredth line of so many characters.
 MAX_PASSAGES, MAX_LINES, MAX_LINE = 8, 100, 1_000
-# Passages of one document that are compared with it.
-MAX_PIECES = 200
+# Passages of one document that are compared with it, and of all together.
+MAX_PIECES, MAX_PIECES_TOGETHER = 200, 600
 # What a line of an answer shares with a passage that it stands on: at least so many words, and such a share of its own.
 MIN_WORDS, MIN_SHARE = 3, 0.34
 # Shorter words are in every text; numbers say more than words.
@@ -48,8 +48,10 @@ def cited_passages(documents: Iterable[GivenDocument], answer: str) -> list[dict
     """
     lines = [words for line in answer.splitlines()[:MAX_LINES] if (words := _telling(line[:MAX_LINE]))]
     found: list[tuple[int, GivenDocument, int, Piece]] = []
+    left = MAX_PIECES_TOGETHER
     for document in documents:
-        pieces = document.passages()
+        pieces = document.passages()[:left]
+        left -= len(pieces)
         places = _places(pieces, lines, is_named=document.name.casefold() in answer.casefold())
         found += ((line, document, index, pieces[index]) for index, line in places.items())
     found.sort(key=lambda one: one[0])

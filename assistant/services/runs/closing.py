@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +93,7 @@ def close_run(
     has_webhooks: bool = True,
     first_token: float | None = None,
     make_record: Callable[[], RunRecord] | None = None,
-    documents: Sequence[GivenDocument] = (),
+    passages: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Store a run's messages, usage, record and ending.
 
@@ -103,7 +104,7 @@ def close_run(
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
         first_token: seconds until the model's first token; None if there was none.
         make_record: returns the run's times and configuration; None if they are not known.
-        documents: the attached documents that the model was given.
+        passages: the passages of attached documents that the answer stands on.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -145,8 +146,8 @@ def close_run(
     if record is not None and (fallback := record.timeline.get("fallback")):
         took_over = {"fallback_provider": fallback["provider"][:100], "fallback_model": fallback["model"][:200]}
         Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(**took_over)
-    if documents and (passages := cited_passages(documents, "\n".join(_answers(messages)))):
-        Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(passages=passages)
+    if passages:
+        Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(passages=list(passages))
     store_messages(
         conversation_id=key.conversation_id,
         run_id=key.pk,
@@ -167,8 +168,12 @@ def close_run(
         )
 
 
-def _answers(messages: Iterable[Message]) -> Iterator[str]:
-    return (message.content for message in messages if message.role == "assistant")
+async def cited_in(messages: Iterable[Message], documents: Sequence[GivenDocument]) -> Sequence[Mapping[str, Any]]:
+    """Return the passages of documents that a run's answer stands on; called before the transaction of `close_run`."""
+    if not documents:
+        return ()
+    answer = "\n".join(message.content for message in messages if message.role == "assistant")
+    return await asyncio.to_thread(cited_passages, documents, answer)
 
 
 def _count_input_messages(key: RunKey) -> int:

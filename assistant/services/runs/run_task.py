@@ -38,7 +38,7 @@ from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.after_run import Finished, after_run
 from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
-from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
+from assistant.services.runs.closing import Ending, cited_in, close_run, ending_of, report_end
 from assistant.services.runs.kept_requests import keep_sent
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.opening.run_setup import RunSetup
@@ -85,10 +85,9 @@ class RunTask:
         self._log = log
         self._writer = log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
-        self._is_cancelled = self._is_lost = self._is_ending = False
+        self._is_cancelled = self._is_lost = self._is_ending = self._is_stored = False
         self._failure = ""
         self._is_storable = True
-        self._is_stored = False
 
     @property
     def is_finished(self) -> bool:
@@ -265,11 +264,12 @@ class RunTask:
         return RunError(failure.message, code="internal_error", usage=self._transcript.token_usage() or None)
 
     async def _close(self, ending: Ending) -> None:
+        messages = self._transcript.messages if self._is_storable else ()
         record = partial(record_of, self._setup, self._plan.context.extra, self._transcript.timeline)
         await in_database_with_retry(
             close_run,
             key=self.key,
-            messages=self._transcript.messages if self._is_storable else (),
+            messages=messages,
             usage=self._transcript.usage if self._is_storable else {},
             ending=ending,
             last_seq=self._seq + 1,
@@ -277,7 +277,7 @@ class RunTask:
             has_webhooks=self._setup.has_webhooks,
             first_token=self._first_token,
             make_record=record if self._is_storable else None,
-            documents=self._setup.documents if self._is_storable else (),
+            passages=await cited_in(messages, self._setup.documents),
         )
 
     async def _store_checkpoints(self) -> None:
