@@ -13,7 +13,7 @@ MODEL ?=
 # More for pytest, as in: make test ARGS="tests/tools -x"
 ARGS ?=
 # The languages of the browser in which `make accessibility` looks at the pages.
-LANGUAGES ?= en
+BROWSER_LANGUAGES ?= en
 # Tests wait as much as they work: one process more than there are cores keeps these busy.
 WORKERS ?= 3
 CONFORMANCE := tests/mcp/conformance
@@ -123,8 +123,8 @@ clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed c
 clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, and CopilotKit and assistant-ui in Chromium: 375 packages
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
 
-accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (LANGUAGES="en de ar")
-	@LANGUAGES="$(LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
+accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (BROWSER_LANGUAGES="en de ar")
+	@BROWSER_LANGUAGES="$(BROWSER_LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
 
 stories: $(VENV)/.installed-dev chromium  ## Do ten operators' stories in the control panel, and record the clicks in docs/admin.md
 	@RECORD_STORIES=true $(BIN)/python -m pytest -q tests/browser/admin/test_stories.py $(ARGS)

@@ -37,8 +37,8 @@ _CACHES_OF_ONE_PROCESS = frozenset(
 def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report wrong environment variables, and wrong Django settings of the same names."""
     problems = defaults.problems_of(settings)
-    wire = FORMATS[settings.OPENAI_WIRE_FORMAT]
-    if not wire.is_installed:
+    wire = FORMATS.get(settings.OPENAI_WIRE_FORMAT)
+    if wire is not None and not wire.is_installed:
         problems.append(
             f"The environment variable OPENAI_WIRE_FORMAT names {settings.OPENAI_WIRE_FORMAT}, which needs a package "
             f"that is not installed: pip install '{wire.extra}'"

@@ -223,7 +223,7 @@ def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]
 
     Those that ask the person stay as they are: small models ask for what they know already.
     """
-    known = [tool.name for tool in catalogue.registry() if tool.asks is None]
+    known = [tool.name for tool in catalogue.registry() if tool.asks is None and not tool.is_provider_side]
     for name in known:
         policy = ToolSetting.Policy.ASK if name in plan.asking else ToolSetting.Policy.ON
         set_switch(actor=None, tenant=tenant, assistant=None, tool=name, policy=policy)

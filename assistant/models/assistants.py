@@ -15,7 +15,7 @@ from assistant.models.tenants import Tenant, validate_same_tenant
 from assistant.providers import FORMATS
 from assistant.providers.profiles.choice import KINDS
 
-ADDRESS_HELP = "Up to and including /v1. For Anthropic Messages and Google Gemini also without it."
+ADDRESS_HELP = _("Up to and including /v1. For Anthropic Messages and Google Gemini also without it.")
 
 
 def provider_kinds() -> list[tuple[str, str]]:
@@ -40,7 +40,7 @@ class Provider(models.Model):
         default=CHAT_COMPLETIONS,
         db_default=CHAT_COMPLETIONS,
         choices=wire_formats,
-        help_text="Most servers speak Chat Completions, beside or instead of a format of their own.",
+        help_text=_("Most servers speak Chat Completions, beside or instead of a format of their own."),
     )
     base_url = AddressField("base URL", max_length=500, help_text=ADDRESS_HELP)
     api_key = EncryptedTextField("API key", blank=True)

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator
 
 from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, ModelRequest
 from assistant.core.values.messages import Reply
+from assistant.toolkit.translation import gettext_noop
 
 log = logging.getLogger(__name__)
-UNAVAILABLE = "This assistant's model cannot be used here: an operator has to change its configuration."
+UNAVAILABLE = gettext_noop("This assistant's model cannot be used here: an operator has to change its configuration.")
 _NOTHING: tuple[Delta, ...] = ()
 
 

@@ -6,7 +6,6 @@ from assistant.toolkit import Tool
 
 provider_web_search = Tool.provider_side(
     name="provider_web_search",
-    title="Search the web (by the provider)",
     description="Search the web, and read pages.",
     parameters={
         "type": "object",

@@ -123,7 +123,7 @@ class ThreadFrames:
         thread_id = await self._find_thread(parse_thread(frame.get("threadId")))
         try:
             if thread_id is None:
-                raise Refused("thread_not_found", NO_MESSAGE)
+                raise Refused("thread_not_found", gettext(NO_MESSAGE))
             await show_path(member=self._member, conversation_id=thread_id, message_id=message_id)
         except Refused as exc:  # not a RUN_ERROR: no run has failed
             if exc.code == "thread_busy":

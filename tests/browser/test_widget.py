@@ -314,7 +314,7 @@ async def test_files_of_tools_are_shown_and_saved(shop: Shop, cast: Cast, fake_p
     await expect(image).to_be_visible()
     assert await image.evaluate("(e) => [e.src.startsWith('blob:'), e.naturalWidth]") == [True, 1]
     async with page.expect_download() as saved:
-        await page.get_by_role("button", name="sales.html (1 KB)").click()
+        await page.get_by_role("button", name="sales.html (25 bytes)").click()
     assert (await saved.value).suggested_filename == "sales.html"
 
 

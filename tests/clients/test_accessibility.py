@@ -1,7 +1,7 @@
 """axe-core finds nothing on the chat's pages and in the widget, in both themes; nothing is lost in a narrow window.
 
-The environment variable `LANGUAGES` names the browser's languages, such as "en de ar". Elements are found by ids and
-classes, which are the same in all of them.
+The environment variable `BROWSER_LANGUAGES` names the languages of the browser, such as "en de ar". Elements are found
+by ids and classes, which are the same in all of them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ $x^2$
 """
 ASKED = ("text", "number", "date", "choice", "several", "yes_no")
 THEMES = ("light", "dark")
-LANGUAGES = os.environ.get("LANGUAGES", "en").split()
+LANGUAGES = os.environ.get("BROWSER_LANGUAGES", "en").split()
 
 
 def answering(request: Recorded) -> Answer:

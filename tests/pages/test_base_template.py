@@ -40,9 +40,20 @@ def test_the_pages_of_members_are_inside(host: Settings, visit: Client) -> None:
     for address in ("/t/acme/", "/accounts/settings/", "/t/acme/connections/"):
         page = visit.get(address).content.decode()
         assert page.count("<html") == page.count("<title>") == page.count("<body>") == 1
-        assert "Initech" in page and '<div class="tenant-assistant in-host"><div class="' in page
+        assert (
+            "Initech" in page and '<div class="tenant-assistant in-host" lang="en" dir="ltr" data-catalogue="">' in page
+        )
         assert page.index("frameworks/bootstrap.css") < page.index("assistant/css/base.css") < page.index("</head>")
         assert "theme.js" not in page
+
+
+def test_the_part_of_the_page_says_its_own_language(host: Settings, visit: Client) -> None:
+    """The host's root element has the host's."""
+    page = visit.get("/t/acme/", headers={"Accept-Language": "ar"}).content.decode()
+    assert (
+        '<div class="tenant-assistant in-host" lang="ar" dir="rtl" data-catalogue="/static/assistant/languages/ar'
+        in page
+    )
 
 
 def test_what_is_written_by_people_is_escaped_once(host: Settings, visit: Client, cast: Cast) -> None:

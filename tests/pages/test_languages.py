@@ -34,7 +34,7 @@ def shown(client: Client, path: str = LOGIN, asked: str = "") -> str:
 )
 def test_a_page_is_in_the_browsers_language(asked: str, lang: str, direction: str, words: str, client: Client) -> None:
     page = shown(client, asked=asked)
-    assert f'<html lang="{lang}" dir="{direction}"' in page
+    assert f'<html class="tenant-assistant" lang="{lang}" dir="{direction}"' in page
     assert words in page
 
 
@@ -42,7 +42,7 @@ def test_a_members_own_language_comes_first(client: Client, cast: Cast) -> None:
     client.force_login(cast.alice)
     PersonSettings.objects.create(user=cast.alice, language="de")
     page = shown(client, "/t/acme/", "fr")
-    assert '<html lang="de"' in page
+    assert '<html class="tenant-assistant" lang="de"' in page
     assert "Neue Unterhaltung" in page
     assert f'data-catalogue="{catalogue_url("de")}"' in page
 
@@ -56,7 +56,7 @@ def test_english_needs_no_catalogue(client: Client, cast: Cast) -> None:
 
 def test_errors_are_translated_and_the_documentation_is_in_english(client: Client) -> None:
     assert "Seite nicht gefunden" in shown(client, "/nowhere/", "de")
-    assert '<html lang="en" dir="ltr"' in shown(client, "/docs/", "ar")
+    assert '<html class="tenant-assistant" lang="en" dir="ltr"' in shown(client, "/docs/", "ar")
 
 
 def test_a_project_offers_the_languages_that_it_has(client: Client, cast: Cast, settings: Settings) -> None:
@@ -65,7 +65,7 @@ def test_a_project_offers_the_languages_that_it_has(client: Client, cast: Cast, 
     page = shown(client, "/accounts/settings/")
     assert 'value="de-at"' in page
     assert 'value="it"' not in page
-    assert '<html lang="en"' in shown(Client(), asked="fr")
+    assert '<html class="tenant-assistant" lang="en"' in shown(Client(), asked="fr")
 
 
 def test_a_catalogue_is_kept_for_ever_under_the_address_of_its_version(client: Client) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from assistant.core.values.messages import Reply
 from assistant.providers.openai_wire.reply_assembler import Assembler
-from assistant.providers.openai_wire.sse import decode_chunk
+from assistant.providers.openai_wire.sse import CHUNKS
 from assistant.providers.openai_wire.text_tags import MAX_HELD, MAX_TAGS, TextTags
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask, content_of
@@ -99,7 +99,7 @@ def test_a_call_that_comes_in_the_text_and_as_a_call_is_one(is_first: bool) -> N
     deltas = [{"content": written}, {"tool_calls": [native]}]
     assembler = Assembler(names={"get_time"}, text_calls=True)
     for delta in deltas if is_first else deltas[::-1]:
-        assembler.feed(decode_chunk(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode()))
+        assembler.feed(CHUNKS.read(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode()))
     reply = assembler.finish(is_closed=True)
     assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
 

@@ -223,7 +223,7 @@ async def test_the_number_of_files_and_the_tenants_switch(
     files = [await upload(uvicorn_server, cast, "a.txt", b"Text") for _ in range(2)]
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         refused = await say(socket, with_parts("Read", *map(part, files)))
-        assert "at most 1 files" in refused["message"]
+        assert "at most 1 file." in refused["message"]
         limits.attachment_kinds = "none"
         await limits.asave()
         refused = await say(socket, with_parts("Read", part(files[0])))

@@ -76,9 +76,17 @@ async def test_a_member_is_answered_as_themselves(
 
 
 def test_the_widget_is_told_how_the_assistant_looks(alice_here: Guest, cast: Cast) -> None:
-    Assistant.objects.filter(pk=cast.support.pk).update(starters=["Where is my order?"])
+    Assistant.objects.filter(pk=cast.support.pk).update(
+        starters=["Where is my order?"],
+        greeting="Hello!",
+        translations={"de": {"starters": ["Wo ist meine Bestellung?"]}},
+    )
     given = alice_here.grant().json()
-    assert given["is_member"] and given["assistant"]["starters"] == ["Where is my order?"]
+    assert given["is_member"] and given["assistant"]["greetings"] == {"default": "Hello!"}
+    assert given["assistant"]["starters"] == {
+        "default": ["Where is my order?"],
+        "de": ["Wo ist meine Bestellung?"],
+    }
     assert (given["socket"], given["files"]["url"]) == ("/ws/acme/support/", "/api/v1/tenants/acme/attachments/")
     session = alice_here.client.cookies["sessionid"].value
     assert session not in str(given)

@@ -9,6 +9,7 @@ from django import forms
 from assistant.admin.assistants.welcome_fields import add_welcome_fields, initial_values, set_translations
 from assistant.admin.base.tenant_scope import TenantForm
 from assistant.models import Assistant
+from assistant.models.fields import OnDisconnect
 from assistant.services.assistants.configuration import MAX_OTHER_MODELS, MAX_STARTERS, read_other_models, read_schema
 
 
@@ -46,10 +47,15 @@ class AssistantForm(TenantForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # A form of a script that does not know it gets the default.
+        self.fields["on_disconnect"].required = False
         if self.instance.pk:
             for name in ("starters", "other_models"):
                 self.initial[name] = "\n".join(str(line) for line in getattr(self.instance, name))
             self.initial.update(initial_values(self.instance.translations))
+
+    def clean_on_disconnect(self) -> str:
+        return self.cleaned_data["on_disconnect"] or OnDisconnect.CONTINUE
 
     def clean_answer_schema(self) -> Any:
         return _checked_schema(self.cleaned_data["answer_schema"])

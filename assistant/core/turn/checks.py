@@ -16,6 +16,7 @@ from assistant.core.values.events import Event
 from assistant.core.values.messages import Message
 from assistant.toolkit import ToolContext, ToolError
 from assistant.toolkit.calls.worker_threads import is_async
+from assistant.toolkit.translation import gettext
 
 
 class GuardrailTripped(Exception):
@@ -104,7 +105,8 @@ class TurnChecks:
 
     def _to_repair(self, reason: str, message_id: str) -> Event:
         if not self._repairs_left:
-            raise TurnFailed(f"The model gave no answer that was accepted. {reason}", "provider_error")
+            sentence = gettext("The model gave no answer that was accepted. %(reason)s") % {"reason": reason}
+            raise TurnFailed(sentence, "provider_error")
         self._repairs_left -= 1
         self._reasons[message_id] = f"This answer is not accepted. {reason} Answer again."
         return cut_message(message_id, "invalid_form")
@@ -115,7 +117,7 @@ class TurnChecks:
                 await _called(guardrail, text, self._context)
             except GuardrailTripped as exc:
                 self._transcript.guardrail = getattr(guardrail, "__name__", type(guardrail).__name__)
-                raise TurnFailed(str(exc) or "This is not allowed.", code) from exc
+                raise TurnFailed(str(exc) or gettext("This is not allowed."), code) from exc
 
 
 async def _called(function: Callable[..., Any], value: Any, context: ToolContext) -> Any:

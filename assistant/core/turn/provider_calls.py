@@ -20,8 +20,9 @@ from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import ReadText, bounded_sources
 from assistant.toolkit import Tool
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.translation import gettext_noop
 
-NOT_OFFERED = "The provider has used a tool that it was not offered."
+NOT_OFFERED = gettext_noop("The provider has used a tool that it was not offered.")
 
 
 def provider_tools_of(model: Model) -> frozenset[str]:

@@ -131,7 +131,9 @@ class TypedAnswer:
             value = self.output.parse(text)
         except InvalidOutput as exc:
             if not self._repairs_left:
-                raise TurnFailed(f"The model gave no valid {self.output.name}. {exc}", "provider_error") from exc
+                sentence = gettext("The model gave no valid %(name)s. %(problem)s")
+                given = {"name": self.output.name, "problem": str(exc)}
+                raise TurnFailed(sentence % given, "provider_error") from exc
             self._repairs_left -= 1
             reason = f"This answer is not of the required form. {exc} Answer again, in that form."
             self._repair_reasons[message_id] = f"{reason} {self.output.instructions()}"

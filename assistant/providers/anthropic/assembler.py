@@ -20,10 +20,11 @@ from assistant.providers.openai_wire.provider_state import CallState, written_st
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
 from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.translation import gettext_noop
 
 KIND = "anthropic"
-PAUSED = "The provider paused the answer in the middle of a tool of its own, and has to be asked again."
-MIXED_UP = "The provider sent a piece of an answer that belongs to nothing."
+PAUSED = gettext_noop("The provider paused the answer in the middle of a tool of its own, and has to be asked again.")
+MIXED_UP = gettext_noop("The provider sent a piece of an answer that belongs to nothing.")
 _REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",

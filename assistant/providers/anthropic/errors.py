@@ -10,9 +10,10 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelError
 from assistant.providers.openai_wire.error_sentences import failure
+from assistant.toolkit.translation import gettext_noop
 
-OVERLOADED = "The provider is overloaded. Try again later."
-NO_CREDIT = "The provider's account has no credit left."
+OVERLOADED = gettext_noop("The provider is overloaded. Try again later.")
+NO_CREDIT = gettext_noop("The provider's account has no credit left.")
 NO_KEY = "Anthropic needs a key: set ANTHROPIC_API_KEY, or the key of the provider in the admin."
 _STATUSES = {
     "invalid_request_error": 400,

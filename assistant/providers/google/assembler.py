@@ -21,11 +21,12 @@ from assistant.providers.openai_wire.provider_state import CallState, written_st
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
 from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.translation import gettext_noop
 
 KIND = "google"
 # The fields of the state.
 CALL_SIGNATURE, TEXT_SIGNATURE = "thoughtSignature", "text_signature"
-BLOCKED = "The provider's content filter blocked the question."
+BLOCKED = gettext_noop("The provider's content filter blocked the question.")
 _FILTERS = (
     "SAFETY",
     "RECITATION",

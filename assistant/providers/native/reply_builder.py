@@ -11,11 +11,12 @@ from assistant.core.values.messages import FinishReason, ToolCall
 from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, EMPTY, NO_CALL
 from assistant.providers.openai_wire.reply_parts import Channel
 from assistant.providers.openai_wire.text_tags import TextTags
+from assistant.toolkit.translation import gettext_noop
 
-DECLINED = "The model declined to answer this."
-FILTERED = "The provider's content filter blocked the answer."
-TOO_SHORT = "The answer reached its limit of length before its first word."
-NO_NAME = "The provider sent a tool call without a name, which was not run."
+DECLINED = gettext_noop("The model declined to answer this.")
+FILTERED = gettext_noop("The provider's content filter blocked the answer.")
+TOO_SHORT = gettext_noop("The answer reached its limit of length before its first word.")
+NO_NAME = gettext_noop("The provider sent a tool call without a name, which was not run.")
 
 
 @dataclass(slots=True)

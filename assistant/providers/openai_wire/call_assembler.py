@@ -15,9 +15,10 @@ from assistant.providers.openai_wire.chunks import CallPiece
 from assistant.providers.openai_wire.provider_state import CallState, merge_fields
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.translation import gettext_noop
 
-NO_NAME = "The model asked for a tool without naming it."
-MIXED_UP = "The provider mixed up the model's tool calls."
+NO_NAME = gettext_noop("The model asked for a tool without naming it.")
+MIXED_UP = gettext_noop("The provider mixed up the model's tool calls.")
 
 
 class OpenCall:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assistant.core.values.messages import FinishReason
+from assistant.toolkit.translation import gettext_noop
 
 # Providers' names of the finish reasons; with any other reason the answer may be incomplete.
 REASONS: dict[str, FinishReason] = {
@@ -15,9 +16,9 @@ REASONS: dict[str, FinishReason] = {
 # Reasons for an incomplete answer; a later reason does not replace these.
 CUTS = {"length", "content_filter", "refusal"}
 
-EMPTY = "The provider sent an empty answer."
-CUT = "The provider's answer broke off before its end."
-CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
-CALL_REFUSED = "The model refused to continue after a tool call, which was not run."
-CONTRADICTED = "The provider ended the answer with another text than it had sent."
-NO_CALL = "The model announced a tool call and sent none."
+EMPTY = gettext_noop("The provider sent an empty answer.")
+CUT = gettext_noop("The provider's answer broke off before its end.")
+CALL_CUT = gettext_noop("The answer ended in the middle of a tool call, which was not run.")
+CALL_REFUSED = gettext_noop("The model refused to continue after a tool call, which was not run.")
+CONTRADICTED = gettext_noop("The provider ended the answer with another text than it had sent.")
+NO_CALL = gettext_noop("The model announced a tool call and sent none.")

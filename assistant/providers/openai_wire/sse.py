@@ -14,12 +14,13 @@ import msgspec
 from assistant.core.llm.protocol import ModelError
 from assistant.providers.openai_wire.chunks import Chunk
 from assistant.toolkit.bounded_json import MAX_DEPTH, check_depth, load_json, may_exceed
+from assistant.toolkit.translation import gettext_noop
 
 MAX_EVENT_BYTES = 4 * 1024 * 1024
 # JSON of this length cannot be nested deeper than `MAX_DEPTH`, unless it has arrays directly in arrays.
 SHORT_BYTES = MAX_DEPTH * 5 // 2
-TOO_LARGE = "The provider sent more at once than can be read."
-NOT_JSON = "The provider sent something that cannot be read."
+TOO_LARGE = gettext_noop("The provider sent more at once than can be read.")
+NOT_JSON = gettext_noop("The provider sent something that cannot be read.")
 
 T = TypeVar("T")
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
@@ -45,12 +46,7 @@ class Decoder(Generic[T]):
             return msgspec.convert(load_json(payload.decode("utf-8", "surrogateescape")), self._shape)
 
 
-_CHUNKS = Decoder(Chunk)
-
-
-def decode_chunk(payload: bytes) -> Chunk:
-    """Decode one chunk of a chat completion. Raises `ValueError`."""
-    return _CHUNKS.read(payload)
+CHUNKS = Decoder(Chunk)
 
 
 class StreamReader(Generic[T]):
@@ -162,4 +158,4 @@ class EventReader(StreamReader[Chunk]):
     """Parses a chat-completions stream."""
 
     def __init__(self) -> None:
-        super().__init__(_CHUNKS)
+        super().__init__(CHUNKS)

@@ -39,6 +39,14 @@ def greetings_of(assistant: Assistant) -> dict[str, str]:
     return {code: greeting for code, greeting in found.items() if greeting}
 
 
+def starters_of(assistant: Assistant) -> dict[str, list[str]]:
+    """Return an assistant's starter prompts by language, the default under `default`; without those that are empty."""
+    found = {"default": assistant.starters} | {
+        code: one.get("starters", []) for code, one in assistant.translations.items()
+    }
+    return {code: starters for code, starters in found.items() if starters}
+
+
 def _translation(assistant: Assistant, language: str) -> dict[str, Any]:
     """Return the texts in a language; those in "pt" for "pt-br"."""
     part = language.lower()

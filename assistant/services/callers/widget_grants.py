@@ -10,6 +10,7 @@ from django.urls import reverse
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.assistants.welcome import greetings_of, starters_of
 from assistant.services.branding.brands import widget_brand
 from assistant.services.files.attachments import limits_of
 from assistant.services.tenancy.authentication import (
@@ -85,7 +86,8 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, seconds: int) -> d
             "slug": assistant.slug,
             "name": assistant.name,
             "description": assistant.description,
-            "starters": assistant.starters,
+            "greetings": greetings_of(assistant),
+            "starters": starters_of(assistant),
             "other_models": assistant.other_models,
         },
         "brand": widget_brand(tenant_id=member.tenant_id),

@@ -97,8 +97,7 @@ def detect(content: bytes, name: str) -> FileType:
     if found is None:
         known = _(
             "This kind of file cannot be read. Known are images, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), "
-            "text, Markdown, "
-            "HTML, CSV and code."
+            "text, Markdown, HTML, CSV and code."
         )
         raise FileRefused("file_type", known)
     return found

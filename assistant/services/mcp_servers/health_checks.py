@@ -7,13 +7,13 @@ import logging
 import time
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from assistant.mcp_client import RemoteFailure, connect
-from assistant.mcp_client.session import RemoteSession
 from assistant.models import McpServer
 from assistant.services.db.threads import in_database
 from assistant.services.mcp_servers.calls import listing_handler
@@ -21,6 +21,9 @@ from assistant.services.mcp_servers.circuit_breaker import COOLDOWN, record_fail
 from assistant.services.mcp_servers.servers import Connection, connection_of
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
+
+if TYPE_CHECKING:
+    from assistant.mcp_client.session import RemoteSession
 
 logger = logging.getLogger(__name__)
 

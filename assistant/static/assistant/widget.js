@@ -94,7 +94,7 @@ class TenantAssistant extends HTMLElement {
           this.#connection.files = files;
           if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
-          panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting, isMember ? assistant.starters : []));
+          panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting, isMember ? assistant.starters : {}));
           this.#dress(brand);
           this.#conversation?.opened();
         },
@@ -111,7 +111,7 @@ class TenantAssistant extends HTMLElement {
 
   /** What the host's page greets its visitors with, or the assistant or the tenant does. Its own starters are for members. */
   #greeting(own, ofBrand, ofAssistant) {
-    const starters = this.#inLanguage("starters")?.split("|").map((text) => text.trim()) ?? ofAssistant;
+    const starters = this.#inLanguage("starters")?.split("|").map((text) => text.trim()) ?? ofAssistant[language] ?? ofAssistant.default ?? [];
     const greeting = this.#inLanguage("greeting") ?? (own[language] || own.default || ofBrand || gettext("How can I help?"));
     return { greeting, starters: starters.filter(Boolean) };
   }

@@ -294,7 +294,7 @@ async def test_a_visitor_of_the_widget_attaches_files(shop: Shop, fake_provider:
     assert "Thirty days." in told["text"] and picture["type"] == "image_url"
     for _ in range(2):
         sent = page.locator("article.user")
-        await expect(sent.get_by_role("button", name="returns.txt (1 KB)")).to_be_visible()
+        await expect(sent.get_by_role("button", name="returns.txt (12 bytes)")).to_be_visible()
         await expect(sent.get_by_role("img", name="dot.png")).to_be_visible()
         await see(page, "widget-sent")
         await page.reload()

@@ -73,7 +73,7 @@ def test_every_door_refuses_in_its_own_format(
     assert resets_at in answer.text
     assert "limit of 1 message a day" in answer.text
     if door == "SSE":
-        event = json.loads(answer.text.split("data: ")[1])
+        event = json.loads(answer.text.split("data: ")[2])
         assert (event["type"], event["code"]) == ("RUN_ERROR", "quota_exceeded")
         assert event["metadata"]["resetsAt"] == resets_at
     else:

@@ -91,7 +91,7 @@ async def test_a_run_beyond_the_queue_is_refused_at_every_door(
         answer = await asyncio.to_thread(DOORS[door], uvicorn_server.url, key)
         assert "You have 1 run at once, the most allowed, and as many wait." in answer.text
         if door == "SSE":
-            event = json.loads(answer.text.split("data: ")[1])
+            event = json.loads(answer.text.split("data: ")[2])
             assert (event["type"], event["code"]) == ("RUN_ERROR", "limit_reached")
             assert event["metadata"]["resetsAt"]
             return

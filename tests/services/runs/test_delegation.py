@@ -327,12 +327,15 @@ async def test_an_expired_approval_cannot_be_answered(
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.EXPIRED
 
 
-async def test_a_new_message_declines_waiting_calls(
+async def test_a_new_message_abandons_waiting_calls(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     started = await waiting_call(uvicorn_server, cast, fake_provider)
+    abandoned = [{"interruptId": (await ToolCall.objects.aget()).call_id, "status": "cancelled"}]
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         await socket.send(given := run_input("Never mind", thread=started["threadId"]))
+        assert (await socket.until_end(given["runId"]))[-1]["code"] == "invalid_input"
+        await socket.send(given := run_input("Never mind", thread=started["threadId"], resume=abandoned))
         assert (await socket.until_end(given["runId"]))[-1]["type"] == "RUN_FINISHED"
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.DECLINED
 

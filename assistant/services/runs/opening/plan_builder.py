@@ -113,6 +113,7 @@ def plan_or_failure(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
                 run_id=key.run_id,
             ),
             journal=AuditJournal(key, member.tenant.slug, setup.quotas),
-            thread_id=key.thread,
-            run_id=key.run_id,
+            thread_id=key.client_thread,
+            run_id=key.client_run,
+            ignored=setup.ignored,
         )

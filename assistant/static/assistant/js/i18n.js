@@ -17,8 +17,10 @@ function wanted() {
   return [...asked, ...navigator.languages].map(ours).find(Boolean) ?? "en";
 }
 
-const { lang, dataset } = document.documentElement;
-const isOurPage = "catalogue" in dataset;
+// Our own pages say it at their root, and in a host's base template around the chat.
+const page = document.querySelector(".tenant-assistant[data-catalogue]");
+const isOurPage = Boolean(page);
+const { lang, dataset } = page ?? document.documentElement;
 
 /** The code of the language, as in our catalogues. */
 export const language = isOurPage ? (ours(lang) ?? "en") : wanted();

@@ -236,7 +236,7 @@ export class ToolCard {
     this.#askedArguments = this.#arguments;
     const loaded = await loadAsking();
     if (this.#asked !== interrupt) return; // decided meanwhile, elsewhere
-    if (!loaded) return this.progress({ message: "What is asked could not be loaded. Reload the page." });
+    if (!loaded) return this.progress({ message: gettext("What is asked could not be loaded. Reload the page.") });
     this.#form = new loaded.InterruptForm(interrupt, () => this.argumentsValue, (payload) => {
       if (payload.approved && payload.editedArgs) this.setArguments(JSON.stringify(payload.editedArgs));
       decide(payload);
