@@ -106,7 +106,8 @@ def test_stop_and_another_message(talk: Any, fake_provider: FakeProvider) -> Non
     fake_provider.reply(chunks=["Once upon", fake_provider.gate(), " a time"])
     fake_provider.reply("Gladly.")
     seen = talk({**says("A story"), "stop": True}, says("No, a poem"))
-    assert seen["errors"] == [] and seen["messages"][-1]["content"] == "Gladly."
+    # Over HTTP the client reports that it has aborted its own request.
+    assert set(seen["errors"]) <= {"abort"} and seen["messages"][-1]["content"] == "Gladly."
     assert [run.status for run in Run.objects.order_by("number")] == ["cancelled", "finished"]
 
 
