@@ -13,6 +13,7 @@ from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTyped
 from assistant.core.values.messages import Reply, Usage
 from assistant.providers.failures import as_model_error, complete_error
 from assistant.providers.openai_wire.extra_body import checked_extra_body
+from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal
 from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
 from assistant.providers.openai_wire.sse import StreamReader
@@ -87,6 +88,7 @@ class NativeModel(Generic[T]):
         self.provider = provider
         self.is_small = small
         self._url, self._key = base_url, api_key
+        self._origin = origin_of(base_url)
         self._is_strict = bool(strict)
         self._sees_images = sees_images
         self._extra_body = checked_extra_body(extra_body)
