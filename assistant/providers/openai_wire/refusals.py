@@ -7,7 +7,7 @@ import re
 from assistant.core.llm.protocol import ModelError
 
 OPENAI_URL = "https://api.openai.com/v1"
-# What providers name when they refuse a schema, and not schemas: `output_config.format.schema: For 'integer' type, ...`.
+# What providers name when they refuse one schema, and not schemas: `format.schema: For 'integer' type, ...`.
 _OF_ONE_SCHEMA = re.compile(
     r"schema\s*[.:\[]\s*\w|propert|\$(?:ref|defs)|\b(?:any|all|one)Of\b|\benum\b|'\w+' type|invalid (?:value|schema)"
     r"|schema (?:is|has|exceeds)|too (?:complex|large|deep|long|many)|\bnest|\brecurs|\bgrammar",
