@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import AsyncGenerator
 from functools import cache
 
 import httpx2
@@ -12,6 +13,8 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 
 CONNECT_SECONDS = 5.0
 MAX_RETRY_AFTER_SECONDS = 20.0
+# Bytes of an answer with an error status: the packages read it whole, and the sentence in it is short.
+MAX_ERROR_BYTES = 2**20
 LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
 
 
@@ -22,6 +25,37 @@ async def limit_retry_wait(response: httpx2.Response) -> None:
         response.headers["x-should-retry"] = "false"
 
 
+async def limit_error_body(response: httpx2.Response) -> None:
+    """End the body of a response that is not a good one after `MAX_ERROR_BYTES`; its connection is closed then."""
+    if not response.is_success and isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Beginning(response.stream)
+
+
+class _Beginning(httpx2.AsyncByteStream):
+    """The first `MAX_ERROR_BYTES` of a body."""
+
+    def __init__(self, whole: httpx2.AsyncByteStream) -> None:
+        self._whole = whole
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        left, parts = MAX_ERROR_BYTES, aiter(self._whole)
+        try:
+            async for part in parts:
+                yield part[:left]
+                left -= len(part)
+                if left <= 0:
+                    return
+        finally:
+            if isinstance(parts, AsyncGenerator):
+                await parts.aclose()
+
+    async def aclose(self) -> None:
+        await self._whole.aclose()
+
+
+HOOKS = {"response": [limit_retry_wait, limit_error_body]}
+
+
 @cache
 def ssl_context() -> ssl.SSLContext:
     """Return the context of all clients, which takes 20 ms to build."""
@@ -30,7 +64,6 @@ def ssl_context() -> ssl.SSLContext:
 
 def new_http_client(guard: UrlGuard | None) -> httpx2.AsyncClient:
     """Return an HTTP client for the providers' clients; with a guard, for addresses that tenants have set."""
-    hooks = {"response": [limit_retry_wait]}
     if guard is not None:
-        return guarded_client(guard, event_hooks=hooks)
-    return httpx2.AsyncClient(verify=ssl_context(), limits=LIMITS, event_hooks=hooks)
+        return guarded_client(guard, event_hooks=HOOKS)
+    return httpx2.AsyncClient(verify=ssl_context(), limits=LIMITS, event_hooks=HOOKS)

@@ -14,6 +14,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
+from cachetools import TTLCache
+
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply, Usage
@@ -21,7 +23,7 @@ from assistant.providers.failures import as_model_error, complete_error, request
 from assistant.providers.openai_wire.error_sentences import NO_KEY
 from assistant.providers.openai_wire.extra_body import RESERVED, checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
-from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
+from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal, is_about_schema
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
 from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
@@ -42,8 +44,8 @@ _NO_KEY = "no-key"
 http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
 # Servers that refused `stream_options`, by address and key, since a gateway may route each key to another server.
 _without_usage: set[tuple[str, str]] = set()
-# Servers that refused structured output, by address, path and model.
-_without_format: set[tuple[str, str, str]] = set()
+# Servers that refused structured output, for an hour: by address, key, path and model.
+_without_format: TTLCache[tuple[str, ...], bool] = TTLCache(1_000, ttl=3_600)
 # Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
 _WELL_KNOWN = {
     "openai.azure.com": "azure.ai.openai",
@@ -136,8 +138,8 @@ class OpenAIModel:
 
     @property
     def output_mode(self) -> Literal["native", "tool"]:
-        """How to request typed answers: as structured output, until this server has refused that for this model."""
-        return "tool" if (self._url, self._path, self.name) in _without_format else "native"
+        """How to request typed answers: as structured output, if this server does not refuse that."""
+        return "tool" if (*self._server_key, self._path, self.name) in _without_format else "native"
 
     @property
     def circuit_key(self) -> tuple[str, str, str]:
@@ -236,7 +238,8 @@ class OpenAIModel:
                 return await self._post(client, request)
             except Refusal as refusal:
                 if request.response_format and _NAMES_FORMAT.search(refusal.reason):
-                    _without_format.add((self._url, self._path, self.name))
+                    if not is_about_schema(refusal.reason):
+                        _without_format[(*self._server_key, self._path, self.name)] = True
                     raise NoTypedAnswers("The provider does not support structured output.") from refusal
                 if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
                     raise NoTypedAnswers("The provider does not support tools.") from refusal

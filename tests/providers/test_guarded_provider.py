@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,12 +12,14 @@ from pytest_django import Settings
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest
 from assistant.core.values.messages import Message, Reply
 from assistant.models import Assistant, Tenant
+from assistant.providers import model_class
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.assistants.provider_choice import choose_provider, model_of
 from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.base import Cast
 from tests.factories import make_provider
+from tests.fake_answers import Answer, Step
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask
 
@@ -78,3 +81,31 @@ def test_a_provider_at_an_internal_host_that_is_listed_answers(
 @pytest.mark.parametrize("url", ["http://a.example/v1", "https://127.0.0.1/v1", "https://169.254.169.254/v1"])
 def test_the_guard_checks_every_kind_of_address(cast: Cast, url: str) -> None:
     assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=url))) == "failed"
+
+
+class Endless(list[Step]):
+    """A body of 64 MiB in pieces, which counts the bytes that the server has come to send."""
+
+    sent = 0
+
+    def __iter__(self) -> Iterator[Step]:
+        for _ in range(1024):
+            self.sent += 65536
+            yield b"data: x\n" * 8192
+            yield 0.0  # lets the server notice that nobody listens
+
+
+@pytest.mark.parametrize("is_guarded", [True, False])
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize("wire_format", ["chat-completions", "responses", "anthropic", "google"])
+async def test_an_endless_error_is_read_within_a_bound(
+    fake_provider: FakeProvider, wire_format: str, status: int, is_guarded: bool
+) -> None:
+    body = Endless()
+    fake_provider.queue(Answer(body, status))
+    guard = UrlGuard(allow_loopback=True) if is_guarded else None
+    model = model_class(wire_format)("m", base_url=fake_provider.url, api_key="k", max_retries=0, guard=guard)
+    with pytest.raises(ModelError) as raised:
+        await anext(aiter(model.stream(ModelRequest([Message("user", "Hi")]))))
+    assert raised.value.details is not None and raised.value.details.status == status
+    assert 0 < body.sent < 2**25, "what the socket's buffers take, and no more"

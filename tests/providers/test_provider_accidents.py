@@ -242,6 +242,25 @@ async def test_without_structured_output_a_typed_answer_is_requested_in_another_
         )
 
 
+@pytest.mark.parametrize(
+    ("reason", "mode"),
+    [
+        ("Unknown parameter: 'response_format'.", "tool"),
+        ("Invalid schema for response_format 'a': 'additionalProperties' is required to be false.", "native"),
+    ],
+)
+async def test_a_refusal_is_remembered_for_its_key_and_if_it_is_not_about_one_schema(
+    fake_provider: FakeProvider, reason: str, mode: str
+) -> None:
+    fake_provider.respond(400, {"error": {"message": reason}})
+    format_ = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}
+    with pytest.raises(NoTypedAnswers):
+        request = ModelRequest([Message("user", "Hi")], response_format=format_)
+        await anext(model(fake_provider, api_key="one").stream(request))
+    modes = [model(fake_provider, api_key=key).output_mode for key in ("one", "two")]
+    assert modes == [mode, "native"]
+
+
 async def test_token_counts_of_an_answer_that_broke_off_are_kept(fake_provider: FakeProvider) -> None:
     counts = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}}
     fake_provider.raw(sse(say("Half"), counts, done=False))

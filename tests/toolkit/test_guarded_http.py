@@ -39,12 +39,13 @@ class _Handler(BaseHTTPRequestHandler):
             "/redirect": ({"Location": self.server.redirect_to}, b""),
             "/huge": ({}, b"x" * 5000),
             "/events": ({"Content-Type": "text/event-stream"}, b"data: x\n\n" * 1000),
+            "/failed events": ({"Content-Type": "text/event-stream"}, b"data: x\n\n" * 1000),
             "/lists": ({}, b"[" + b"[]," * 500 + b"[]]"),
             "/short events": ({"Content-Type": "text/event-stream"}, b"data: [[],[],[]]\n\n" * 500),
             "/long event": ({"Content-Type": "text/event-stream"}, b"data: [" + b"[]," * 500 + b"[]]\n\n"),
             "/packed": ({"Content-Encoding": "gzip"}, gzip.compress(b"x" * 5000)),
         }.get(unquote(self.path), ({}, b"hello"))
-        self.send_response(302 if self.path == "/redirect" else 200)
+        self.send_response({"/redirect": 302, "/failed%20events": 400}.get(self.path, 200))
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
@@ -139,6 +140,8 @@ async def test_a_response_that_is_too_long_is_refused(web: Web) -> None:
     with pytest.raises(httpx2.ReadError, match="1,000 bytes"):
         await get(f"{web.url}/huge")
     assert len((await get(f"{web.url}/events")).content) == 9000
+    with pytest.raises(httpx2.ReadError, match="1,000 bytes"):
+        await get(f"{web.url}/failed events")
 
 
 async def test_a_compressed_response_is_refused(web: Web) -> None:

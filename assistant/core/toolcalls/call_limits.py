@@ -45,11 +45,7 @@ class CallLimiter:
         self._identical[canonical] += 1
         repeats = self._identical[canonical]
         if self._limit and self._total > self._limit:
-            self.stop = self.stop or ngettext(
-                "This run has reached its limit of %(count)d tool call.",
-                "This run has reached its limit of %(count)d tool calls.",
-                self._limit,
-            ) % {"count": self._limit}
+            self._reach(self._limit)
         elif repeats >= LAST_REPEAT:
             self.stop = self.stop or gettext(
                 "The model called the tool '%(tool)s' with the same arguments %(count)d times."
@@ -61,10 +57,25 @@ class CallLimiter:
                 f"Not run: you have called {call.name!r} with these same arguments {repeats - 1} times already. "
                 "Use the results you have, or do something else."
             )
-        limits = [limit for limit in (self._per_tool, tool.max_calls if tool else None) if limit]
-        if limits and self._by_tool[call.name] > min(limits):
-            return f"Not run: {call.name!r} may be called {min(limits)} times in one run. Answer with what you have."
+        if (limit := self._limit_of(tool)) and self._by_tool[call.name] > limit:
+            return f"Not run: {call.name!r} may be called {limit} times in one run. Answer with what you have."
         return None
+
+    def count_made(self, call: ToolCall, tool: Tool) -> None:
+        """Count a call that has run already, so that nobody can refuse it: one beyond its tool's limit ends the run."""
+        self.admit(call, tool)
+        if (limit := self._limit_of(tool)) and self._by_tool[call.name] > limit:
+            self._reach(limit)
+
+    def _limit_of(self, tool: Tool | None) -> int:
+        return min((limit for limit in (self._per_tool, tool.max_calls if tool else None) if limit), default=0)
+
+    def _reach(self, limit: int) -> None:
+        self.stop = self.stop or ngettext(
+            "This run has reached its limit of %(count)d tool call.",
+            "This run has reached its limit of %(count)d tool calls.",
+            limit,
+        ) % {"count": limit}
 
     def check_budget(self, usage: Usage, limits: Limits, allowances: Iterable[Allowance]) -> None:
         """Set `stop` if the tokens or the cost have reached a limit of the run, or what is left of a shared quota."""

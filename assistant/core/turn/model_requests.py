@@ -34,7 +34,7 @@ class ModelRequests:
     """The requests of one turn.
 
     Args:
-        limiter: told once the tokens reach a limit; then no further tool runs.
+        limiter: told once the tokens reach a limit; then no further tool runs. Counts the provider's calls.
         answer: the typed answer that the turn must give; None for a text.
         checks: the program's, which say what the model must mend.
 
@@ -54,7 +54,7 @@ class ModelRequests:
         checks: TurnChecks,
     ) -> None:
         self.rounds = 0
-        self.provider_calls = ProviderCalls(plan, transcript)
+        self.provider_calls = ProviderCalls(plan, transcript, limiter)
         self._plan = plan
         self._transcript = transcript
         self._limiter = limiter

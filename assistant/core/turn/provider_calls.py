@@ -13,6 +13,7 @@ from assistant.core.conversation.transcript import Transcript, result_id
 from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.llm.protocol import Model, ModelError, ProviderCall
 from assistant.core.streaming.event_writer import EventWriter
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Admission, PlannedCall, ToolOutcome
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import Custom, Event, ToolCallResult
@@ -32,11 +33,16 @@ def provider_tools_of(model: Model) -> frozenset[str]:
 
 
 class ProviderCalls:
-    """The calls of one turn that the provider runs."""
+    """The calls of one turn that the provider runs.
 
-    def __init__(self, plan: Plan, transcript: Transcript) -> None:
+    Args:
+        limiter: of the run, which counts them together with its other calls.
+    """
+
+    def __init__(self, plan: Plan, transcript: Transcript, limiter: CallLimiter) -> None:
         self._plan = plan
         self._transcript = transcript
+        self._limiter = limiter
         self._admitted: dict[str, Admission] = {}
 
     async def allowed(self, tools: Sequence[Tool], model: Model, read: ReadText) -> list[Tool]:
@@ -58,11 +64,14 @@ class ProviderCalls:
 
         Raises:
             ModelError: the tool was not offered.
-            TurnFailed: a quota is used up.
+            TurnFailed: a quota is used up, or the run has reached a limit of calls; the call is not recorded then.
         """
         admission = self._admitted.get(made.name)
         if admission is None or admission.tool is None:
             raise ModelError(NOT_OFFERED)
+        self._limiter.count_made(ToolCall("", made.name, made.arguments), admission.tool)
+        if self._limiter.stop:
+            raise TurnFailed(self._limiter.stop, self._limiter.code)
         call, events = writer.provider_call(made)
         journal, transcript = self._plan.journal, self._transcript
         known = await journal.starting([PlannedCall(call, admission.tool, admission, call.arguments)])

@@ -40,12 +40,12 @@ class AnthropicAssembler:
     """Assembles one reply: `feed` it events, `take` the deltas, and `finish` returns the reply.
 
     Args:
-        model: the model's name, to which the reply's state goes back.
+        model: the model's name, to which, at `origin`, the reply's state goes back.
         taken: ids of earlier tool calls of the conversation.
     """
 
-    def __init__(self, model: str, taken: Collection[str] = ()) -> None:
-        self._asked = model
+    def __init__(self, model: str, taken: Collection[str] = (), *, origin: str = "") -> None:
+        self._asked, self._origin = model, origin
         self._built = ReplyBuilder(taken)
         self._open: dict[int, Block] = {}
         self._calls: dict[int, BuiltCall] = {}
@@ -211,6 +211,7 @@ class AnthropicAssembler:
             calls=[CallState(call.given_id) for call in self._built.calls],
             fields={"order": self._order} if any(isinstance(one, dict) for one in self._order) else {},
             reasoning=None,
+            origin=self._origin,
         )
 
 

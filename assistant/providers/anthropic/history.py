@@ -34,7 +34,7 @@ _THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 def wire_conversation(
-    messages: Sequence[Message], model: str, *, sees_images: bool, with_state: bool = True
+    messages: Sequence[Message], model: str, origin: str, *, sees_images: bool, with_state: bool = True
 ) -> tuple[list[Body], list[Body]]:
     """Return the blocks of the system prompt and the messages.
 
@@ -42,11 +42,11 @@ def wire_conversation(
     calls; no text is empty. Thinking goes back before the calls that it led to, as it came.
 
     Args:
-        model: gets back what it gave with its messages.
+        model: gets back what it gave with its messages, at `origin`.
         with_state: False to leave that out.
     """
     messages = with_one_system_message(messages)
-    states = states_of(messages, KIND, model) if with_state else {}
+    states = states_of(messages, KIND, model, origin) if with_state else {}
     ids = CallIds(_PROFILE)
     shown = visible_images(messages, sees_images=sees_images)
     system: list[Body] = []

@@ -61,7 +61,8 @@ class AnthropicModel(NativeModel[Event]):
         return StreamReader(_EVENTS)
 
     def _assembler(self, request: ModelRequest) -> AnthropicAssembler:
-        return AnthropicAssembler(self.name, {call.id for one in request.messages for call in one.tool_calls})
+        taken = {call.id for one in request.messages for call in one.tool_calls}
+        return AnthropicAssembler(self.name, taken, origin=self._origin)
 
     def _body(self, request: ModelRequest, changes: frozenset[str]) -> bytes:
         return request_body(
@@ -72,6 +73,7 @@ class AnthropicModel(NativeModel[Event]):
             sees_images=self._sees_images,
             extra=self._extra_body,
             changes=changes,
+            origin=self._origin,
         )
 
     def _change_for(self, reason: str, request: ModelRequest, tried: frozenset[str]) -> str:

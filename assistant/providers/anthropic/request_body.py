@@ -53,6 +53,7 @@ def request_body(
     sees_images: bool,
     extra: Mapping[str, Any],
     changes: frozenset[str],
+    origin: str,
 ) -> bytes:
     """Return the JSON body to send.
 
@@ -62,9 +63,12 @@ def request_body(
         sees_images: send the images that tools returned and users attached.
         extra: further options, in place of which `request.options` are used.
         changes: what this model has refused before, as `change_for` names it.
+        origin: of the provider, as `origin_of` returns it.
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
-    system, wire = wire_conversation(messages, model, sees_images=sees_images, with_state="state" not in changes)
+    system, wire = wire_conversation(
+        messages, model, origin, sees_images=sees_images, with_state="state" not in changes
+    )
     tools = [_tool(tool, strict and "strict" not in changes) for tool in request.tools]
     body: dict[str, Any] = {**extra, **_options(request.options), "model": model, "messages": wire, "stream": True}
     body["max_tokens"] = _limit(body, changes)

@@ -54,15 +54,15 @@ class GoogleAssembler:
     """Assembles one reply: `feed` it chunks, `take` the deltas, and `finish` returns the reply.
 
     Args:
-        model: the model's name, to which the reply's state goes back.
+        model: the model's name, to which, at `origin`, the reply's state goes back.
         taken: ids of earlier tool calls of the conversation.
     """
 
     # The end of the stream is the end of its body.
     is_closed = False
 
-    def __init__(self, model: str, taken: Collection[str] = ()) -> None:
-        self._asked = model
+    def __init__(self, model: str, taken: Collection[str] = (), *, origin: str = "") -> None:
+        self._asked, self._origin = model, origin
         self._built = ReplyBuilder(taken)
         self._signatures: list[str] = []
         self._text_signature = ""
@@ -176,6 +176,7 @@ class GoogleAssembler:
             calls=[CallState(call.given_id, {CALL_SIGNATURE: one} if one else {}) for call, one in signed],
             fields={TEXT_SIGNATURE: self._text_signature} if has_text else {},
             reasoning=None,
+            origin=self._origin,
         )
 
 

@@ -71,7 +71,7 @@ class _Transport(httpx2.AsyncClient):
             stream=True,
             follow_redirects=False,  # a redirect would send the prompt to a host that was not configured
         )
-        if response.status_code != 200:
+        if not response.is_success:
             return response
         exchange.response = response
         return httpx2.Response(200, content=b"", request=request)

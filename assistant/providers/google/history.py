@@ -34,7 +34,7 @@ _OLDER = re.compile(r"gemini-[12](\D|$)")
 
 
 def wire_conversation(
-    messages: Sequence[Message], model: str, *, sees_images: bool, with_state: bool = True
+    messages: Sequence[Message], model: str, origin: str, *, sees_images: bool, with_state: bool = True
 ) -> tuple[str, list[Body]]:
     """Return the system prompt and the contents.
 
@@ -43,11 +43,11 @@ def wire_conversation(
     of each answer has a signature.
 
     Args:
-        model: gets back what it gave with its messages.
+        model: gets back what it gave with its messages, at `origin`.
         with_state: False to leave that out.
     """
     messages = with_one_system_message(messages)
-    states = states_of(messages, KIND, model) if with_state else {}
+    states = states_of(messages, KIND, model, origin) if with_state else {}
     is_older = _OLDER.match(family(model)) is not None
     shown = visible_images(messages, sees_images=sees_images)
     # Of each call: its name, and the id that the model gave it.

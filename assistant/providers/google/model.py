@@ -68,7 +68,8 @@ class GoogleModel(NativeModel[Chunk]):
         return StreamReader(_CHUNKS)
 
     def _assembler(self, request: ModelRequest) -> GoogleAssembler:
-        return GoogleAssembler(self.name, {call.id for one in request.messages for call in one.tool_calls})
+        taken = {call.id for one in request.messages for call in one.tool_calls}
+        return GoogleAssembler(self.name, taken, origin=self._origin)
 
     def _body(self, request: ModelRequest, changes: frozenset[str]) -> bytes:
         return request_body(
@@ -78,6 +79,7 @@ class GoogleModel(NativeModel[Chunk]):
             sees_images=self._sees_images,
             extra=self._extra_body,
             changes=changes,
+            origin=self._origin,
         )
 
     def _change_for(self, reason: str, request: ModelRequest, tried: frozenset[str]) -> str:

@@ -37,6 +37,7 @@ def request_body(
     sees_images: bool,
     extra: Mapping[str, Any],
     changes: frozenset[str],
+    origin: str,
 ) -> bytes:
     """Return the JSON body to send.
 
@@ -45,9 +46,12 @@ def request_body(
         sees_images: send the images that tools returned and users attached.
         extra: further options, in place of which `request.options` are used.
         changes: what this model has refused before, as `change_for` names it.
+        origin: of the provider, as `origin_of` returns it.
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
-    system, contents = wire_conversation(messages, model, sees_images=sees_images, with_state="state" not in changes)
+    system, contents = wire_conversation(
+        messages, model, origin, sees_images=sees_images, with_state="state" not in changes
+    )
     own = {name: value for name, value in request.options.items() if name in _OWN}
     body: dict[str, Any] = {**extra, **own, "contents": contents}
     config = {**_object(extra.get("generationConfig")), **_object(own.get("generationConfig"))}

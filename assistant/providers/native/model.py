@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from cachetools import LRUCache
+from cachetools import TTLCache
 
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.values.messages import Reply, Usage
 from assistant.providers.failures import as_model_error, complete_error
 from assistant.providers.openai_wire.extra_body import checked_extra_body
-from assistant.providers.openai_wire.refusals import Refusal
+from assistant.providers.openai_wire.provider_state import origin_of
+from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
 from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.toolkit.guards.url_guard import UrlGuard
@@ -26,8 +28,11 @@ T = TypeVar("T")
 MAX_CHANGES = 4
 # Changes that say nothing about the next request: what a conversation contains, and how a typed answer is requested.
 OF_ONE_REQUEST = frozenset({"state", "tools"})
-# The other changes, by the kind of the model, its address and its name.
-_learned: LRUCache[tuple[str, str, str], frozenset[str]] = LRUCache(2_000)
+# Those that say nothing about it if a schema was refused, and not schemas.
+OF_SCHEMAS = frozenset({"format", "strict"})
+# The other changes, for an hour: by the kind of the model, its address and name, and a hash of the key, since what one
+# tenant is refused says nothing about another's requests.
+_learned: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=3_600)
 
 
 class Assembler(ReplyAssembler[T], Protocol[T]):  # type: ignore[misc]  # the base is contravariant
@@ -87,6 +92,7 @@ class NativeModel(Generic[T]):
         self.provider = provider
         self.is_small = small
         self._url, self._key = base_url, api_key
+        self._origin = origin_of(base_url)
         self._is_strict = bool(strict)
         self._sees_images = sees_images
         self._extra_body = checked_extra_body(extra_body)
@@ -97,7 +103,7 @@ class NativeModel(Generic[T]):
 
     @property
     def output_mode(self) -> Literal["native", "tool"]:
-        """How to request typed answers: as structured output, until this server has refused that for this model."""
+        """How to request typed answers: as structured output, if this server does not refuse that."""
         return "tool" if "format" in self._changes else "native"
 
     @property
@@ -176,7 +182,8 @@ class NativeModel(Generic[T]):
                     if not change:
                         raise
                     tried = tried | {change}
-                    if change not in OF_ONE_REQUEST:
+                    is_odd_schema = change in OF_SCHEMAS and is_about_schema(refusal.reason)
+                    if change not in OF_ONE_REQUEST and not is_odd_schema:
                         _learned[self._place] = self._changes | {change}
                     if change == "format":
                         raise NoTypedAnswers("The provider does not support structured output.") from refusal
@@ -193,8 +200,9 @@ class NativeModel(Generic[T]):
         return _learned.get(self._place, frozenset())
 
     @property
-    def _place(self) -> tuple[str, str, str]:
-        return type(self).__name__, self._url, self.name
+    def _place(self) -> tuple[str, ...]:
+        key = hashlib.sha256(self._key.encode(errors="surrogatepass")).hexdigest()
+        return type(self).__name__, self._url, self.name, key
 
     def _complete(
         self, error: ModelError, request: ModelRequest, assembler: Assembler[T], headers: Mapping[str, str]

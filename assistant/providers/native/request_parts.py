@@ -35,12 +35,12 @@ def arguments_of(text: str) -> msgspec.Raw:
     return msgspec.Raw(object_of(text).encode())
 
 
-def states_of(messages: Sequence[Message], kind: str, model: str) -> dict[int, ProviderState]:
-    """Return what the provider gave with the messages, by their index."""
+def states_of(messages: Sequence[Message], kind: str, model: str, origin: str) -> dict[int, ProviderState]:
+    """Return what this model of the provider at this address gave with the messages, by their index."""
     return {
         index: state
         for index, message in enumerate(messages)
-        if message.provider_state and (state := read_state(message.provider_state, kind, model))
+        if message.provider_state and (state := read_state(message.provider_state, kind, model, origin))
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import httpx2
 import openai
 
-from assistant.providers.http_clients import CONNECT_SECONDS, LIMITS, limit_retry_wait, new_http_client, ssl_context
+from assistant.providers.http_clients import CONNECT_SECONDS, HOOKS, LIMITS, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import failure_of_response
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.toolkit.guards.url_guard import UrlGuard
@@ -144,5 +144,5 @@ def _new_http_client(guard: UrlGuard | None) -> httpx2.AsyncClient:
         client = openai.DefaultAioHttpClient(verify=ssl_context(), limits=LIMITS)
     except RuntimeError:  # without aiohttp
         return new_http_client(None)
-    client.event_hooks = {"response": [limit_retry_wait]}
+    client.event_hooks = HOOKS
     return client

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from assistant.core.llm.protocol import ModelError
 
 OPENAI_URL = "https://api.openai.com/v1"
+# What providers name when they refuse one schema, and not schemas: `format.schema: For 'integer' type, ...`.
+_OF_ONE_SCHEMA = re.compile(
+    r"schema\s*[.:\[]\s*\w|propert|\$(?:ref|defs)|\b(?:any|all|one)Of\b|\benum\b|'\w+' type|invalid (?:value|schema)"
+    r"|schema (?:is|has|exceeds)|too (?:complex|large|deep|long|many)|\bnest|\brecurs|\bgrammar",
+    re.IGNORECASE,
+)
 
 
 class Refusal(ModelError):
@@ -16,3 +24,8 @@ class Refusal(ModelError):
         self.reason = reason
         for note in getattr(error, "__notes__", ()):
             self.add_note(note)
+
+
+def is_about_schema(reason: str) -> bool:
+    """Tell whether a refusal is of one schema: of what it contains, its size, or its depth."""
+    return _OF_ONE_SCHEMA.search(reason) is not None

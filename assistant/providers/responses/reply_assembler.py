@@ -17,13 +17,13 @@ from assistant.providers.openai_wire.call_assembler import MIXED_UP, NO_NAME
 from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, EMPTY
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.reply_parts import UNREADABLE, plain_text
-from assistant.providers.openai_wire.sse import StreamReader
+from assistant.providers.openai_wire.sse import TOO_LARGE, StreamReader
 from assistant.providers.responses.endings import reason_of, usage_of
 from assistant.providers.responses.events import Event
 from assistant.providers.responses.item_state import ItemState, reasoning_state, written_items
 from assistant.providers.responses.items import CALL, MESSAGE, REASONING, Item
 from assistant.providers.responses.shown_reply import ShownReply
-from assistant.providers.responses.web_search import returned, search_of
+from assistant.providers.responses.web_search import MAX_SEARCHES, SEARCH, returned, search_of
 from assistant.toolkit.text import clean_text
 
 # What the database column of usage records can hold.
@@ -60,6 +60,7 @@ class ResponseAssembler:
         self._state: list[ItemState] = []
         self._is_state_whole = True
         self._is_refused = False
+        self._searches = 0
         self._ending: Mapping[str, Any] | None = None
         self._model = ""
 
@@ -153,6 +154,9 @@ class ResponseAssembler:
 
     def _new(self, kind: str) -> Item:
         item = Item(kind)
+        self._searches += kind == SEARCH
+        if self._searches > MAX_SEARCHES:  # the server was asked for no more, and may not keep to that
+            raise ModelError(TOO_LARGE)
         if kind == CALL:
             item.index = len(self._calls)
             self._calls.append(item)
@@ -190,7 +194,7 @@ class ResponseAssembler:
                 self._state.append(ItemState("call", id=_text_of(raw, "id"), call_id=item.call_id))
             case "reasoning":
                 self._close_reasoning(item, raw)
-            case "web_search_call":
+            case kind if kind == SEARCH:
                 self._state.append(ItemState("search", fields=returned(raw)))
                 self._shown.add_call(replace(search_of(raw), provider_state=self._take_state()))
             case kind if kind.endswith("_call"):

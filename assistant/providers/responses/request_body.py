@@ -96,7 +96,8 @@ def _add_tools(body: dict[str, Any], request: ModelRequest, strict: bool) -> Non
     body["tools"] = [REQUESTED if tool.name == WEB_SEARCH else _tool(tool, strict) for tool in request.tools]
     if any(tool.name == WEB_SEARCH for tool in request.tools):
         body["include"] = [*body.get("include", ()), INCLUDE]
-        body.setdefault("max_tool_calls", MAX_SEARCHES)
+        given = body.get("max_tool_calls")
+        body["max_tool_calls"] = min(given, MAX_SEARCHES) if isinstance(given, int) else MAX_SEARCHES
     if choice := request.tool_choice:
         is_mode = choice in ("auto", "none", "required")
         named = REQUESTED if choice == WEB_SEARCH else {"type": "function", "name": choice}

@@ -18,6 +18,8 @@ MAX_SEARCHES = 10
 MAX_PAGES = 20
 MAX_CHARACTERS = 500
 REQUESTED = {"type": "web_search"}
+# The kind of the items that searches are.
+SEARCH = "web_search_call"
 # What the server must be asked for.
 INCLUDE = "web_search_call.action.sources"
 
@@ -42,7 +44,7 @@ def returned(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return a search as it goes back to the provider, without the list of pages."""
     action = raw.get("action")
     kept = {name: value for name, value in action.items() if name != "sources"} if isinstance(action, dict) else {}
-    fields = {"type": "web_search_call", "id": raw.get("id"), "status": raw.get("status") or "completed"}
+    fields = {"type": SEARCH, "id": raw.get("id"), "status": raw.get("status") or "completed"}
     return {**fields, "action": kept}
 
 

@@ -14,7 +14,7 @@ import httpx2
 
 from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
-# Limit of one response that is not an event stream.
+# Limit of one response that is not a good answer's event stream.
 MAX_BYTES = 10 * 2**20
 
 
@@ -26,7 +26,8 @@ def guarded_client(
     Proxies from the environment are not used: they would resolve the host again, without the guard.
 
     Args:
-        max_bytes: limit of one response; a longer one raises `ResponseTooLong`. Event streams have no limit.
+        max_bytes: limit of one response; a longer one raises `ResponseTooLong`. Event streams have no limit, unless
+            their status is an error's: whoever gets one reads it whole.
         max_values: limit of the JSON values of one response, or of one event; more raise `ResponseTooLong`. A parser
             needs a hundred times as long for a megabyte of empty lists as for a megabyte of text.
         options: passed to `httpx2.AsyncClient`.
@@ -79,7 +80,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.DecodingError(
                 "The server sent a compressed response, although none was requested.", request=request
             )
-        if response.headers.get("content-type", "").startswith("text/event-stream"):
+        if response.is_success and response.headers.get("content-type", "").startswith("text/event-stream"):
             stream.limit = None
         return response
 

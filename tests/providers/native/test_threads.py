@@ -67,6 +67,10 @@ class ClientThread:
     async def use(self, wire_format: str, model: str) -> None:
         self._model = model_class(wire_format)(model, base_url=self._url, api_key="", max_retries=0)
 
+    def move(self, url: str) -> None:
+        """Answer from another address, once a model is chosen there."""
+        self._url = url
+
     async def without_tools(self) -> None:
         self._tools = []
 
@@ -172,6 +176,18 @@ async def test_another_model_gets_nothing_back(thread: Thread, fake_provider: Fa
     assert (await thread.ask("Four"), server.refused) == ("Fine.", [])
     given = wire.given(server.bodies[0])
     assert given == ["skip_thought_signature_validator"] if wire.name == "google" else len(given) == 1
+
+
+async def test_another_address_gets_nothing_back(fake_provider: FakeProvider, wire: Wire) -> None:
+    server, thread = picky(fake_provider, wire, wire.say(calls=CALL, number=1)), ClientThread(fake_provider.url)
+    await thread.use(wire.name, wire.model)
+    await ask_thrice(thread, server)
+    thread.move(fake_provider.url.removesuffix("/v1") + "/other")
+    await thread.use(wire.name, wire.model)
+    assert (await thread.ask("Four"), server.refused) == ("Fine.", [])
+    back, elsewhere = wire.given(server.bodies[-2]), wire.given(server.bodies[-1])
+    assert back == {"anthropic": ["EqQBCgIYAhIM1", "toolu_10"], "google": ["c2lnbmF0dXJl1", "fc-10"]}[wire.name]
+    assert back[0] not in elsewhere
 
 
 async def test_a_thread_that_another_wire_began_goes_on(

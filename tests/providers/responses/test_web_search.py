@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from assistant.client import ChatClient, InMemoryStore, RunFailed, ToolCall
+from assistant.client import ChatClient, InMemoryStore, Limits, RunFailed, ToolCall
 from assistant.core.llm.protocol import ProviderCall
 from assistant.models import Message, Provider, Tenant
 from assistant.models import ToolCall as CallRow
@@ -75,6 +75,42 @@ async def test_a_call_of_its_name_is_refused() -> None:
 async def test_a_search_that_was_not_offered_fails() -> None:
     with pytest.raises(RunFailed, match="was not offered"):
         await ChatClient(model=ScriptedModel([[FOUND, "x"]], provider_tools=[SEARCH])).call("Owls?")
+
+
+@pytest.mark.parametrize("limits", [Limits(tool_calls=2), Limits(calls_per_tool=2)])
+@pytest.mark.parametrize("is_one_answer", [True, False])
+async def test_searches_count_against_the_limits_of_a_run(limits: Limits, is_one_answer: bool) -> None:
+    found = [ProviderCall(f"ws_{number}", SEARCH, f'{{"query": "{number}"}}', "{}") for number in range(5)]
+    turns = [[*found, "x"]] if is_one_answer else [[*found[:1], ToolCall("", "note", "{}")], [*found[1:], "x"]]
+
+    @tool
+    def note() -> str:
+        """Note something."""
+        return "noted"
+
+    model = ScriptedModel(turns, provider_tools=[SEARCH])
+    with pytest.raises(RunFailed, match="limit of 2 tool calls") as raised:
+        await ChatClient(model=model, tools=[provider_web_search, note], limits=limits).call("Owls?")
+    assert raised.value.code == "limit_reached"
+
+
+async def test_a_search_that_is_repeated_ends_the_run() -> None:
+    with pytest.raises(RunFailed, match="same arguments 5 times"):
+        await scripted([*[FOUND] * 9, "x"]).call("Owls?")
+
+
+@pytest.mark.parametrize(("given", "sent"), [(None, 10), (3, 3), (500, 10), ("many", 10)])
+async def test_an_answer_has_ten_searches_at_most(fake_provider: FakeProvider, given: object, sent: int) -> None:
+    many = [searches(f"owls {number}", PAGE) for number in range(11)]
+    server = ResponsesServer([*many[:10], says("250.")], [*many, says("250.")])
+    fake_provider.rule(server)
+    extra = {} if given is None else {"max_tool_calls": given}
+    model = ResponsesModel("o4-mini", base_url=fake_provider.url, api_key="", max_retries=0, extra_body=extra)
+    client = ChatClient(model=model, tools=[provider_web_search], limits=Limits(tool_calls=0, calls_per_tool=0))
+    assert (await client.call("Owls?")).text == "250."
+    with pytest.raises(RunFailed, match="more at once"):
+        await client.call("Owls?")
+    assert [body["max_tool_calls"] for body in server.bodies] == [sent, sent]
 
 
 def test_asking_first_is_off_because_nobody_can_be_asked() -> None:
