@@ -87,8 +87,9 @@ class ReadText:
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield which of these values are no whole word of trusted text (ignoring case), and where each is from.
 
-        Trusted text is the system prompt, the user's messages and tool results. Not trusted are messages that the
-        model wrote, what a client says of its page (a tool may have written its state), and results of calls that it made after reading untrusted text: it may have been told what to say.
+        Trusted text is the system prompt, the user's messages and tool results. Not trusted is what a client says of
+        its page, since a tool may have written its state. Nor are messages that the model wrote, and results of calls
+        that it made after reading untrusted text: it may have been told what to say.
         A value of one or two letters, or a number below five digits, is never trusted: a "13" in trusted text is
         rarely the 13 that is meant.
 
@@ -156,9 +157,9 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
     """Return a conversation as a model is sent it.
 
     Results with untrusted text, and those of callers' own tools, are put between markers that the text cannot contain.
-    A summary becomes a part of the first user message, also between markers, as the page does of its message: some chat templates refuse a second
-    system message, and one would give what outsiders wrote the weight of the operator's prompt. Markers are the same in
-    every request, so that providers' prompt caches keep working.
+    A summary becomes a part of the first user message, and a page of its own, also between markers: some chat templates
+    refuse a second system message, and one would give what outsiders wrote the weight of the operator's prompt.
+    Markers are the same in every request, so that providers' prompt caches keep working.
     """
     sent: list[Message] = []
     summary = ""

@@ -168,7 +168,9 @@ async def _free(run: RunKey, wanted: WhenBusy) -> None:
     if wanted is WhenBusy.REPLACE:
         await stop_run(run)
     await get_runs().ended(pk=run.pk)
-    while await in_database(_is_active, run):
+    while True:
+        if not await in_database(_is_active, run):
+            return
         await asyncio.sleep(LOOK_SECONDS)
 
 
