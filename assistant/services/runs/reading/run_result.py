@@ -35,8 +35,8 @@ class RunOutcome:
 
 def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
     """Return the state of a member's own run."""
-    runs = Run.objects.select_related("assistant", "conversation")
-    run = runs.get(pk=key.pk, tenant_id=member.tenant_id, user_id=member.user_id)
+    own = Run.objects.filter(pk=key.pk, tenant_id=member.tenant_id, user_id=member.user_id)
+    run = own.select_related("assistant", "conversation").get()
     rows = MessageRow.objects.filter(run=run, conversation__tenant_id=member.tenant_id)
     messages = client_messages(member=member, rows=rows)
     answers = [one.content for one in messages if one.role == "assistant" and one.content]
