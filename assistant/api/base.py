@@ -21,6 +21,7 @@ from rest_framework.views import APIView
 from assistant.api.authentication import API, HttpRefusal, acaller_of, caller_of
 from assistant.api.errors import answer_error
 from assistant.api.parsers import OneFormat, StrictJSONParser
+from assistant.services.conversations.thread_keys import own_row
 from assistant.services.db.threads import in_database
 from assistant.services.runs.idempotency import Claim, claim, fingerprint, release_claim, store_answer
 from assistant.services.tenancy.authentication import Caller
@@ -73,6 +74,9 @@ class TenantView(APIView):
         super().initial(request, *args, **kwargs)
         rule = self.rule_of(request.method or "")
         self.caller = caller_of(request._request, rule, tenant_slug=self.tenant_slug, door=self.door)
+        if (thread := kwargs.get("thread")) is not None:
+            # The handler's arguments.
+            self.kwargs["thread"] = own_row(member=self.member, conversation_id=thread)
 
     def rule_of(self, method: str) -> Rule:
         """Return the scopes that a method needs; any, if the address does not know it."""
@@ -109,6 +113,8 @@ class AsyncTenantView(TenantView):
             APIView.initial(self, self.request, *args, **kwargs)
             rule = self.rule_of(request.method or "")
             self.caller = await acaller_of(request, rule, tenant_slug=tenant, door=self.door)
+            if (thread := kwargs.get("thread")) is not None:
+                kwargs["thread"] = await in_database(own_row, member=self.member, conversation_id=thread)
             handler = getattr(self, (request.method or "").lower(), None)
             if handler is None:
                 raise MethodNotAllowed(request.method or "")

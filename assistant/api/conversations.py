@@ -183,11 +183,11 @@ class Export(ConversationView):
         conversation = self.conversation(thread)
         if validated_query(ExportQuery, request)["format"] == "json":
             answer: HttpResponseBase = Response(as_json(member=self.member, conversation=conversation))
-            answer["Content-Disposition"] = f'attachment; filename="{thread}.json"'
+            answer["Content-Disposition"] = f'attachment; filename="{conversation.client_id}.json"'
             return answer
         text = as_markdown(member=self.member, conversation=conversation)
         answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-        answer["Content-Disposition"] = f'attachment; filename="{thread}.md"'
+        answer["Content-Disposition"] = f'attachment; filename="{conversation.client_id}.md"'
         return answer
 
 

@@ -24,12 +24,13 @@ from assistant.api.request_end import at_request_end
 from assistant.api.serializers import EventsQuery
 from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.assistants.configuration import find_assistant
+from assistant.services.callers.connections import waiting_input
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame, refused_start, with_thread
 from assistant.services.run_key import RunKey
-from assistant.services.runs.busy_threads import open_when_free, stop_soon
+from assistant.services.runs.busy_threads import stop_soon
 from assistant.services.runs.input.ids import parse_run_id
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.busy_thread import ThreadBusy
@@ -171,18 +172,24 @@ class StartRun(EventStream):
         self, busy: ThreadBusy, assistant: str, given: RunInput, body: dict[str, Any]
     ) -> AsyncGenerator[str]:
         """Yield the events of a run that waits for its thread, with comments until it begins."""
-        waiting = open_when_free(busy, member=self.member, assistant_slug=assistant, given=given)
-        opening = asyncio.create_task(waiting, name="open-when-free")
+        waiting = waiting_input(busy, self.caller, assistant_slug=assistant, given=given)
+        opening, is_over = asyncio.create_task(waiting.opened(), name="open-when-free"), False
         try:
             while not (await asyncio.wait({opening}, timeout=KEEP_ALIVE_SECONDS))[0]:
                 yield WAITING
-            opened = opening.result()
+            is_over, opened = True, opening.result()
         except Refused as refusal:
             async for part in _refused(body, refusal):
                 yield part
             return
         finally:
-            opening.cancel()
+            if not is_over:
+                # Not when the server ends the stream: its runs go on.
+                if not shutdown.must_end_streams():
+                    waiting.leave()
+                opening.cancel()
+        if opened is None:  # the caller has lost access
+            return
         async with aclosing(self._events_of(opened, given, 0)) as events:
             async for part in events:
                 yield part

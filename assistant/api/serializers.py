@@ -53,7 +53,7 @@ class ToolOut(ApiSerializer):
 
 
 class ConversationOut(ApiSerializer):
-    id = serializers.UUIDField(help_text="AG-UI's threadId.")
+    id = serializers.UUIDField(source="client_id", help_text="AG-UI's threadId.")
     title = serializers.CharField()
     assistant = serializers.SlugField(source="assistant.slug")
     is_archived = serializers.SerializerMethodField()

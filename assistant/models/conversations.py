@@ -125,6 +125,15 @@ class Conversation(models.Model):
         """AG-UI's threadId, as its client wrote it."""
         return self.thread_key or str(self.id)
 
+    @property
+    def client_id(self) -> uuid.UUID:
+        """The id that its member knows: the one that they chose, also where another member has a row with it."""
+        try:
+            chosen = uuid.UUID(self.thread_key)
+        except ValueError:
+            return self.id
+        return chosen if str(chosen) == self.thread_key else self.id
+
 
 class ConversationShare(models.Model):
     """A link under which a tenant's members read a conversation, as it was shown when the link was made."""

@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 
 from assistant.pages.second_factor import signed_in
 from assistant.services.callers.doors import Door, admit
+from assistant.services.conversations.thread_keys import own_row
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import OF_SESSIONS
@@ -47,6 +48,8 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             caller = admit(Credentials(session=session), PAGES, rule=OF_SESSIONS, tenant_slug=tenant)
         except AccessDenied as denied:
             raise Http404 from denied
+        if "thread" in values:
+            values["thread"] = own_row(member=caller.member, conversation_id=values["thread"])
         return view(MemberRequest(caller.member, request), **values)
 
     return checked

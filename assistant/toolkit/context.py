@@ -123,7 +123,8 @@ class ToolContext(Generic[Deps]):
     def state(self) -> Any:
         """A copy of the state that the client's page shares with the run: AG-UI's `state`, any JSON value.
 
-        It is as trusted as what the user writes. Empty without a page.
+        It comes from the caller, and tools have written into it: reading it marks nothing, but it is data, and no
+        destination is trusted because it is in it. Empty without a page.
         """
         return {} if self.shared_state is None else self.shared_state.value
 

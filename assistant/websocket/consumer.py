@@ -92,7 +92,7 @@ class ChatConsumer(BaseConsumer):
         )
         self._later = LaterRuns(on_failure=lambda: self._close_soon(CLOSE_FAILED))
         self._frames = ThreadFrames(
-            self.member, self._assistant, threads=self._threads, later=self._later, send=self.send_frame
+            caller, self._assistant, threads=self._threads, later=self._later, send=self.send_frame
         )
         # `disconnect` is not called if this fails, so the stack closes here what was opened.
         async with AsyncExitStack() as held:

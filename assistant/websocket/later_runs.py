@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.run_key import RunKey
-from assistant.services.runs.busy_threads import stop_run
+from assistant.services.runs.busy_threads import WaitingInput, stop_run
 
 logger = logging.getLogger(__name__)
 
@@ -31,14 +31,14 @@ class LaterRuns:
     def __init__(self, *, on_failure: Callable[[], object]) -> None:
         self.keeps_runs = False
         self._on_failure = on_failure
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._waiting: dict[asyncio.Task[None], WaitingInput] = {}
         self._stopped: list[RunKey] = []
 
-    def begin(self, refuse: Refuse, opening: Coroutine[Any, Any, None]) -> None:
-        """Open a run in the background; `refuse` is called if that is refused."""
+    def begin(self, refuse: Refuse, waiting: WaitingInput, opening: Coroutine[Any, Any, None]) -> None:
+        """Open the run of a waiting input in the background; `refuse` is called if that is refused."""
         task = asyncio.create_task(self._open(refuse, opening), name="open-later")
-        self._waiting.add(task)
-        task.add_done_callback(self._waiting.discard)
+        self._waiting[task] = waiting
+        task.add_done_callback(self._waiting.pop)
 
     async def _open(self, refuse: Refuse, opening: Coroutine[Any, Any, None]) -> None:
         try:
@@ -56,8 +56,10 @@ class LaterRuns:
         self._stopped = [*self._stopped[1 - MAX_STOPPED :], key]
 
     async def close(self) -> None:
-        """Stop what is to be stopped. Runs that wait for their thread are opened all the same."""
-        for task in list(self._waiting):
+        """Stop what is to be stopped, and open no waiting run that would be; others are opened all the same."""
+        for task, waiting in list(self._waiting.items()):
+            if not self.keeps_runs:
+                waiting.leave()
             task.cancel()
         for key in [] if self.keeps_runs else self._stopped:
             try:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 from assistant.core.values.events import Custom
 from assistant.models.fields import OnDisconnect
+from assistant.services.callers.connections import waiting_input
 from assistant.services.conversations.feedback import rate_answer
 from assistant.services.conversations.thread_keys import find_thread
 from assistant.services.db.threads import in_database
@@ -17,7 +18,7 @@ from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.eventlog.log import Position
 from assistant.services.run_key import key_of
-from assistant.services.runs.busy_threads import open_when_free
+from assistant.services.runs.busy_threads import WaitingInput
 from assistant.services.runs.input.ids import parse_thread
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
@@ -28,7 +29,7 @@ from assistant.services.runs.reading.thread_snapshot import can_catch_up, thread
 from assistant.services.runs.run_input import RunInput, parse_input
 from assistant.services.runs.shown_path import NOT_FOUND as NO_MESSAGE
 from assistant.services.runs.shown_path import show_path
-from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.authentication import Caller
 from assistant.toolkit.text import clean_text
 from assistant.websocket.followed_threads import FollowedThreads
 from assistant.websocket.follower import Send
@@ -47,9 +48,10 @@ class ThreadFrames:
     """
 
     def __init__(
-        self, member: Member, assistant: str, *, threads: FollowedThreads, later: LaterRuns, send: Send
+        self, caller: Caller, assistant: str, *, threads: FollowedThreads, later: LaterRuns, send: Send
     ) -> None:
-        self._member = member
+        self._caller = caller
+        self._member = caller.member
         self._assistant = assistant
         self._threads = threads
         self._later = later
@@ -69,15 +71,17 @@ class ThreadFrames:
             opened = await get_runs().open(member=member, assistant_slug=slug, given=given, is_counted=True)
         except ThreadBusy as busy:
             # In a task of its own: this connection's next frames, which may stop the other run, must not wait.
-            self._later.begin(lambda refusal: self._refuse(frame, refusal), self._run_when_free(busy, given, renders))
+            waiting = waiting_input(busy, self._caller, assistant_slug=slug, given=given)
+            opening = self._run_when_free(waiting, given, renders)
+            self._later.begin(lambda refusal: self._refuse(frame, refusal), waiting, opening)
             return
         # Answers that were sent before under another id: what they began is sent again, because the client waits.
         is_repeat = opened.setup is None and given.run_id not in (opened.key.run_id, opened.key.client_run)
         await self._follow_run(opened, given, renders, again=is_repeat)
 
-    async def _run_when_free(self, busy: ThreadBusy, given: RunInput, renders: bool) -> None:
-        opened = await open_when_free(busy, member=self._member, assistant_slug=self._assistant, given=given)
-        await self._follow_run(opened, given, renders)
+    async def _run_when_free(self, waiting: WaitingInput, given: RunInput, renders: bool) -> None:
+        if (opened := await waiting.opened()) is not None:
+            await self._follow_run(opened, given, renders)
 
     async def _follow_run(self, opened: OpenedRun, given: RunInput, renders: bool, *, again: bool = False) -> None:
         if opened.setup is not None and opened.on_disconnect is OnDisconnect.CANCEL:

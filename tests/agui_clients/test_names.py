@@ -9,7 +9,7 @@ import pytest
 
 from assistant.models import Assistant, Conversation, Provider, Run
 from tests.agui import check_run, text_of
-from tests.agui_clients.door import RUNS, sent, talking
+from tests.agui_clients.door import RUNS, error_of, sent, talking
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server
@@ -74,6 +74,7 @@ async def test_an_id_of_another_tenant_is_as_any_that_nobody_has(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     taken, free = str(uuid.uuid4()), str(uuid.uuid4())
+    await Assistant.objects.acreate(tenant=cast.globex, slug="sales", name="Sales")
     async with talking(uvicorn_server, cast.acme, cast.alice, thread=taken) as alice:
         fake_provider.reply("The password is sesame.")
         await alice.ask("Tell me", run="r1")
@@ -83,8 +84,12 @@ async def test_an_id_of_another_tenant_is_as_any_that_nobody_has(
             fake_provider.reply("Hello.")
             events = await mallory.ask("Hi", run="r1")
             again = await mallory.ask("Hi again", run="r2")
-        told = json.dumps([events, again]).replace(thread, "T")
-        seen.append([event["type"] for event in (*events, *again)])
+            rest = await mallory.client.get(f"/api/v1/tenants/globex/conversations/{thread}/")
+            mallory.address = RUNS.format(tenant="globex").replace("support", "sales")
+            elsewhere = await mallory.ask("Hi, sales", run="r3")
+        assert rest.json()["id"] == thread and error_of(elsewhere) == "thread_not_found"
+        told = json.dumps([events, again, rest.json()]).replace(thread, "T")
+        seen.append([rest.status_code, *(event["type"] for event in (*events, *again, *elsewhere))])
         assert "sesame" not in told and sent(fake_provider) == ["Hi", "Hello.", "Hi again"]
     assert seen[0] == seen[1]
     assert await Run.objects.filter(conversation=taken).acount() == 1

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from assistant.models import Assistant, Message, Provider
+from assistant.core.values.history_window import estimate_tokens
+from assistant.models import Assistant, Message, Provider, Run, TenantLimits
 from tests.agui import custom_name
 from tests.agui_clients.door import error_of, sent, talking
 from tests.base import Cast
@@ -69,3 +70,18 @@ async def test_what_is_too_long_is_refused(uvicorn_server: Server, cast: Cast, p
         long = [{"description": "page", "value": "x" * 40_000}]
         assert error_of(await talk.ask("Hi", context=long)) == "invalid_input"
         assert error_of(await talk.ask("Hi", state={"draft": "x" * 40_000})) == "invalid_input"
+
+
+@pytest.mark.parametrize("takes_context", [True, False])
+async def test_the_page_is_reserved_of_the_quota(
+    takes_context: bool, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(takes_context=takes_context)
+    await TenantLimits.objects.acreate(tenant=cast.acme, tenant_tokens_per_day=1_000_000)
+    long = [{"description": "page", "value": "x" * 30_000}]
+    async with talking(uvicorn_server, cast.acme, cast.alice) as talk:
+        for context in ([], long):
+            fake_provider.reply("Hello.")
+            await talk.ask("Hi", context=context)
+    without, with_page = [run.reserved_tokens async for run in Run.objects.order_by("number")]
+    assert (with_page - without >= estimate_tokens("x" * 30_000)) is takes_context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 import pytest
@@ -14,6 +15,8 @@ from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_message, make_run, switch_tool
 
 pytestmark = pytest.mark.django_db
+
+TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 
 
 @pytest.fixture
@@ -50,9 +53,34 @@ def test_a_conversation_is_created_renamed_archived_and_deleted(alice_calls: Cal
     assert alice_calls.get(address).status_code == 404
 
 
-def test_the_id_of_another_users_conversation_is_taken(talk: Conversation, mallory_calls: Caller) -> None:
-    answer = mallory_calls("post", "conversations/", {"assistant": "support", "id": str(talk.pk)})
-    assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+def test_the_id_of_another_users_conversation_is_as_any_that_nobody_has(
+    talk: Conversation, cast: Cast, mallory_calls: Caller
+) -> None:
+    make_message(talk, content="The password is sesame.")
+    make_assistant(cast.globex, "sales")
+    seen = []
+    for thread in (str(talk.pk), str(uuid.uuid4())):
+        address = f"conversations/{thread}/"
+        told = [
+            mallory_calls.get(address),
+            mallory_calls("post", "conversations/", {"assistant": "support", "id": thread, "title": "Mine"}),
+            mallory_calls("post", "conversations/", {"assistant": "support", "id": thread}),
+            mallory_calls("post", "conversations/", {"assistant": "sales", "id": thread}),
+            mallory_calls.get(address),
+            mallory_calls("patch", address, {"title": "Still mine"}),
+            mallory_calls.get(f"{address}messages/"),
+            mallory_calls.get(f"{address}export/"),
+            mallory_calls.get("conversations/"),
+            mallory_calls("delete", address),
+            mallory_calls.get(address),
+        ]
+        assert told[4].json()["id"] == thread
+        texts = [TIMES.sub("now", one.content.decode()).replace(thread, "T") for one in told]
+        seen.append([(one.status_code, text) for one, text in zip(told, texts, strict=True)])
+    assert seen[0] == seen[1] and [status for status, _ in seen[0]] == [
+        404, 201, 409, 409, 200, 200, 200, 200, 200, 204, 404,
+    ]  # fmt: skip
+    assert "sesame" not in str(seen) and Conversation.objects.get(pk=talk.pk).title == "Refund"
 
 
 def test_pages_of_conversations_neither_overlap_nor_skip(cast: Cast, alice_calls: Caller) -> None:

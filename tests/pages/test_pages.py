@@ -319,3 +319,15 @@ def test_not_ready_while_redis_is_away(client: Client, db: None, settings: Setti
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["checks"]["redis"] == "failed"
+
+
+@pytest.mark.parametrize("name", ["thread", "export-conversation", "shares"])
+def test_a_conversation_is_found_by_the_id_that_its_member_chose(
+    name: str, visit: Client, talk: Conversation, cast: Cast
+) -> None:
+    """Another member has a row with the id, of which these pages say nothing."""
+    theirs = make_conversation(cast.mallory, cast.rival_support, title="Secret")
+    assert visit.get(address(name, talk).replace(str(talk.pk), str(theirs.pk))).status_code == 404
+    Conversation.objects.filter(pk=talk.pk).update(thread_key=str(theirs.pk))
+    found = visit.get(address(name, talk).replace(str(talk.pk), str(theirs.pk)))
+    assert found.status_code == 200 and "Secret" not in b"".join(found).decode()

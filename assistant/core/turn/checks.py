@@ -71,7 +71,9 @@ class TurnChecks:
     async def check_input(self, messages: Sequence[Message]) -> None:
         """Check the last message, if it is the user's. Raises `TurnFailed`."""
         if self._checks.inputs and messages and messages[-1].role == "user":
-            await self._guard(self._checks.inputs, messages[-1].content, "invalid_input")
+            asked = messages[-1]
+            text = f"{asked.page}\n\n{asked.content}" if asked.page else asked.content
+            await self._guard(self._checks.inputs, text, "invalid_input")
 
     async def check_answer(self, text: str, message_id: str) -> Event | None:
         """Check a complete answer. Returns the event that marks it as not accepted: then the model is asked again.

@@ -87,6 +87,8 @@ class Message:
         provider_state: what the provider gave with the message for itself, such as signatures of its calls, as text
             that only the model's adapter reads. It is neither shown nor logged, and no part of comparisons.
         attachments: the files that a user sent with it.
+        page: what a client says of its page with a user's message, between markers. `untrusted.for_model` puts it
+            before the text; nobody has written it as a message, so that no destination is trusted because it is in it.
 
     `id`, `reasoning`, `is_partial`, `sources`, `from_caller` and `attachments` are never sent to a provider.
     """
@@ -103,6 +105,7 @@ class Message:
     from_caller: bool = False
     provider_state: str = field(default="", repr=False, compare=False)
     attachments: tuple[AttachedFile, ...] = ()
+    page: str = ""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:

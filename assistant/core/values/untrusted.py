@@ -87,8 +87,9 @@ class ReadText:
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield which of these values are no whole word of trusted text (ignoring case), and where each is from.
 
-        Trusted text is the system prompt, the user's messages and tool results. Not trusted are messages that the
-        model wrote, and results of calls that it made after reading untrusted text: it may have been told what to say.
+        Trusted text is the system prompt, the user's messages and tool results. Not trusted is what a client says of
+        its page, since a tool may have written its state. Nor are messages that the model wrote, and results of calls
+        that it made after reading untrusted text: it may have been told what to say.
         A value of one or two letters, or a number below five digits, is never trusted: a "13" in trusted text is
         rarely the 13 that is meant.
 
@@ -156,17 +157,19 @@ def for_model(messages: Iterable[Message]) -> list[Message]:
     """Return a conversation as a model is sent it.
 
     Results with untrusted text, and those of callers' own tools, are put between markers that the text cannot contain.
-    A summary becomes a part of the first user message, also between markers: some chat templates refuse a second
-    system message, and one would give what outsiders wrote the weight of the operator's prompt. Markers are the same in
-    every request, so that providers' prompt caches keep working.
+    A summary becomes a part of the first user message, and a page of its own, also between markers: some chat templates
+    refuse a second system message, and one would give what outsiders wrote the weight of the operator's prompt.
+    Markers are the same in every request, so that providers' prompt caches keep working.
     """
     sent: list[Message] = []
     summary = ""
     for message in messages:
         if message.role == "system" and is_summary(message):  # saves a call for each other message
             summary += message.content.removeprefix(HEADING)
-        elif message.role == "user" and summary:
-            sent.append(replace(message, content=f"{fenced(summary, SUMMARY)}\n\n{message.content}"))
+        elif message.role == "user" and (summary or message.page):
+            before = [fenced(summary, SUMMARY)] if summary else []
+            before += [message.page] if message.page else []
+            sent.append(replace(message, content="\n\n".join([*before, message.content]), page=""))
             summary = ""
         elif message.role == "tool" and (message.sources or message.from_caller):
             what = OUTSIDE if message.sources else CALLER

@@ -58,19 +58,28 @@ def find_conversation(*, member: Member, conversation_id: uuid.UUID) -> Conversa
 def create_conversation(
     *, member: Member, assistant: Assistant, conversation_id: uuid.UUID, title: str = ""
 ) -> Conversation | None:
-    """Create an empty conversation; return None if the id is taken."""
-    try:
-        with transaction.atomic():
-            return Conversation.objects.create(
-                pk=conversation_id,
-                tenant_id=member.tenant_id,
-                user_id=member.user_id,
-                assistant=assistant,
-                title=(clean := _clean_title(title)),
-                title_origin=Conversation.TitleOrigin.PERSON if clean else Conversation.TitleOrigin.FIRST_WORDS,
-            )
-    except IntegrityError:
-        return None
+    """Create an empty conversation; return None if the member has one with the id.
+
+    Another member's id is as one that nobody has: the conversation has it as its key, as one that a run begins.
+    """
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    for is_keyed in (False, True):
+        if own.filter(Q(pk=conversation_id) | Q(thread_key=str(conversation_id))).exists():
+            return None
+        try:
+            with transaction.atomic():
+                return Conversation.objects.create(
+                    pk=uuid.uuid4() if is_keyed else conversation_id,
+                    thread_key=str(conversation_id) if is_keyed else "",
+                    tenant_id=member.tenant_id,
+                    user_id=member.user_id,
+                    assistant=assistant,
+                    title=(clean := _clean_title(title)),
+                    title_origin=Conversation.TitleOrigin.PERSON if clean else Conversation.TitleOrigin.FIRST_WORDS,
+                )
+        except IntegrityError:
+            continue
+    return None
 
 
 def is_new(*, conversation: Conversation) -> bool:

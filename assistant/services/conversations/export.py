@@ -22,7 +22,7 @@ def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
     the path that is shown have `is_shown: false`.
     """
     return {
-        "id": str(conversation.pk),
+        "id": str(conversation.client_id),
         "title": conversation.title,
         "assistant": conversation.assistant.slug,
         "created_at": conversation.created_at.isoformat(),

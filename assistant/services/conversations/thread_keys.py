@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 
+from django.db.models import Q
+
 from assistant.models import Conversation
 from assistant.services.tenancy.members import Member
 
@@ -25,3 +27,13 @@ def find_thread(*, member: Member, assistant_slug: str, thread: str) -> uuid.UUI
         return own.filter(pk=uuid.UUID(thread)).values_list("pk", flat=True).first()
     except ValueError:
         return None
+
+
+def own_row(*, member: Member, conversation_id: uuid.UUID) -> uuid.UUID:
+    """Return the id of the row of a member's conversation by the id that they know, `Conversation.client_id`.
+
+    An id that the member has no conversation with is returned as it is: nothing is found by it.
+    """
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    named = own.filter(Q(pk=conversation_id) | Q(thread_key=str(conversation_id)))
+    return named.values_list("pk", flat=True).first() or conversation_id

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.db.models import QuerySet
 
 from assistant.models import Run
-from assistant.models.fields import WhenBusy
+from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
@@ -46,54 +48,127 @@ _stopping: PerLoop[set[asyncio.Task[None]]] = PerLoop(set)
 _lines: PerLoop[defaultdict[uuid.UUID, _Line]] = PerLoop(lambda: defaultdict(_Line))
 
 
-async def open_when_free(busy: ThreadBusy, *, member: Member, assistant_slug: str, given: RunInput) -> OpenedRun:
-    """Open a run in a busy thread as `busy` says: once nothing is answered there, or in the other run's place.
+class WaitingInput:
+    """An input that waits for its thread: a run is opened once nothing is answered there, or in the other's place.
 
-    If the caller is cancelled meanwhile, the run is opened all the same.
-
-    Raises:
-        Refused: as for `Runs.open`; `thread_busy` if the other run cannot be stopped, or the wait is too long.
+    Args:
+        busy: the refusal of the input, which says how it waits.
+        has_access: asked just before the run is opened whether the caller may still open one.
+        while_access_lasts: a block that calls its argument when the caller loses access: the input is dropped then.
     """
-    if busy.when_busy is WhenBusy.REFUSE or busy.run is None:
-        raise busy
-    opening = _open(busy, busy.run, member=member, assistant_slug=assistant_slug, given=given)
-    return await asyncio.shield(asyncio.create_task(opening, name="open-when-free"))
 
+    def __init__(
+        self,
+        busy: ThreadBusy,
+        *,
+        member: Member,
+        assistant_slug: str,
+        given: RunInput,
+        has_access: Callable[[], Awaitable[bool]],
+        while_access_lasts: Callable[[Callable[[], None]], AbstractContextManager[None]],
+    ) -> None:
+        self._busy = busy
+        self._open = partial(
+            get_runs().open, member=member, assistant_slug=assistant_slug, given=given, when_busy=busy.when_busy
+        )
+        self._has_access = has_access
+        self._while_access_lasts = while_access_lasts
+        self._waiting: asyncio.Task[OpenedRun | None] | None = None
+        self._opening: asyncio.Task[OpenedRun] | None = None
+        self._is_left = False
 
-async def _open(busy: ThreadBusy, run: RunKey, *, member: Member, assistant_slug: str, given: RunInput) -> OpenedRun:
-    line = _lines.get()[run.conversation_id]
-    if line.waiting >= MAX_WAITING:
-        raise Refused("thread_busy", TOO_MANY)
-    wanted = busy.when_busy
-    seconds = MAX_QUEUED_SECONDS if wanted is WhenBusy.QUEUE else CANCEL_WAIT_SECONDS
-    until = time.monotonic() + seconds
-    line.waiting += 1
-    try:
-        async with asyncio.timeout(seconds), line.turn:
+    async def opened(self) -> OpenedRun | None:
+        """Wait, and return the run; None if the input was dropped. If this is cancelled, it waits all the same.
+
+        Raises:
+            Refused: as for `Runs.open`; `thread_busy` if the other run cannot be stopped, or the wait is too long.
+        """
+        if self._busy.when_busy is WhenBusy.REFUSE or self._busy.run is None:
+            raise self._busy
+        self._waiting = asyncio.create_task(self._wait(self._busy.run), name="open-when-free")
+        try:
+            return await asyncio.shield(self._waiting)
+        except asyncio.CancelledError:
+            if self._waiting.cancelled():
+                return None
+            raise
+
+    def leave(self) -> None:
+        """Say that the client has gone: its run is not opened, or is stopped, if `onDisconnect` is `cancel`."""
+        self._is_left = True
+        if self._opening is not None and self._opening.done():
+            self._stop_if_left(self._opening)
+        if self._busy.on_disconnect is OnDisconnect.CANCEL:
+            self.drop()
+
+    def drop(self) -> None:
+        """Open no run for the input, if none is being opened yet."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def _wait(self, run: RunKey) -> OpenedRun | None:
+        line = _lines.get()[run.conversation_id]
+        if line.waiting >= MAX_WAITING:
+            raise Refused("thread_busy", TOO_MANY)
+        is_queued = self._busy.when_busy is WhenBusy.QUEUE
+        until = asyncio.get_running_loop().time() + (MAX_QUEUED_SECONDS if is_queued else CANCEL_WAIT_SECONDS)
+        line.waiting += 1
+        try:
+            with self._while_access_lasts(self.drop):
+                return await self._wait_in(line, run, until)
+        except TimeoutError:
+            raise ThreadBusy from None
+        finally:
+            line.waiting -= 1
+            if not line.waiting:
+                _lines.get().pop(run.conversation_id, None)
+
+    async def _wait_in(self, line: _Line, run: RunKey, until: float) -> OpenedRun | None:
+        async with _turn(line, until):
             while True:
-                await _free(run, wanted, until)
+                # The waiting alone ends in time: what is being opened is not given up half way.
+                async with asyncio.timeout_at(until):
+                    await _free(run, self._busy.when_busy)
+                if not await self._has_access():
+                    return None
                 try:
-                    return await get_runs().open(
-                        member=member, assistant_slug=assistant_slug, given=given, when_busy=wanted
-                    )
+                    return await self._opened_whole()
                 except ThreadBusy as again:
-                    if again.run is None or time.monotonic() > until:
+                    if again.run is None or asyncio.get_running_loop().time() > until:
                         raise
                     run = again.run
-    except TimeoutError:
-        raise ThreadBusy from None
+
+    async def _opened_whole(self) -> OpenedRun:
+        """Open the run; if this is cancelled, that is not."""
+        self._opening = asyncio.create_task(self._open(), name="open-waiting")
+        self._opening.add_done_callback(self._stop_if_left)
+        return await asyncio.shield(self._opening)
+
+    def _stop_if_left(self, opening: asyncio.Task[OpenedRun]) -> None:
+        if opening.cancelled() or opening.exception() is not None or not self._is_left:
+            return
+        opened = opening.result()
+        if opened.setup is not None and opened.on_disconnect is OnDisconnect.CANCEL:
+            stop_soon(opened.key)
+
+
+@asynccontextmanager
+async def _turn(line: _Line, until: float) -> AsyncIterator[None]:
+    """Hold the turn of a line for the block. Raises `TimeoutError` if it does not come in time."""
+    async with asyncio.timeout_at(until):
+        await line.turn.acquire()
+    try:
+        yield
     finally:
-        line.waiting -= 1
-        if not line.waiting:
-            _lines.get().pop(run.conversation_id, None)
+        line.turn.release()
 
 
-async def _free(run: RunKey, wanted: WhenBusy, until: float) -> None:
+async def _free(run: RunKey, wanted: WhenBusy) -> None:
     """Wait until a run has ended; `replace` stops it first."""
     if wanted is WhenBusy.REPLACE:
         await stop_run(run)
     await get_runs().ended(pk=run.pk)
-    while time.monotonic() < until:
+    while True:
         if not await in_database(_is_active, run):
             return
         await asyncio.sleep(LOOK_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ import pytest
 from assistant.core.toolcalls.protocols import Admission
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message, ToolCall
-from assistant.core.values.untrusted import ReadText
+from assistant.core.values.untrusted import ReadText, for_model
 from assistant.models import Assistant, Membership, Provider, Tenant
+from assistant.models import Message as MessageRow
+from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.plan_builder import plan_of
+from assistant.services.runs.run_input import TextMessage
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.toolset import TenantToolset
@@ -22,7 +26,7 @@ from assistant.toolkit import InvalidTool, Registry, ToolContext, tool
 from assistant.toolkit.context import TenantInfo
 from tests.base import Cast
 from tests.factories import switch_tool
-from tests.services.runs.test_opening import begin
+from tests.services.runs.test_opening import begin, given, take_turn
 from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -172,3 +176,32 @@ async def test_a_run_asks_with_its_own_context(
     toolset = (await in_db(plan)()).toolset
     calls = [ToolCall(name, "write_to", json.dumps({"to": name})) for name in (cast.alice.username, "mallory")]
     assert [one.policy for one in await toolset.admit(calls, READ)] == ["on", "ask"]
+
+
+@pytest.mark.parametrize(
+    ("words", "page", "policy"),
+    [
+        ("Send it", {"state": {"draft": {"to": "mallory@globex.example"}}}, "ask"),
+        ("Send it", {"context": "The draft:\nTo mallory@globex.example"}, "ask"),
+        ("Send it to mallory@globex.example", {"state": {"draft": {"to": "mallory@globex.example"}}}, "on"),
+    ],
+)
+async def test_the_page_launders_no_destination(
+    cast: Cast, alice_member: Member, provider: Provider, words: str, page: dict[str, Any], policy: str
+) -> None:
+    """What a tool wrote into the state, after a marked document was read, comes back with the next input."""
+
+    def plan() -> Plan:
+        take_turn(alice_member, thread := uuid.uuid4())
+        MessageRow.objects.filter(role="assistant").update(sources=["a page"])
+        again = replace(given(thread), message=TextMessage(str(uuid.uuid4()), words), **page)
+        opened = open_run(member=alice_member, assistant_slug="support", given=again, owner="here")
+        assert opened.setup is not None
+        return plan_of(key=opened.key, setup=opened.setup, member=alice_member)
+
+    made = await in_db(plan)()
+    asked = for_model(made.messages)[-1]
+    assert "what the page says" in asked.content and "mallory@globex.example" in asked.content
+    call = ToolCall("c1", "write_to", json.dumps({"to": "mallory@globex.example"}))
+    (admission,) = await made.toolset.admit([call], ReadText.of(made.messages))
+    assert admission.policy == policy

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from assistant.models import Run
-from assistant.models.fields import WhenBusy
+from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.errors import Refused
 from assistant.services.limits.runs_at_once import key_of_run
@@ -24,12 +24,19 @@ class ThreadBusy(Refused):
     Attributes:
         when_busy: what the input asks for then. `replace` is asked for only of the same caller's run.
         run: the run that is running or queued; None if the input is refused.
+        on_disconnect: what happens to the input's own run when its client disconnects.
     """
 
-    def __init__(self, when_busy: WhenBusy = WhenBusy.REFUSE, run: RunKey | None = None) -> None:
+    def __init__(
+        self,
+        when_busy: WhenBusy = WhenBusy.REFUSE,
+        run: RunKey | None = None,
+        on_disconnect: OnDisconnect = OnDisconnect.CONTINUE,
+    ) -> None:
         super().__init__("thread_busy", _(BUSY))
         self.when_busy = when_busy
         self.run = run
+        self.on_disconnect = on_disconnect
 
 
 def refusal_of_busy(*, member: Member, given: RunInput, state: OpeningState, default: WhenBusy) -> ThreadBusy:
@@ -45,4 +52,4 @@ def refusal_of_busy(*, member: Member, given: RunInput, state: OpeningState, def
     run = active.select_related("conversation").first()
     if run is None or (wanted is WhenBusy.REPLACE and run.api_key_id != key_of_run(member)):
         return ThreadBusy()
-    return ThreadBusy(wanted, key_of(run, ""))
+    return ThreadBusy(wanted, key_of(run, ""), given.on_disconnect or OnDisconnect(state.assistant.on_disconnect))

@@ -37,6 +37,10 @@ def unknown_thread(*, member: Member, assistant_slug: str, given: RunInput) -> R
     slug = own.filter(pk=given.thread_id).values_list("assistant__slug", flat=True).first()
     if slug == assistant_slug:
         return given
+    if slug is None and not given.thread_key:
+        # One that they chose, as that of a row of another member: it is with one assistant too.
+        named = own.filter(thread_key=str(given.thread_id)).exclude(assistant__slug=assistant_slug)
+        slug = named.values_list("assistant__slug", flat=True).first()
     if slug is not None and member.assistant_id is None:
         raise Refused("thread_not_found", _("There is no such conversation with this assistant."))
     keyed = replace(given, thread_key=given.thread_key or str(given.thread_id), thread_id=uuid.uuid4())

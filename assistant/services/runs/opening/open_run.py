@@ -29,7 +29,7 @@ from assistant.services.runs.opening.known_runs import AnsweredAlready, check_re
 from assistant.services.runs.opening.known_thread import known_thread, unknown_thread
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import read_opening_state
-from assistant.services.runs.opening.page import with_page
+from assistant.services.runs.opening.page import ignored_parts, with_page
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.opening.sent_files import check_files, with_file_contents
 from assistant.services.runs.opening.tested_prompt import tested_prompt
@@ -164,7 +164,7 @@ def _open_once(
         path=followed.path,
         owner=owner,
         must_wait=must_wait,
-        history=(*history, *(new_rows or request_to_go_on(history))),
+        history=with_page((*history, *(new_rows or request_to_go_on(history))), given, state.assistant),
         new=new_rows,
         messages=0 if is_answer and all(message.role != "user" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
@@ -177,7 +177,13 @@ def _open_once(
         check_decisions(decisions, history, setup.tools, **who)
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
-    setup = with_page(replace(setup, client_tools=given.client_tools, decisions=decisions), given, state.assistant)
+    setup = replace(
+        setup,
+        client_tools=given.client_tools,
+        decisions=decisions,
+        state=given.state,
+        ignored=ignored_parts(given, state.assistant),
+    )
     on_disconnect = given.on_disconnect or OnDisconnect(state.assistant.on_disconnect)
     return OpenedRun(key_of(run, owner), setup, on_disconnect=on_disconnect)
 

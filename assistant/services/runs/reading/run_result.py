@@ -35,13 +35,14 @@ class RunOutcome:
 
 def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
     """Return the state of a member's own run."""
-    run = Run.objects.select_related("assistant").get(pk=key.pk, tenant_id=member.tenant_id, user_id=member.user_id)
+    own = Run.objects.filter(pk=key.pk, tenant_id=member.tenant_id, user_id=member.user_id)
+    run = own.select_related("assistant", "conversation").get()
     rows = MessageRow.objects.filter(run=run, conversation__tenant_id=member.tenant_id)
     messages = client_messages(member=member, rows=rows)
     answers = [one.content for one in messages if one.role == "assistant" and one.content]
     return RunOutcome(
         id=run.run_id,
-        conversation=str(run.conversation_id),
+        conversation=str(run.conversation.client_id),
         assistant=run.assistant.slug,
         status=run.status,
         text="\n\n".join(answers),
