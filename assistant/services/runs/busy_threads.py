@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from assistant.models import Run
 from assistant.models.fields import OnDisconnect, WhenBusy
@@ -33,7 +35,7 @@ MAX_WAITING = 5
 MAX_QUEUED_SECONDS = 600.0
 # How often the database is asked whether a run of another process has ended.
 LOOK_SECONDS = 0.25
-TOO_MANY = f"{MAX_WAITING} messages wait in this conversation already. Wait for an answer, or stop it."
+TOO_MANY = gettext_noop("%(count)d messages wait in this conversation already. Wait for an answer, or stop it.")
 
 
 @dataclass
@@ -109,7 +111,7 @@ class WaitingInput:
     async def _wait(self, run: RunKey) -> OpenedRun | None:
         line = _lines.get()[run.conversation_id]
         if line.waiting >= MAX_WAITING:
-            raise Refused("thread_busy", TOO_MANY)
+            raise Refused("thread_busy", _(TOO_MANY) % {"count": MAX_WAITING})
         is_queued = self._busy.when_busy is WhenBusy.QUEUE
         until = asyncio.get_running_loop().time() + (MAX_QUEUED_SECONDS if is_queued else CANCEL_WAIT_SECONDS)
         line.waiting += 1
