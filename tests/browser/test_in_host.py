@@ -78,6 +78,8 @@ async def conversation(made: Visitor, fake_provider: FakeProvider, path: str = "
     await ask(page, "Who are they?")
     await answered(page)
     await expect(last_answer(page)).to_contain_text("open")
+    # What is below the answer comes after its end.
+    await expect(page.locator(".about").last).to_contain_text("test-model")
     await page.mouse.move(0, 0)
     return page
 
