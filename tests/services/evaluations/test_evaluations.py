@@ -272,8 +272,12 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_any_more(
     assert await in_db(do_due_jobs)(start=started.append) == 1
     frozen = asyncio.create_task(started[0]())
     await asyncio.to_thread(gate.wait_reached)
-    await Job.objects.filter(state=Job.State.WAITING).aupdate(due_at=timezone.now() - timedelta(seconds=1))
-    assert await in_db(do_due_jobs)(start=started.append) == 1
+    # The first one may renew its job in between.
+    for _ in range(20):
+        await Job.objects.filter(state=Job.State.WAITING).aupdate(due_at=timezone.now() - timedelta(seconds=1))
+        if await in_db(do_due_jobs)(start=started.append):
+            break
+    assert len(started) == 2
     gate.release()
     await frozen
     await evaluation.arefresh_from_db()
