@@ -30,6 +30,7 @@ class RecordingConfig(AppConfig):
             append(self, entries)
             for entry in entries:
                 if before is None or entry.position > before:
-                    file.write(entry.frame + "\n")
+                    # Clients choose the ids of runs: two of a process may have the same ones at the same time.
+                    file.write(f"{id(self)}.{entry.number} {entry.frame}\n")
 
         ThreadLog.append = observed  # type: ignore[method-assign]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.agui import ENDINGS, Frame, run_of, seq_of
+from tests.agui import ENDINGS, Frame, seq_of
 
 
 def recorded_runs(folder: Path) -> list[list[Frame]]:
@@ -14,14 +14,15 @@ def recorded_runs(folder: Path) -> list[list[Frame]]:
     for path in sorted(folder.glob("*.jsonl")):
         open_runs: dict[str, list[Frame]] = {}
         for line in path.read_bytes().splitlines():  # of bytes: texts hold what ends a line of text, too
-            frame: Frame = json.loads(line)
+            name, _, text = line.partition(b" ")
+            frame: Frame = json.loads(text)
             if "metadata" not in frame:
                 continue  # a test's own stand-in for an event
-            run = open_runs.setdefault(run_of(frame), [])
+            run = open_runs.setdefault(name.decode(), [])
             if seq_of(frame) == 1:
                 run.clear()
             run.append(frame)
             if frame["type"] in ENDINGS and seq_of(run[0]) == 1:
                 # The same run, seen by another process too, is the same text.
-                found[json.dumps(run)] = open_runs.pop(run_of(frame))
+                found[json.dumps(run)] = open_runs.pop(name.decode())
     return list(found.values())
