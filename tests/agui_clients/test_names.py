@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from itertools import groupby
 
 import pytest
 

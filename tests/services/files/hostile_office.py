@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.services.files.samples import RELATION, RELATIONS, SHEET, TYPES, WORD, make_zip
+from tests.services.files.office_parts import RELATION, RELATIONS, SHEET, TYPES, WORD, make_zip
 
 _DOCUMENT = f'<w:document xmlns:w="{WORD}"><w:body>{{}}</w:body></w:document>'
 _PARAGRAPH = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
