@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import wraps
+from itertools import count
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from django.apps import AppConfig
 
@@ -22,7 +24,10 @@ class RecordingConfig(AppConfig):
         folder = Path(os.environ["RECORD_RUNS"])
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / f"{os.getpid()}.jsonl").open("a", buffering=1)
-        append = ThreadLog.append
+        append, numbers, fresh = ThreadLog.append, WeakKeyDictionary[ThreadLog, int](), count()
+
+        def number_of(log: ThreadLog) -> int:
+            return numbers[log] if log in numbers else numbers.setdefault(log, next(fresh))
 
         @wraps(append)
         def observed(self: ThreadLog, entries: Sequence[Entry]) -> None:
@@ -30,7 +35,8 @@ class RecordingConfig(AppConfig):
             append(self, entries)
             for entry in entries:
                 if before is None or entry.position > before:
-                    # Clients choose the ids of runs: two of a process may have the same ones at the same time.
-                    file.write(f"{id(self)}.{entry.number} {entry.frame}\n")
+                    # Clients choose the ids of runs, and forked servers write to the file of their template: runs with
+                    # the same ids may be in progress at the same time.
+                    file.write(f"{os.getpid()}.{number_of(self)}.{entry.number} {entry.frame}\n")
 
         ThreadLog.append = observed  # type: ignore[method-assign]
