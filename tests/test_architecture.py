@@ -22,8 +22,10 @@ TOP = {
 
 
 def test_folders_and_files_are_small() -> None:
-    rest = (path for package in ("tests", "benchmarks") for path in (ROOT / package).rglob("*.py"))
-    folders = Counter(path.parent for path in [*MODULES, *rest])
+    rest = [path for package in ("tests", "benchmarks") for path in (ROOT / package).rglob("*.py")]
+    # Benchmarks and clients install what they compare with into folders of their own.
+    ours = (path for path in rest if not {".peers", "node_modules"} & set(path.parts))
+    folders = Counter(path.parent for path in [*MODULES, *ours])
     assert [folder for folder, files in folders.items() if files > MAX_FILES] == []
     assert [path for path in MODULES if len(path.read_text().splitlines()) > MAX_LINES] == []
 

@@ -76,9 +76,8 @@ class AnthropicModel(NativeModel[Event]):
             origin=self._origin,
         )
 
-    def _change_for(self, reason: str, request: ModelRequest, tried: frozenset[str]) -> str:
-        change = change_for(reason, request, is_typed_by_tool=request.tool_choice == OUTPUT_TOOL)
-        return "" if change in tried else change
+    def _change_for(self, reason: str, request: ModelRequest) -> str:
+        return change_for(reason, request, is_typed_by_tool=request.tool_choice == OUTPUT_TOOL)
 
     async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
         response: httpx2.Response = await client.ask(content, seconds=self._timeout, max_retries=self._max_retries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
@@ -48,7 +49,7 @@ class Assembler(ReplyAssembler[T], Protocol[T]):  # type: ignore[misc]  # the ba
     def finish(self) -> Reply: ...
 
 
-class NativeModel(Generic[T]):
+class NativeModel(ABC, Generic[T]):
     """A model of a provider with a wire format of its own; the subclasses say what is sent and read.
 
     Args:
@@ -178,8 +179,8 @@ class NativeModel(Generic[T]):
                     return await self._ask(client, content)
                 except Refusal as refusal:
                     # What has a kind of its own, such as a conversation that is too long, is the turn's to mend.
-                    change = "" if refusal.kind else self._change_for(refusal.reason, request, tried)
-                    if not change:
+                    change = "" if refusal.kind else self._change_for(refusal.reason, request)
+                    if not change or change in tried:
                         raise
                     tried = tried | {change}
                     is_odd_schema = change in OF_SCHEMAS and is_about_schema(refusal.reason)
@@ -217,27 +218,30 @@ class NativeModel(Generic[T]):
             key=self._key,
         )
 
+    @abstractmethod
     def _reader(self) -> StreamReader[T]:
-        raise NotImplementedError
+        """Return what parses the response."""
 
+    @abstractmethod
     def _assembler(self, request: ModelRequest) -> Assembler[T]:
-        raise NotImplementedError
+        """Return what puts the reply to a request together."""
 
+    @abstractmethod
     def _body(self, request: ModelRequest, changes: frozenset[str]) -> bytes:
         """Return the body of a request, changed to what the server has demanded before."""
-        raise NotImplementedError
 
-    def _change_for(self, reason: str, request: ModelRequest, tried: frozenset[str]) -> str:
+    @abstractmethod
+    def _change_for(self, reason: str, request: ModelRequest) -> str:
         """Return what to change after a refusal; "" if that cannot help."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _client(self) -> Any:
         """Return the client of the provider's package."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _ask(self, client: Any, content: bytes) -> httpx2.Response:
         """Send a body. Raises `ModelError`, and `Refusal` with status 400."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _list_models(self, client: Any, limit: int) -> list[str]:
-        raise NotImplementedError
+        """Return the names of the provider's models, of which it is asked for `limit`."""

@@ -33,18 +33,17 @@ def welcome_of(assistant: Assistant, language: str | None = None) -> Welcome:
 
 def greetings_of(assistant: Assistant) -> dict[str, str]:
     """Return an assistant's greetings by language, the default under `default`; without those that are empty."""
-    found = {"default": assistant.greeting} | {
-        code: one.get("greeting", "") for code, one in assistant.translations.items()
-    }
-    return {code: greeting for code, greeting in found.items() if greeting}
+    return _by_language(assistant, "greeting", assistant.greeting)
 
 
 def starters_of(assistant: Assistant) -> dict[str, list[str]]:
-    """Return an assistant's starter prompts by language, the default under `default`; without those that are empty."""
-    found = {"default": assistant.starters} | {
-        code: one.get("starters", []) for code, one in assistant.translations.items()
-    }
-    return {code: starters for code, starters in found.items() if starters}
+    """Return an assistant's starter prompts by language, as `greetings_of` does."""
+    return _by_language(assistant, "starters", assistant.starters)
+
+
+def _by_language(assistant: Assistant, name: str, default: Any) -> dict[str, Any]:
+    found = {"default": default} | {code: one.get(name) for code, one in assistant.translations.items()}
+    return {code: value for code, value in found.items() if value}
 
 
 def _translation(assistant: Assistant, language: str) -> dict[str, Any]:
