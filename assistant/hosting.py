@@ -61,7 +61,7 @@ def host_tenant(context: ToolContext) -> Any:
 def member_grant(
     request: HttpRequest, *, tenant: Any, assistant: str, seconds: int = DEFAULT_SECONDS
 ) -> dict[str, Any]:
-    """Return what the widget needs to speak for whoever is signed in, with their permissions: the body of `token-url`.
+    """Return what the widget needs to speak for the signed-in member, with their permissions: the body of `token-url`.
 
     The token is for one assistant, and ends after `seconds`, with the session, or with the membership. It works on
     pages of your own site and on the assistant's widget origins.

@@ -82,7 +82,7 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 @method_decorator([never_cache, signed_in], name="dispatch")
 class PasswordView(OwnPasswordView):
-    """Change the own password; whoever signs in elsewhere is led back."""
+    """Change one's own password; people who sign in elsewhere are redirected."""
 
     template_name = "assistant/accounts/password_change.html"
     success_url = reverse_lazy("assistant:account")

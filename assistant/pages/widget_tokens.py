@@ -13,7 +13,7 @@ from assistant.pages.members import MemberRequest, for_members
 @require_safe
 @for_members
 def widget_token(page: MemberRequest) -> HttpResponse:
-    """Answer the widget's `token-url` for the assistant that it names: with a token of whoever is signed in."""
+    """Answer the widget's `token-url` for the assistant that it names: with a token of the member who is signed in."""
     try:
         grant = member_grant(
             page.request, tenant=page.member.tenant.slug, assistant=page.request.GET.get("assistant", "")

@@ -52,7 +52,7 @@ def leave(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def disconnect_own(request: HttpRequest) -> HttpResponse:
-    """Disconnect the account of whoever is signed in from the provider, if they have a password to sign in with."""
+    """Disconnect the signed-in person's account from the provider, if they have a password to sign in with."""
     _check_on()
     user: Any = request.user
     nothing = gettext("The password is not right, so nothing was disconnected.")

@@ -67,7 +67,7 @@ def language_of(user: Any) -> str:
 
 
 def language_of_address(address: str) -> str:
-    """Return the language of whoever has this e-mail address: of the account that has it, if there is one."""
+    """Return the language of the account with this e-mail address; the active one if there is none."""
     field = get_user_model().get_email_field_name()
     user = get_user_model()._default_manager.filter(**{f"{field}__iexact": address}, is_active=True).first()
     return get_language() or settings.LANGUAGE_CODE if user is None else language_of(user)

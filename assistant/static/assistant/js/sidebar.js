@@ -173,7 +173,7 @@ export class Sidebar {
     if (action === "rename") this.#rename(item);
     if (action === "delete") this.#delete(item);
     if (event.target.closest("[data-after]")) this.#more();
-    // Whoever jumps by keyboard has found what they looked for; with the mouse, one result may be opened after another.
+    // A jump by keyboard ends the search; with the mouse, one result may be opened after another.
     if (event.target.closest("a") && !event.detail && this.#search.value) this.#endSearch();
   }
 

@@ -83,7 +83,7 @@ export class Thread {
   sendText(text, replaced = "", files = []) {
     const forwardedProps = replaced ? { forwardedProps: { ...this.#forwarded, replacesMessageId: replaced } } : {};
     const content = files.length ? [...(text ? [{ type: "text", text }] : []), ...files] : text;
-    // Whoever writes in place of an answer leaves the open questions unanswered; AG-UI wants that said.
+    // A message in place of an answer leaves open questions unanswered, which AG-UI requires to be said.
     const left = replaced ? [] : this.#open.map(({ id }) => ({ interruptId: id, status: "cancelled" }));
     const resume = left.length ? { resume: left } : {};
     return this.#start({ messages: [{ id: newId(), role: "user", content }], ...forwardedProps, ...resume });
