@@ -91,6 +91,10 @@ ATTACHMENTS_MB = _env.number("ATTACHMENTS_MB", 5_000)
 ATTACHMENTS_PER_MESSAGE = _env.number("ATTACHMENTS_PER_MESSAGE", 10, least=1)
 ATTACHMENTS_DIR = _env.text("ATTACHMENTS_DIR")
 
+# The process's part of the work, and whether web processes start runs while they have room or workers alone do.
+ASSISTANT_ROLE = _env.choice("ASSISTANT_ROLE", "all", ("all", "web", "worker"))
+RUNS_ON = _env.choice("RUNS_ON", "web", ("web", "workers"))
+
 # Limits by name for tenants, for each of their members and for each of their end users, without limits of their own.
 TENANT_LIMITS = _env.limits("TENANT_LIMITS", {"connections": 5000, "runs": 100})
 MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000, "runs": 50})
@@ -147,9 +151,8 @@ ENCRYPT_PROVIDER_STATE = _env.flag("ENCRYPT_PROVIDER_STATE")
 # Whether spans contain messages, arguments and results, and not just names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
-# The parts of the tool library that are on: families (clock, calculator, weather, knowledge, questions,
-# reminders), names of
-# tools, or "all". None by default in a project that installs the app.
+# The parts of the tool library that are on: families (clock, calculator, weather, knowledge, questions, reminders),
+# names of tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 
 # Whether code that relies on the internals of other packages is used to save time (assistant.toolkit.fast_paths).
@@ -178,6 +181,7 @@ __all__ = [
     "ASSISTANT_BASE_TEMPLATE",
     "ASSISTANT_LIBRARY",
     "ASSISTANT_LOGOUT_URL",
+    "ASSISTANT_ROLE",
     "ASSISTANT_TENANTS",
     "ATTACHMENTS_DIR",
     "ATTACHMENTS_MB",
@@ -229,6 +233,7 @@ __all__ = [
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
+    "RUNS_ON",
     "RUN_QUEUE_SECONDS",
     "SECOND_FACTOR",
     "SECRET_KEY_IS_LOCAL",

@@ -87,6 +87,8 @@ class Server:
 
 
 def _arguments(kind: str, port: int, application: str) -> list[str]:
+    if kind == "worker":
+        return ["assistant_worker", "--port", str(port)]
     if kind == "daphne":
         return ["-b", "127.0.0.1", "-p", str(port), application]
     return [
@@ -99,6 +101,7 @@ def _start(
     kind: str, arguments: list[str], environment: dict[str, str], folder: Path, log_path: Path
 ) -> ForkedProcess | subprocess.Popen[bytes]:
     """Fork a server of this checkout from the template, which saves most imports; start another project's directly."""
+    kind = "django" if kind == "worker" else kind
     if folder == settings.BASE_DIR:
         return template().start(kind, arguments, environment, log_path)
     with log_path.open("wb") as log:

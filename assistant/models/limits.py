@@ -64,6 +64,13 @@ class TenantLimits(models.Model):
     tenant_tool_calls_per_day = _number("tool calls a day")
     tenant_connections = _number("open connections")
     tenant_runs = _number("runs at once")
+    tenant_turns = models.PositiveBigIntegerField(
+        "turns in the queue",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="How many of its queued runs start for one of another tenant. Empty: 1.",
+    )
     member_messages_per_minute = _number("messages a minute")
     member_messages_per_day = _number("messages a day")
     member_tokens_per_day = _number("tokens a day")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -65,3 +65,28 @@ class RoundRobin(Generic[K, T]):
             for place, (other, items) in enumerate(self._items.items())
             if other != key
         )
+
+
+class WeightedTurns(Generic[K]):
+    """Whose turn it is among keys that wait: each gets as many turns as it has weight, for the weight of the others.
+
+    Start-time fair queueing: a turn of a key takes the time 1/weight, and the key that may begin first is next.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        # When the last turn of each key ends, if that is later than now.
+        self._ends: dict[K, float] = {}
+
+    def order(self, waiting: Mapping[K, int]) -> list[K]:
+        """Return the keys that wait, by weight, in the order of their turns; of equal ones the first given is first."""
+        self._ends = {key: end for key, end in self._ends.items() if end > self._now}
+        return sorted(waiting, key=self._begin)
+
+    def count(self, key: K, weight: int) -> None:
+        """Take note that a key had its turn."""
+        self._now = self._begin(key)
+        self._ends[key] = self._now + 1 / weight
+
+    def _begin(self, key: K) -> float:
+        return max(self._now, self._ends.get(key, 0.0))

@@ -203,8 +203,8 @@ def _limits() -> dict[str, Any]:
     columns = ((name, TenantLimits._meta.get_field(name)) for name in names)
     numbers = {name: (_Money if isinstance(column, models.DecimalField) else _Number, ...) for name, column in columns}
     # Bundles of earlier versions are without these.
-    files: dict[str, Any] = dict.fromkeys(OF_ATTACHMENTS, (_Number, None))
-    return {**numbers, **files, "attachment_kinds": (Text, "")}
+    later: dict[str, Any] = dict.fromkeys(("tenant_turns", *OF_ATTACHMENTS), (_Number, None))
+    return {**numbers, **later, "attachment_kinds": (Text, "")}
 
 
 # A field for each column of `TenantLimits`.

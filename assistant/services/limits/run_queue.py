@@ -2,7 +2,8 @@
 
 The rows of queued runs are the queue: each is started by one update, with its tenant's runs in all processes counted.
 The process that opened a run waits for it and renews its lease, so that a queued run ends as a running one does when
-its process dies.
+its process dies. Where the deployment has workers (`services/roles.py`), the runs that its rows alone describe are in
+the shared queue instead: any process with room may start them, and tenants take turns in each.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ import contextvars
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 
 from cachetools import LRUCache
 from django.conf import settings
@@ -24,7 +23,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from assistant.services.connections.shutdown import is_shutting_down
 from assistant.services.db.threads import in_database
+from assistant.services.limits.place import Place
 from assistant.services.limits.runs_at_once import (
     QueuedRun,
     RunCounts,
@@ -33,61 +34,23 @@ from assistant.services.limits.runs_at_once import (
     limits_of,
     start_first,
 )
+from assistant.services.limits.shared_queue import runs_before
+from assistant.services.roles import has_workers, starts_queued_runs
 from assistant.services.round_robin import RoundRobin
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import Quotas
 from assistant.services.tenancy.row_scope import set_all_tenants
-from assistant.services.text import format_timestamp
 from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
 
 # Messages to the other processes: a tenant has queued runs; one of the tenant's runs has ended.
 QUEUED, FREED = "queued", "freed"
+# How often a process looks at the shared queue without having been told of a run: messages may be lost.
+LOOK_SECONDS = 10.0
 # How many tenants' limits are kept; of others, those of the connection are used.
 MAX_TENANTS = 10_000
 SERVER_FULL = gettext_noop("The server has as many runs at once as it may.")
-
-
-@dataclass(eq=False, slots=True)
-class Place:
-    """A run's place in this process: it runs, or it waits.
-
-    Attributes:
-        must_wait: the process has as many runs as it may, so that the run has to be queued.
-        run: the queued run; None while it does not wait.
-        ahead: how many runs get their turn before it; `until`: how long it waits.
-    """
-
-    member: Member
-    must_wait: bool
-    run: QueuedRun | None = None
-    ahead: int = 0
-    until: datetime | None = None
-    _started: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def tenant_id(self) -> int:
-        return self.member.tenant_id
-
-    def as_value(self) -> dict[str, Any]:
-        """Return the value of the event `run.queued`."""
-        return {"ahead": self.ahead, "until": format_timestamp(self.until or timezone.now())}
-
-    def start(self) -> None:
-        """Let the run that waits in `wait` begin."""
-        self.run = None
-        self._started.set()
-
-    async def wait(self) -> None:
-        """Wait until the run is started. Raises `TooManyRuns` when it has waited for `RUN_QUEUE_SECONDS`."""
-        try:
-            async with asyncio.timeout(settings.RUN_QUEUE_SECONDS):
-                await self._started.wait()
-        except TimeoutError:
-            waited = _("This run has waited %(count)d seconds for its turn: too many run at once.")
-            waited %= {"count": settings.RUN_QUEUE_SECONDS}
-            raise TooManyRuns(waited) from None
 
 
 class RunQueue:
@@ -96,12 +59,23 @@ class RunQueue:
     Args:
         owner: the id of the process.
         publish: sends a message to the other processes.
+        take: starts one run of the shared queue; returns False if there is none to start.
+
+    Attributes:
+        room: how many runs the process has at once; None for `MAX_RUNS`.
     """
 
-    def __init__(self, owner: str, publish: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self, owner: str, publish: Callable[[str], Awaitable[None]], take: Callable[[], Awaitable[bool]]
+    ) -> None:
+        self.room: int | None = None
+        self._is_shared = has_workers()
         self._owner = owner
         self._publish = publish
+        self._take = take
         self._queued: RoundRobin[int, Place] = RoundRobin()
+        # The process's own runs in the shared queue.
+        self._shared: dict[int, Place] = {}
         self._places: set[Place] = set()
         # Runs that are opened, running or queued, by tenant and by member.
         self._active: Counter[tuple[int, UserId | None]] = Counter()
@@ -111,11 +85,12 @@ class RunQueue:
         self._elsewhere: dict[int, float] = {}
         # Whether runs are queued because this process is full. New ones then do not overtake them.
         self._is_short_of_room = False
+        self._next_look_at = 0.0
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
-        return len(self._queued)
+        return len(self._queued) + len(self._shared)
 
     def start(self) -> None:
         """Start the task that starts queued runs."""
@@ -141,13 +116,32 @@ class RunQueue:
         of_tenant, of_member = keys = _keys(member)
         if not is_known:
             check_bounds(self._limits_of(member), RunCounts(self._active[of_tenant], self._active[of_member]))
-            most = settings.MAX_RUNS
+            most = settings.MAX_RUNS if self.room is None else self.room
             if most and len(self._places) >= most * (2 if settings.RUN_QUEUE_SECONDS else 1):
                 raise TooManyRuns(_(SERVER_FULL))
-        place = Place(member, must_wait=self._is_short_of_room or not self._has_room())
+        leaves = self._is_shared and self._leaves_to_others
+        place = Place(member, must_wait=self._is_short_of_room or leaves or not self._has_room())
         self._places.add(place)
         self._active.update(keys)
         return place
+
+    def enter_taken(self, member: Member) -> Place:
+        """Return a place for a run of the shared queue that this process has started."""
+        place = Place(member, must_wait=False)
+        self._places.add(place)
+        self._active.update(_keys(member))
+        return place
+
+    def start_shared(self, pk: int) -> bool:
+        """Let a run of the shared queue begin; return False if another process has opened it."""
+        place = self._shared.pop(pk, None)
+        if place is not None:
+            place.start()
+        return place is not None
+
+    def shared_runs(self) -> Mapping[int, Place]:
+        """Return the process's own runs in the shared queue, by their primary keys."""
+        return dict(self._shared)
 
     def update_limits(self, place: Place, quotas: Quotas) -> None:
         """Take over the limits that a run was opened with: those of a connection's member are as old as it is."""
@@ -160,7 +154,9 @@ class RunQueue:
         """Give up the place of a run that has ended or was not started."""
         self._places.discard(place)
         self._queued.remove(place.tenant_id, place)
-        if not self._queued:
+        if place.run is not None:
+            self._shared.pop(place.run.pk, None)
+        if not self._shared and not self._queued:
             self._is_short_of_room = False
         for key in _keys(place.member):
             self._active[key] -= 1
@@ -168,19 +164,32 @@ class RunQueue:
                 del self._active[key]
         self.wake()
 
-    def add(self, place: Place, run: QueuedRun) -> None:
+    async def add(self, place: Place, run: QueuedRun) -> None:
         """Queue an opened run."""
         place.run = run
         place.until = timezone.now() + timedelta(seconds=settings.RUN_QUEUE_SECONDS)
-        self._queued.add(place.tenant_id, place)
         self._is_short_of_room = self._is_short_of_room or place.must_wait
+        if run.is_shared:
+            self._shared[run.pk] = place
+            place.ahead = await in_database(runs_before, tenant_id=place.tenant_id, pk=run.pk)
+            return  # it can be started once its first events are written
+        self._queued.add(place.tenant_id, place)
         place.ahead = self._queued.turns_before(place.tenant_id, len(self._queued.of(place.tenant_id)) - 1)
         self.wake()
 
     def wake(self) -> None:
         """See whether queued runs can start."""
-        if self._queued:
+        if self._shared or self._queued or (self._is_shared and self._elsewhere):
             self._changed.set()
+
+    def look(self) -> None:
+        """See whether queued runs can start, of other processes too; called every few seconds."""
+        now = time.monotonic()
+        if self._is_shared and now >= self._next_look_at:
+            self._next_look_at = now + LOOK_SECONDS
+            self._elsewhere = {tenant: until for tenant, until in self._elsewhere.items() if until > now}
+            self._changed.set()
+        self.wake()
 
     async def announce_queued(self, tenant_id: int) -> None:
         """Ask the other processes to say when a run of this tenant ends."""
@@ -205,12 +214,20 @@ class RunQueue:
             return
         if verb == QUEUED:
             self._elsewhere[int(tenant_id)] = time.monotonic() + settings.RUN_QUEUE_SECONDS
+            if self._is_shared:
+                self._changed.set()
         elif verb == FREED:
             self.wake()
 
     def _has_room(self) -> bool:
-        running = len(self._places) - len(self._queued)
-        return not settings.MAX_RUNS or running < settings.MAX_RUNS
+        most = settings.MAX_RUNS if self.room is None else self.room
+        running = len(self._places) - len(self._queued) - len(self._shared)
+        return not most or running < most
+
+    @property
+    def _leaves_to_others(self) -> bool:
+        """Whether runs of the shared queue are for other processes, even if this one has room."""
+        return self._is_shared and (not starts_queued_runs() or is_shutting_down())
 
     async def _run(self) -> None:
         # For all tenants: each update names its own.
@@ -232,8 +249,7 @@ class RunQueue:
         while self._has_room():
             tenant_id = next((key for key in self._queued if key not in blocked), None)
             if tenant_id is None:
-                self._is_short_of_room = False
-                return
+                break
             try:
                 has_started = await self._start_one(tenant_id)
             except (DatabaseError, InterfaceError):
@@ -242,7 +258,10 @@ class RunQueue:
                 has_started = False
             if not has_started:
                 blocked.add(tenant_id)
-        self._is_short_of_room = bool(self._queued)
+        if self._is_shared and not self._leaves_to_others:
+            while self._has_room() and await self._take():
+                pass
+        self._is_short_of_room = bool(len(self)) and not self._has_room()
 
     async def _start_one(self, tenant_id: int) -> bool:
         places = {place.run.pk: place for place in self._queued.of(tenant_id) if place.run is not None}

@@ -6,7 +6,7 @@ A run above a limit is stored as `queued`. As many runs may be queued as may run
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -75,13 +75,19 @@ class RunCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueuedRun:
-    """A queued run, and whose it is. `key_limit` is that of its API key, 0 without one."""
+    """A queued run, and whose it is.
+
+    Attributes:
+        key_limit: that of its API key, 0 without one.
+        is_shared: whether any process may start it.
+    """
 
     pk: int
     user_id: UserId
     key_id: int | None
     key_limit: int
     is_end_user: bool
+    is_shared: bool = False
 
 
 def limits_of(quotas: Quotas, key_limit: int | None = None) -> RunCounts:
@@ -166,29 +172,42 @@ def start_first(*, tenant_id: int, owner: str, queued: Sequence[QueuedRun]) -> i
 
 
 def _start_first(tenant_id: int, owner: str, queued: Sequence[QueuedRun]) -> int | None:
-    # A run that is opened meanwhile starts only if it and all queued ones are within the limits. A long hold of
-    # this tenant's lock, such as by a host's transaction, does not delay the queues of other tenants.
+    lock_tenant(tenant_id)
+    # Started before, by a transaction whose answer was lost.
+    rows = active_runs(tenant_id=tenant_id).filter(status=Run.Status.RUNNING, lease_owner=owner)
+    known = rows.filter(pk__in=[one.pk for one in queued]).values_list("pk", flat=True).first()
+    if known is not None:
+        return known
+    for one in within_limits(tenant_id, queued):
+        mine = Run.objects.filter(pk=one.pk, tenant_id=tenant_id, lease_owner=owner, status=Run.Status.QUEUED)
+        if mine.filter(cancel_requested_at=None).update(status=Run.Status.RUNNING):
+            return one.pk
+    return None
+
+
+def lock_tenant(tenant_id: int) -> None:
+    """Lock a tenant's row until the transaction ends, so that its limits hold for runs that are started.
+
+    A run that is opened meanwhile starts only if it and all queued ones are within the limits. A long hold of this
+    tenant's lock, such as by a host's transaction, does not delay the queues of other tenants.
+    """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL lock_timeout = '1s'")
     _lock(Tenant.objects.filter(pk=tenant_id))
+
+
+def within_limits(tenant_id: int, queued: Sequence[QueuedRun]) -> Iterator[QueuedRun]:
+    """Yield the queued runs of a tenant that its limits allow to start, each as if none before it was started."""
     tenant = Tenant.objects.filter(is_active=True).select_related("limits").filter(pk=tenant_id).first()
     if tenant is None:
-        return None
+        return
     rows = active_runs(tenant_id=tenant_id).filter(status=Run.Status.RUNNING)
-    # Started before, by a transaction whose answer was lost.
-    known = rows.filter(pk__in=[one.pk for one in queued], lease_owner=owner).values_list("pk", flat=True).first()
-    if known is not None:
-        return known
     running = list(rows.values_list("user_id", "api_key_id"))
     of_member = Counter(user for user, _ in running)
     of_key: Counter[int | None] = Counter(key for _, key in running)
     for one in queued:
         limits = limits_of(quotas_of(tenant, is_end_user=one.is_end_user), one.key_limit)
         counts = RunCounts(len(running), of_member[one.user_id], of_key[one.key_id])
-        if counts.reaches(limits):
-            continue
-        mine = Run.objects.filter(pk=one.pk, tenant_id=tenant_id, lease_owner=owner, status=Run.Status.QUEUED)
-        if mine.filter(cancel_requested_at=None).update(status=Run.Status.RUNNING):
-            return one.pk
-    return None
+        if not counts.reaches(limits):
+            yield one

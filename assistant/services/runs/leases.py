@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
@@ -16,6 +17,7 @@ from assistant.models import Run, ToolCall
 from assistant.models.runs import ACTIVE, IS_ACTIVE
 from assistant.services.db.clock import ClockWatch, DatabaseTime, clock_watch, latest_database_time, read_clock
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
+from assistant.services.roles import has_workers
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 
@@ -105,8 +107,13 @@ def checkpoint_runs(*, tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set
 
 def release_run(*, key: RunKey) -> None:
     """Give up a run that could not be started, so that the next recovery ends it."""
+    release_taken(pk=key.pk, tenant_id=key.tenant_id, owner=key.owner)
+
+
+def release_taken(*, pk: int, tenant_id: int, owner: str) -> None:
+    """Give up a run of the shared queue that could not be started, as `release_run` does."""
     # Without an owner, so that a renewal in progress does not extend the lease.
-    held_run(key).update(lease_owner="", lease_until=DatabaseTime())
+    held_by(pk=pk, tenant_id=tenant_id, owner=owner).update(lease_owner="", lease_until=DatabaseTime())
 
 
 def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
@@ -169,9 +176,17 @@ def take_over_dead_runs(
     return _take_over(owner, alive, dead, limit) if is_any else []
 
 
+def _waits_for_others() -> Q:
+    """Return the condition that a run of a dead process is in the shared queue, and may still be started by another."""
+    since = DatabaseTime(-settings.RUN_QUEUE_SECONDS)
+    waits = Q(status=Run.Status.QUEUED, cancel_requested_at=None, started_at__gt=since) & ~Q(request="")
+    return waits if has_workers() else Q(pk__in=())
+
+
 @transaction.atomic
 def _take_over(owner: str, alive: Collection[int], dead: Q, limit: int) -> list[DeadRun]:
-    expired = Run.objects.filter(IS_ACTIVE, dead).select_for_update(skip_locked=True, of=("self",))
+    expired = Run.objects.filter(IS_ACTIVE, dead, ~_waits_for_others())
+    expired = expired.select_for_update(skip_locked=True, of=("self",))
     if alive:
         expired = expired.exclude(pk__in=alive)
     runs = list(expired.select_related("conversation").order_by("lease_until")[:limit])

@@ -17,17 +17,17 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from assistant.models.fields import WhenBusy
-from assistant.services import metrics
 from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, unavailable
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.eventlog.control_messages import handle_control_message
+from assistant.services.limits.place import Place
 from assistant.services.limits.quota_ledger import record_quota_reached
-from assistant.services.limits.run_queue import Place, RunQueue
 from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcp_servers.calls import session_pool
+from assistant.services.roles import does_background_work
 from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
@@ -39,6 +39,8 @@ from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.open_stateless_run import open_stateless_run
 from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
+from assistant.services.runs.process.dispatcher import TAKEN, Dispatcher
+from assistant.services.runs.process.figures import watch_runs
 from assistant.services.runs.recovery import recover_dead_runs
 from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_task import RunTask
@@ -67,6 +69,7 @@ class Runs:
 
     def __init__(self) -> None:
         self.owner = uuid.uuid4().hex
+        self.drain_seconds = DRAIN_SECONDS
         self._tasks: dict[int, RunTask] = {}
         self._starting: set[int] = set()
         self._work: set[asyncio.Task[None]] = set()
@@ -79,7 +82,8 @@ class Runs:
         self._webhook_sender = WebhookSender()
         self._loop_watch = LoopWatch()
         self.connection_limiter = configured_limiter()
-        self._queue = RunQueue(self.owner, self.log.publish_control)
+        self._dispatcher = Dispatcher(self.owner, self.log, self._begin)
+        self.queue = self._dispatcher.queue
 
     async def start(self) -> None:
         """Start the background tasks; later calls do nothing."""
@@ -89,10 +93,10 @@ class Runs:
                 self._run_housekeeping(), name="runs-housekeeping", context=contextvars.Context()
             )
             self._loop_watch.start()
-            self._queue.start()
+            self.queue.start()
             self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
-            if settings.WEBHOOKS_FROM_SERVER:
+            if settings.WEBHOOKS_FROM_SERVER and does_background_work():
                 self._webhook_sender.start()
             await self.log.start()
 
@@ -127,8 +131,8 @@ class Runs:
             raise unavailable()  # before the run is stored, so that it can be sent again with the same ids
         set_tenants(member.tenant_id)
         with ExitStack() as held:
-            place = self._queue.enter(member, is_known=self.works_on(str(given.thread_id), given.run_id))
-            held.callback(self._queue.leave, place)
+            place = self.queue.enter(member, is_known=self.works_on(str(given.thread_id), given.run_id))
+            held.callback(self.queue.leave, place)
             try:
                 opened = await in_database(
                     opener, member=member, assistant_slug=slug, given=given, owner=self.owner, must_wait=place.must_wait
@@ -147,21 +151,20 @@ class Runs:
                 held.pop_all()
         return opened
 
-    async def _begin(self, key: RunKey, setup: RunSetup, place: Place) -> None:
+    async def _begin(self, key: RunKey, setup: RunSetup, place: Place, last_seq: int = 0) -> None:
+        """Begin a run. `last_seq` is the number of its last event if another process has written some."""
         self._starting.add(key.pk)
-        self._queue.update_limits(place, setup.quotas)
+        self.queue.update_limits(place, setup.quotas)
         try:
-            await prepare_log(key=key, log=self.log)
+            if not last_seq:
+                await prepare_log(key=key, log=self.log)
             if setup.queued is not None:
-                self._queue.add(place, setup.queued)
-                self._in_background(self._queue.announce_queued(key.tenant_id), f"queued-{key.pk}")
+                await self.queue.add(place, setup.queued)
+                if not self._dispatcher.offers(key, setup.queued, place):
+                    self._in_background(self.queue.announce_queued(key.tenant_id), f"queued-{key.pk}")
+            make_plan = partial(plan_or_failure, key=key, setup=setup, member=place.member)
             run = self._tasks[key.pk] = RunTask(
-                key,
-                partial(plan_or_failure, key=key, setup=setup, member=place.member),
-                self.log,
-                self._checkpoints,
-                setup=setup,
-                place=place if setup.queued is not None else None,
+                key, make_plan, self.log, self._checkpoints, setup=setup, place=place, last_seq=last_seq
             )
         finally:
             self._starting.discard(key.pk)
@@ -180,13 +183,8 @@ class Runs:
 
     async def cancel(self, *, member: Member, run_id: str) -> bool:
         """Cancel a member's running or queued run, in whichever process it runs. Return whether there is one."""
-        pks = await in_database(
-            request_cancel,
-            tenant_id=member.tenant_id,
-            user_id=member.user_id,
-            run_id=run_id,
-            assistant_id=member.assistant_id,
-        )
+        whose = {"tenant_id": member.tenant_id, "user_id": member.user_id, "assistant_id": member.assistant_id}
+        pks = await in_database(request_cancel, **whose, run_id=run_id)
         await self.stop_marked(pks)
         return bool(pks)
 
@@ -197,16 +195,15 @@ class Runs:
             await self.log.publish_control(f"cancel {pk}")
 
     async def stop(self) -> None:
-        """Wait up to `DRAIN_SECONDS` for runs to finish, store the others as interrupted, and close connections."""
+        """Wait up to `drain_seconds` for runs to finish, store the others as interrupted, and close connections."""
+        self._lose_here(await self._dispatcher.hand_over())
         if self._work:
-            await asyncio.wait(self._work, timeout=DRAIN_SECONDS)
-        for task in filter(None, (self._housekeeping, self._recovery)):
-            task.cancel()
+            await asyncio.wait(self._work, timeout=self.drain_seconds)
         self._timed_work.stop()
-        for task in list(self._work):
+        for task in filter(None, (self._housekeeping, self._recovery, *self._work)):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
-        self._queue.stop()
+        self.queue.stop()
         self._loop_watch.stop()
         await self._webhook_sender.stop()
         await session_pool().close()
@@ -216,9 +213,9 @@ class Runs:
     def _on_done(self, run: RunTask, place: Place, task: asyncio.Task[None]) -> None:
         self._tasks.pop(run.key.pk, None)
         self._work.discard(task)
-        self._queue.leave(place)
-        if self._queue.is_awaited(run.key.tenant_id):
-            self._in_background(self._queue.announce_freed(run.key.tenant_id), f"freed-{run.key.pk}")
+        self.queue.leave(place)
+        if self.queue.is_awaited(run.key.tenant_id):
+            self._in_background(self.queue.announce_freed(run.key.tenant_id), f"freed-{run.key.pk}")
         if not task.cancelled() and task.exception() is not None:
             logger.error("The task of run %s failed", run.key.run_id, exc_info=task.exception())
         elif run.is_finished:
@@ -229,6 +226,10 @@ class Runs:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
+    def counts(self) -> tuple[int, int]:
+        """Return how many runs this process works on, and how many wait for their turn in it."""
+        return len(self._tasks) - len(self.queue), len(self.queue)
+
     def _own_runs(self) -> list[int]:
         return [*self._tasks, *self._starting]
 
@@ -236,12 +237,18 @@ class Runs:
         if pk in self._tasks:
             self._tasks[pk].cancel()
 
+    def _lose_here(self, pks: Collection[int]) -> None:
+        for run in [self._tasks[pk] for pk in pks if pk in self._tasks]:
+            run.lose()
+
     def _on_control(self, message: str) -> None:
         verb, _, argument = message.partition(" ")
         if verb == "cancel" and argument.isdigit():
             self._cancel_here(int(argument))
+        elif verb == TAKEN and not argument.endswith(self.owner):
+            self._lose_here([int(argument.partition(" ")[0])])
         elif not handle_control_message(verb, argument):
-            self._queue.on_message(verb, argument)
+            self.queue.on_message(verb, argument)
 
     async def _run_housekeeping(self) -> None:
         # For all tenants: this is the deployment's own work.
@@ -259,9 +266,10 @@ class Runs:
                     self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
                 # With a timeout, because without Redis a recovery takes longer than leases last.
                 await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
-                self._timed_work.start()
-                # A message that another process's run has ended may be lost.
-                self._queue.wake()
+                if does_background_work():
+                    self._timed_work.start()
+                # A message that another process's run has ended, or waits, may be lost.
+                self.queue.look()
                 if is_due:
                     await self.connection_limiter.renew()
             except (DatabaseError, OSError):
@@ -283,16 +291,7 @@ class Runs:
 
 
 _runs = PerLoop(Runs)
-
-
-def _watch(name: str, text: str, count: Callable[[Runs], int]) -> None:
-    metrics.watch(name, text, lambda: sum(map(count, _runs.values())))
-
-
-_watch("assistant_running_runs", "Runs in progress in this process.", lambda runs: len(runs._tasks) - len(runs._queue))
-_watch("assistant_queued_runs", "Runs that wait for their turn in this process.", lambda runs: len(runs._queue))
-_watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda runs: runs.log.size()[0])
-_watch("assistant_event_log_bytes", "Bytes of the events held in memory.", lambda runs: runs.log.size()[1])
+watch_runs(_runs)
 
 
 def get_runs() -> Runs:

@@ -33,7 +33,7 @@ from assistant.services.db.threads import in_database_with_retry
 from assistant.services.errors import log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
-from assistant.services.limits.run_queue import Place
+from assistant.services.limits.place import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.after_run import Finished, after_run
@@ -59,7 +59,8 @@ class RunTask:
     Args:
         make_plan: returns the run's plan, whose deadline counts from then on.
         setup: what the plan is built from. A conversation whose caller keeps the history is not summarised.
-        place: its place in the queue; None if it runs at once.
+        place: its place in this process, where it waits if it is queued.
+        last_seq: the number of the last event that another process has written of it.
     """
 
     def __init__(
@@ -70,24 +71,22 @@ class RunTask:
         checkpoints: CheckpointWriter,
         *,
         setup: RunSetup,
-        place: Place | None = None,
+        place: Place,
+        last_seq: int = 0,
     ) -> None:
         self.key = key
         self._checkpoints = checkpoints
         self._make_plan, self._plan = make_plan, make_plan()
-        self._place = place
-        self._setup = setup
+        self._setup, self._place = setup, None if setup.queued is None else place
         self._transcript = Transcript()
         self._encoder = FrameEncoder(run_id=key.run_id, thread=key.client_thread)
-        self._seq = 0
+        self._seq, self._is_announced = last_seq, setup.queued is not None or last_seq > 0
         self._started_at = time.perf_counter()
         self._first_token: float | None = None
-        self._log = log
-        self._writer = log.writer(key.thread, self._on_log_failure)
+        self._log, self._writer = log, log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
         self._is_cancelled = self._is_lost = self._is_ending = self._is_stored = False
-        self._failure = ""
-        self._is_storable = True
+        self._failure, self._is_storable = "", True
 
     @property
     def is_finished(self) -> bool:
@@ -121,7 +120,7 @@ class RunTask:
             self._is_cancelled = True
             self._task.cancel()
 
-    def _lose(self) -> None:
+    def lose(self) -> None:
         """Stop without storing anything, because another process has taken the run over."""
         self._is_lost = True
         if self._task is not None and not self._is_ending:
@@ -129,7 +128,7 @@ class RunTask:
 
     def _on_log_failure(self) -> None:
         if isinstance(self._writer.failure, Fenced):
-            self._lose()
+            self.lose()
             return
         # The run continues. Readers get its checkpoints and its end from the database, which also shows whether
         # another process has taken it over.
@@ -170,10 +169,11 @@ class RunTask:
                 async for event in turn:
                     if isinstance(event, RunFinished | RunError):
                         await self._end(event, checkpoints)
-                    elif self._place is None or not isinstance(event, RunStarted):
+                    elif not (self._is_announced and isinstance(event, RunStarted)):
                         self._emit(event)
         except TooManyRuns as refusal:
-            await self._end(RunError(str(refusal), code=refusal.code), checkpoints)
+            with contextlib.suppress(LostRun, Fenced):
+                await self._end(RunError(str(refusal), code=refusal.code), checkpoints)
         except asyncio.CancelledError:
             await self._stop(checkpoints)
         except (RunTakenOver, Fenced):
@@ -187,7 +187,7 @@ class RunTask:
         """Write the events of a queued run, and wait until it is started. Raises `TooManyRuns`."""
         self._emit(RunStarted(self._plan.thread_id, self._plan.run_id, self._plan.protocol_version))
         self._emit(Custom("run.queued", place.as_value()))
-        await place.wait()
+        await place.wait(self._seq, self._flush)
         self._started_at = time.perf_counter()  # the provider is not slow for the time in the queue
         self._plan = self._make_plan()
 
@@ -294,7 +294,7 @@ class RunTask:
                 if await self._checkpoints.store(Checkpoint(self.key, partial, stored)):
                     self.cancel()
             except (LostRun, Fenced):
-                self._lose()
+                self.lose()
                 return
             except (DatabaseError, InterfaceError):
                 logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)

@@ -221,7 +221,7 @@ def test_webhooks_get_one_event_in_a_window(cast: Cast) -> None:
 
 
 def test_every_limit_can_be_set_by_the_environment() -> None:
-    assert {f"tenant_{name}" for name in NAMES} == set(OF_TENANT)
+    assert {f"tenant_{name}" for name in (*NAMES, "turns")} == set(OF_TENANT)
     assert {f"member_{name}" for name in NAMES} == set(OF_MEMBER)
 
 

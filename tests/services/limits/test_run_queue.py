@@ -165,13 +165,13 @@ async def test_a_flood_is_refused_before_the_database_is_asked(
         *["running"] * 2,
     ]
     with pytest.raises(TooManyRuns):
-        here._queue.enter(member)  # which asks no database
+        here.queue.enter(member)  # which asks no database
     known = next(one for one, outcome in zip(inputs, outcomes, strict=True) if isinstance(outcome, OpenedRun))
     assert (await here.open(member=member, assistant_slug="support", given=known)).setup is None
     for gate in gates:
         gate.release()
     await until(lambda: Run.objects.filter(status="finished").count() == 4)
-    assert len(here._queue) == len(here._queue._places) == len(here._queue._active) == 0
+    assert len(here.queue) == len(here.queue._places) == len(here.queue._active) == 0
 
 
 async def test_a_run_that_waits_too_long_ends_with_a_typed_error(
@@ -253,7 +253,7 @@ async def test_a_queued_run_starts_when_a_run_of_another_process_has_ended(
 
 
 async def test_processes_say_that_runs_are_queued_and_have_ended(here: Runs) -> None:
-    queue, woken = here._queue, here._queue._changed
+    queue, woken = here.queue, here.queue._changed
     queue.on_message("queued", f"{here.owner} 1")
     queue.on_message("queued", "there 2")
     queue.on_message("queued", "there nonsense")

@@ -1,0 +1,105 @@
+"""Takes runs of the shared queue, and gives this process's queued runs to it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from assistant.services.db.threads import in_database
+from assistant.services.eventlog.log import EventLog
+from assistant.services.limits.place import Place
+from assistant.services.limits.run_queue import RunQueue
+from assistant.services.limits.runs_at_once import QueuedRun
+from assistant.services.limits.shared_queue import hand_over, offer, take_first, waiting_tenants
+from assistant.services.round_robin import WeightedTurns
+from assistant.services.run_key import RunKey
+from assistant.services.runs.leases import LEASE_END, release_taken
+from assistant.services.runs.opening.reopened_run import ReopenedRun, reopen_run
+from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.recovery import SKIPPED_NUMBERS
+
+logger = logging.getLogger(__name__)
+
+# The message to other processes that a run of theirs is this process's now.
+TAKEN = "taken"
+
+
+class Dispatcher:
+    """The part of one process in the shared queue.
+
+    Args:
+        owner: the id of the process.
+        log: the event log.
+        begin: begins a run that it has taken; the last argument is the number of the run's last event.
+
+    Attributes:
+        queue: the places of the process's runs.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        log: EventLog,
+        begin: Callable[[RunKey, RunSetup, Place, int], Awaitable[None]],
+    ) -> None:
+        self.queue = RunQueue(owner, log.publish_control, self.take)
+        self._owner, self._log = owner, log
+        self._begin = begin
+        self._turns: WeightedTurns[int] = WeightedTurns()
+
+    async def take(self) -> bool:
+        """Start the run whose turn it is; return False if no tenant has one that can start."""
+        waiting = await in_database(waiting_tenants)
+        for tenant_id in self._turns.order(waiting):
+            pk = await in_database(take_first, tenant_id=tenant_id, owner=self._owner, lease_end=LEASE_END)
+            if pk is not None:
+                self._turns.count(tenant_id, waiting[tenant_id])
+                if not self.queue.start_shared(pk):
+                    await self._start(pk, tenant_id)
+                return True
+        return False
+
+    def offers(self, key: RunKey, queued: QueuedRun, place: Place) -> bool:
+        """Let any process start a queued run, once its first events are written; return False if it is not shared."""
+        if queued.is_shared:
+            place.offer = partial(self._offer, key)
+        return queued.is_shared
+
+    async def _offer(self, key: RunKey, seq: int) -> None:
+        await in_database(offer, pk=key.pk, tenant_id=key.tenant_id, owner=self._owner, seq=seq)
+        await self.queue.announce_queued(key.tenant_id)
+        self.queue.wake()
+
+    async def hand_over(self) -> list[int]:
+        """Leave this process's queued runs to the others, because it ends. Return their primary keys."""
+        pks = self.queue.shared_runs()
+        if pks:
+            await in_database(hand_over, owner=self._owner)
+            for tenant_id in {place.tenant_id for place in pks.values()}:
+                await self.queue.announce_queued(tenant_id)
+        return list(pks)
+
+    async def _start(self, pk: int, tenant_id: int) -> None:
+        """Begin a run that another process has opened, and that this one holds since just now."""
+        await self._log.publish_control(f"{TAKEN} {pk} {self._owner}")
+        try:
+            run = await in_database(reopen_run, pk=pk, tenant_id=tenant_id, owner=self._owner)
+            place = self.queue.enter_taken(run.member)
+            try:
+                await self._begin(run.key, run.setup, place, await self._last_seq(run))
+            except BaseException:
+                self.queue.leave(place)
+                raise
+        except Exception:
+            # The recovery of runs ends it.
+            logger.exception("The queued run %s of tenant %s could not be started", pk, tenant_id)
+            await in_database(release_taken, pk=pk, tenant_id=tenant_id, owner=self._owner)
+
+    async def _last_seq(self, run: ReopenedRun) -> int:
+        """Return the number of the last event that clients may have seen."""
+        thread_log = await self._log.open_for_recovery(run.key.thread, run.key.number)
+        last = thread_log.last
+        seq = last.seq if last is not None and last.number == run.key.number else 0
+        # Numbers of events that were lost are not used again: clients would take the new ones for ones that they have.
+        return seq if seq >= run.last_seq else run.last_seq + SKIPPED_NUMBERS
