@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 # The app's own settings, each from the environment variable of the same name.
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
+    ASSISTANT_ROLE,
     ENVIRONMENT_PROBLEMS,
     FIELD_ENCRYPTION_KEYS,
     OIDC_ISSUER,
@@ -58,7 +60,12 @@ if SECOND_FACTOR != "off" or OIDC_ISSUER:
         ALLAUTH_APPS |= dict.fromkeys(SECOND_FACTOR_APPS)
         ALLAUTH_MIDDLEWARE |= dict.fromkeys(SECOND_FACTOR_MIDDLEWARE)
 
+_configured = env.database("DATABASE_URL", f"sqlite:///{BASE_DIR / 'db.sqlite3'}")
+# The engine of background work, with tables of its own (docs/decisions/11).
+_has_engine = ASSISTANT_ROLE != "all" and _configured["ENGINE"].endswith("postgresql") and find_spec("procrastinate")
+
 INSTALLED_APPS = [
+    *(["procrastinate.contrib.django"] if _has_engine else []),
     # Before the assistant, whose admin replaces their pages there.
     *ALLAUTH_APPS,
     # Only for `runserver`: daphne adds websockets to it, but is slow to import.
@@ -131,7 +138,7 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-DATABASES = {"default": _database(env.database("DATABASE_URL", f"sqlite:///{BASE_DIR / 'db.sqlite3'}"))}
+DATABASES = {"default": _database(_configured)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

@@ -17,6 +17,7 @@ from django.db.models import F, QuerySet
 from assistant.models import Job
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.errors import is_outage, log_failure
+from assistant.services.jobs import engine
 from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_b
         state=Job.State.WAITING,
         defaults={"due_at": due_at, "created_by_id": created_by, "attempts": 0, "problem": ""},
     )
+    engine.order(job.pk, due_at)
     return job
 
 
@@ -91,7 +93,10 @@ def retry(*, tenant_id: int, pk: int, created_by: UserId | None) -> bool:
     values = {"due_at": DatabaseTime(), "attempts": 0, "problem": "", "ended_at": None, "created_by_id": created_by}
     try:
         with transaction.atomic():
-            return bool(ended.update(state=Job.State.WAITING, **values))
+            is_found = bool(ended.update(state=Job.State.WAITING, **values))
+            if is_found:
+                engine.order(pk)
+            return is_found
     except IntegrityError:
         return False
 
@@ -120,14 +125,17 @@ def do_due_jobs(*, start: Callable[[LongWork], None] | None = None) -> int:
     """
     names = [name for name in _handlers if start is not None or name not in _long]
     due = Job.objects.filter(state=Job.State.WAITING, due_at__lte=DatabaseTime(), name__in=names)
-    return sum(_do(pk, start) for pk in due.values_list("pk", flat=True)[:MAX_AT_ONCE])
+    return sum(do_job(pk, start) for pk in due.values_list("pk", flat=True)[:MAX_AT_ONCE])
 
 
-def _do(pk: int, start: Callable[[LongWork], None] | None) -> bool:
+def do_job(pk: int, start: Callable[[LongWork], None] | None = None) -> bool:
+    """Do a job if it is due and no other process does it first, as `do_due_jobs` does. Return whether it was done."""
     try:
         with transaction.atomic():
             # The row is locked from here on: another process waits for it, and then finds that it is done.
-            waiting = Job.objects.filter(pk=pk, state=Job.State.WAITING, due_at__lte=DatabaseTime())
+            waiting = Job.objects.filter(
+                pk=pk, state=Job.State.WAITING, due_at__lte=DatabaseTime(), name__in=list(_handlers)
+            )
             if not waiting.update(state=Job.State.DONE, ended_at=DatabaseTime(), attempts=F("attempts") + 1):
                 return False
             job = Job.objects.select_related("tenant", "created_by").get(pk=pk)

@@ -13,7 +13,8 @@ from assistant.services.assistants import scheduled_prompts  # noqa: F401 - regi
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.files.attachments import delete_forgotten
-from assistant.services.jobs.jobs import LongWork, do_due_jobs
+from assistant.services.jobs.engine import EngineWorker
+from assistant.services.jobs.jobs import LongWork, do_due_jobs, do_job
 from assistant.services.limits.spend_warnings import warn_of_spend
 from assistant.services.runs.approval_expiry import expire_approvals
 
@@ -33,10 +34,12 @@ class TimedWork:
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._long: set[asyncio.Task[None]] = set()
+        self._engine = EngineWorker(self._do)
         self._next_look_at = self._next_expiry_at = self._next_warning_at = self._next_forgotten_at = 0.0
 
     def start(self) -> None:
         """Start what is due in tasks, unless they are still at work: leases are renewed meanwhile."""
+        self._engine.start()
         now = time.monotonic()
         if now >= min(self._next_expiry_at, self._next_look_at):
             self._start("timed-work", self._work)
@@ -49,6 +52,7 @@ class TimedWork:
 
     def stop(self) -> None:
         """Stop the tasks. What has begun in the database is completed."""
+        self._engine.stop()
         for task in (*self._tasks.values(), *self._long):
             task.cancel()
 
@@ -71,11 +75,20 @@ class TimedWork:
         if time.monotonic() >= self._next_look_at:
             long: list[LongWork] = []
             await in_database(do_due_jobs, start=long.append)
-            for work in long:
-                task = asyncio.create_task(self._done("long-job", work), name="long-job")
-                self._long.add(task)
-                task.add_done_callback(self._long.discard)
+            self._start_long(long)
             self._next_look_at = time.monotonic() + JOBS_SECONDS
+
+    async def _do(self, pk: int) -> None:
+        """Do one job, of which the engine says that it is due."""
+        long: list[LongWork] = []
+        await in_database(do_job, pk, start=long.append)
+        self._start_long(long)
+
+    def _start_long(self, long: list[LongWork]) -> None:
+        for work in long:
+            task = asyncio.create_task(self._done("long-job", work), name="long-job")
+            self._long.add(task)
+            task.add_done_callback(self._long.discard)
 
     async def _forget(self) -> None:
         await in_database(delete_forgotten)

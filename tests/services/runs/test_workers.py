@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from django.conf import settings
 
-from assistant.models import Provider
+from assistant.models import Job, Provider
 from tests.agui import custom_name, seq_of, text_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
-from tests.live import Server, serve
+from tests.live import Server, serve, test_database_url
+from tests.websocket.test_websocket import until
 from tests.ws import open_socket
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.services]
@@ -38,3 +45,36 @@ async def test_a_worker_takes_a_run_that_a_web_process_opened(
         assert [seq_of(frame) for frame in frames] == list(range(1, len(frames) + 1))
         assert "Run ended: finished" in worker.log
         assert "Run ended" not in site.log
+
+
+def as_web(*command: str) -> None:
+    """Run a command of manage.py as a web process would, with the engine installed."""
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "TEST_DATABASE_URL": test_database_url(),
+        "TEST_REDIS_URL": settings.REDIS_URL,
+        "ASSISTANT_ROLE": "web",
+    }
+    subprocess.run(
+        [sys.executable, "-m", "django", *command], env=environment, cwd=settings.BASE_DIR, check=True, timeout=300
+    )
+
+
+ORDER = """
+from django.utils import timezone
+from assistant.models import Tenant
+from assistant.services.jobs.jobs import schedule
+from assistant.services.runs.kept_requests import ERASE_JOB
+schedule(tenant_id={tenant}, name=ERASE_JOB, key="", due_at=timezone.now())
+"""
+
+
+async def test_a_worker_does_a_job_that_the_engine_brings(cast: Cast) -> None:
+    await asyncio.to_thread(as_web, "migrate", "procrastinate", "--verbosity", "0")
+    with serve("worker", env={"ASSISTANT_ROLE": "worker"}) as worker:
+        await asyncio.to_thread(as_web, "shell", "-v", "0", "-c", ORDER.format(tenant=cast.acme.pk))
+        await until(lambda: Job.objects.filter(state=Job.State.DONE).exists())
+        await until(lambda: "Success" in worker.log)
+        assert "job assistant.jobs" in worker.log
+        assert worker.stop() == -signal.SIGTERM  # as uvicorn ends, after its lifespan
