@@ -19,6 +19,7 @@ from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR
 from assistant.defaults import keys_from
 from assistant.pages.base_template import BLOCKS, problem_of_base_template
 from assistant.providers import FORMATS
+from assistant.services.roles import problem_of_role
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
 from assistant.services.toolcalls.interceptors import load_interceptors
@@ -100,6 +101,14 @@ def library(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         )
         for name in catalogue.unknown_library_names(settings.ASSISTANT_LIBRARY)
     ]
+
+
+@register()
+def role(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report what the process's role needs: several processes share PostgreSQL and Redis."""
+    problem = problem_of_role()
+    hint = "docs/production.md#workers"
+    return [Error(f"{problem}.", hint=hint, id="assistant.E010")] if problem else []
 
 
 @register(Tags.security, deploy=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-ALL, WEB, WORKER = ROLES = ("all", "web", "worker")
+ALL, WEB, WORKER = "all", "web", "worker"
 
 
 def has_workers() -> bool:
@@ -25,3 +25,16 @@ def shares_runs() -> bool:
 def starts_queued_runs() -> bool:
     """Whether this process may start queued runs, while it has room."""
     return bool(settings.ASSISTANT_ROLE != WEB or settings.RUNS_ON == "web")
+
+
+def problem_of_role() -> str:
+    """Return what the role needs and the deployment does not have; "" if nothing."""
+    if settings.ASSISTANT_ROLE == ALL:
+        return "" if settings.RUNS_ON == "web" else "RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none"
+    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+        return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but the database is not PostgreSQL"
+    if not settings.REDIS_URL:
+        return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but REDIS_URL is not set"
+    if settings.RUNS_ON == "workers" and not settings.RUN_QUEUE_SECONDS:
+        return "RUNS_ON is workers, but RUN_QUEUE_SECONDS is 0: runs cannot wait for them"
+    return ""

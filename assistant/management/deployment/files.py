@@ -16,6 +16,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 # The files whose names contain the service's name.
 _NAMED = {
     "server.service": "{}@.service",
+    "worker.service": "{}-worker@.service",
     "retention.service": "{}-retention.service",
     "retention.timer": "{}-retention.timer",
 }

@@ -13,12 +13,15 @@ from django.db.migrations.executor import MigrationExecutor
 
 from assistant.management.deployment.findings import Finding
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, database_time, read_clock
+from assistant.services.jobs import engine
+from assistant.services.roles import has_workers, problem_of_role
 from assistant.services.tenancy import row_level_security
 
 
 def store_findings() -> Iterator[Finding]:
     yield from _database()
     yield from _redis()
+    yield _role()
 
 
 def _database() -> Iterator[Finding]:
@@ -51,6 +54,16 @@ def _database() -> Iterator[Finding]:
     is_apart = abs(difference) > MAX_DIFFERENCE_SECONDS
     fix = "Run NTP on this host and on the database's." if is_apart else ""
     yield Finding("clock", f"{difference:+.1f} s ahead of the database", fix)
+
+
+def _role() -> Finding:
+    if not has_workers():
+        return Finding("role", "all: this process does everything")
+    if problem := problem_of_role():
+        return Finding("role", problem, "docs/production.md#workers")
+    fix = "" if engine.is_on() else f'pip install "tenant-assistant[workers]", and {engine.APP!r} in INSTALLED_APPS'
+    message = "workers are told of jobs at once" if not fix else "workers look for jobs every 5 s"
+    return Finding("role", f"{settings.ASSISTANT_ROLE}; {message}", fix, is_manual=bool(fix))
 
 
 def _row_level_security(is_postgresql: bool, has_plain_cursors: bool) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -13,12 +14,12 @@ from contextlib import contextmanager
 import pytest
 from django.conf import settings
 
-from assistant.models import Job, Provider
+from assistant.models import Job, Provider, Run
 from tests.agui import custom_name, seq_of, text_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve, test_database_url
-from tests.websocket.test_websocket import until
+from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.services]
@@ -45,6 +46,56 @@ async def test_a_worker_takes_a_run_that_a_web_process_opened(
         assert [seq_of(frame) for frame in frames] == list(range(1, len(frames) + 1))
         assert "Run ended: finished" in worker.log
         assert "Run ended" not in site.log
+
+
+async def test_a_run_that_is_queued_when_its_web_process_dies_is_answered_all_the_same(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hello")
+    with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as other:
+        with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as site:
+            async with open_socket(site.url, user=cast.alice) as socket:
+                asked = await socket.start("Hello", state={"page": "orders"})
+                await socket.until_custom("run.queued")
+                await until(lambda: Run.objects.filter(checkpoint_seq=2).exists())
+                site.kill()
+        with serve("worker", env={"ASSISTANT_ROLE": "worker"}):
+            async with open_socket(other.url, user=cast.alice) as socket:
+                await socket.send(
+                    {"type": "attach", "threadId": asked["threadId"], "after": {"runId": asked["runId"], "seq": 2}}
+                )
+                frames = await socket.until_end(asked["runId"])
+    assert text_of(frames) == "Hello"
+    assert [seq_of(frame) for frame in frames] == list(range(3, len(frames) + 3))
+    assert '"page": "orders"' in json.dumps(fake_provider.requests[-1]["messages"][-1]["content"]).replace("\\", "")
+    assert await in_db(lambda: Run.objects.get().request)() == ""
+
+
+async def test_a_web_process_that_ends_leaves_its_queue_to_the_others(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hello")
+    with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as site:
+        async with open_socket(site.url, user=cast.alice) as socket:
+            await socket.start("Hello")
+            await socket.until_custom("run.queued")
+            await until(lambda: Run.objects.filter(checkpoint_seq=2).exists())
+    assert await in_db(lambda: Run.objects.get().status)() == "queued"
+    with serve("worker", env={"ASSISTANT_ROLE": "worker"}):
+        await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
+
+
+async def test_a_run_in_the_shared_queue_can_be_cancelled(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    with serve(env={"ASSISTANT_ROLE": "web", "RUNS_ON": "workers"}) as site:
+        async with open_socket(site.url, user=cast.alice) as socket:
+            asked = await socket.start("Hello")
+            await socket.until_custom("run.queued")
+            await socket.send({"type": "cancel", "runId": asked["runId"]})
+            frames = await socket.until_end(asked["runId"])
+    assert frames[-1]["outcome"] == {"type": "cancelled"}
+    assert fake_provider.requests == []
 
 
 def as_web(*command: str) -> None:

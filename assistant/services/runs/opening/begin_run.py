@@ -29,9 +29,9 @@ from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 
-# Set afterwards where a model was replaced, so that the other runs, which are most, send no value.
-_NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
-_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL)
+# Set afterwards where a model was replaced, or another process may start the run. Most runs send no value.
+_EMPTY = Func(template="''", output_field=CharField())
+_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_EMPTY, request=_EMPTY)
 
 
 def begin_run(
