@@ -91,10 +91,6 @@ ATTACHMENTS_MB = _env.number("ATTACHMENTS_MB", 5_000)
 ATTACHMENTS_PER_MESSAGE = _env.number("ATTACHMENTS_PER_MESSAGE", 10, least=1)
 ATTACHMENTS_DIR = _env.text("ATTACHMENTS_DIR")
 
-# The process's part of the work, and whether web processes start runs while they have room or workers alone do.
-ASSISTANT_ROLE = _env.choice("ASSISTANT_ROLE", "all", ("all", "web", "worker"))
-RUNS_ON = _env.choice("RUNS_ON", "web", ("web", "workers"))
-
 # Limits by name for tenants, for each of their members and for each of their end users, without limits of their own.
 TENANT_LIMITS = _env.limits("TENANT_LIMITS", {"connections": 5000, "runs": 100})
 MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000, "runs": 50})
@@ -103,6 +99,9 @@ END_USER_LIMITS = _env.limits("END_USER_LIMITS", {"messages_per_minute": 30, "co
 MAX_RUNS = _env.number("MAX_RUNS", 200)
 # How long a run above a limit of runs at once waits for its turn; 0: it is refused at once.
 RUN_QUEUE_SECONDS = _env.number("RUN_QUEUE_SECONDS", 60)
+# The process's part of the work, and whether web processes start runs while they have room or workers alone do.
+ASSISTANT_ROLE = _env.choice("ASSISTANT_ROLE", "all", ("all", "web", "worker"))
+RUNS_ON = _env.choice("RUNS_ON", "web", ("web", "workers"))
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 # Requests of synchronous views at once in one server process; each has a thread and a database connection.

@@ -5,6 +5,7 @@ The last user message chooses the answer:
 - `[tokens=N]`: N tokens at full speed.
 - `[tokens=N rate=R]`: N tokens at R a second; each token is the time at which it was sent (CLOCK_MONOTONIC, the same in
   all processes).
+- `[tokens=N rate=R wait=S]`: the same, S seconds later.
 - `[call NAME {...}]`, once or more: tool calls.
 - `[rounds=N]`: a call of the tool `add`, N times one after the other.
 - anything else: one word.
@@ -33,7 +34,7 @@ _CHUNK = {
     "service_tier": "default",
     "system_fingerprint": "fp_06737a9306",
 }
-_TOKENS = re.compile(r"\[tokens=(\d+)(?: rate=(\d+))?\]")
+_TOKENS = re.compile(r"\[tokens=(\d+)(?: rate=(\d+)(?: wait=(\d+))?)?\]")
 _CALL = re.compile(r"\[call ([\w-]+) (\{.*?\})\]")
 _ROUNDS = re.compile(r"\[rounds=(\d+)\]")
 
@@ -93,12 +94,12 @@ def calling(calls: tuple[tuple[str, str], ...], key: int) -> bytes:
     return _HEAD + _START + b"".join(pieces) + _end("tool_calls", 10)
 
 
-def script(messages: list[dict[str, Any]]) -> tuple[bytes, ...] | tuple[int, int]:
-    """Return the answer to a conversation: blocks of bytes, or (tokens, tokens a second) of a paced answer."""
+def script(messages: list[dict[str, Any]]) -> tuple[bytes, ...] | tuple[int, int, int]:
+    """Return the answer to a conversation: blocks of bytes, or (tokens, tokens a second, wait) of a paced answer."""
     place = max(index for index, message in enumerate(messages) if message["role"] == "user")
     text, results = _text(messages[place]), sum(message["role"] == "tool" for message in messages[place:])
     if found := _TOKENS.search(text):
-        return (int(found[1]), int(found[2])) if found[2] else flat_out(int(found[1]))
+        return (int(found[1]), int(found[2]), int(found[3] or 0)) if found[2] else flat_out(int(found[1]))
     if (rounds := _ROUNDS.search(text)) and results < int(rounds[1]):
         return (calling((("add", f'{{"a": {results}, "b": 2}}'),), results),)
     if not results and (calls := _CALL.findall(text)):
@@ -119,10 +120,10 @@ class Clock:
         self._number = 0
         self._wake = asyncio.Event()
 
-    def add(self, transport: asyncio.Transport, tokens: int, rate: int) -> None:
+    def add(self, transport: asyncio.Transport, tokens: int, rate: int, wait: int) -> None:
         transport.write(_HEAD + _START)
         self._number += 1
-        heapq.heappush(self._due, (time.monotonic() + 1 / rate, self._number, tokens, 1 / rate, transport))
+        heapq.heappush(self._due, (time.monotonic() + wait + 1 / rate, self._number, tokens, 1 / rate, transport))
         self._wake.set()
 
     async def run(self) -> None:
@@ -173,8 +174,7 @@ class Connection(asyncio.Protocol):
     def _answer(self, messages: list[dict[str, Any]]) -> None:
         answer = script(messages)
         if isinstance(answer[0], int):
-            tokens, rate = answer
-            self._clock.add(self._transport, int(tokens), int(rate))
+            self._clock.add(self._transport, *map(int, answer))
         else:
             self._write(iter(answer))
 

@@ -11,13 +11,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="run",
             name="request",
-            field=models.TextField(
-                blank=True,
-                db_default="",
-                default="",
-                editable=False,
-                help_text="While it waits or runs: what it began with besides its messages, as JSON, for other processes.",
-            ),
+            field=models.TextField(blank=True, db_default="", default="", editable=False),
         ),
         migrations.AddField(
             model_name="tenantlimits",

@@ -15,9 +15,8 @@ from assistant.models.tenants import ApiKey, Tenant
 class Run(models.Model):
     """One user turn, from the user's message to the end of the answer.
 
-    A `queued` run waits because a limit of runs at once is reached, or for a worker; those of a tenant in the order of
-    their primary keys. Any process may start one with a `request` and a checkpoint. A `queued` or `running` run with an
-    expired lease belongs to a process that died.
+    A `queued` run waits for its turn, by primary key within its tenant. Any process may start one with a checkpoint and
+    a `request` (as JSON, what it began with besides messages). An active run with an expired lease has lost its process.
     """
 
     class Status(models.TextChoices):
@@ -114,13 +113,7 @@ class Run(models.Model):
         default=0, help_text="Tokens reserved in quotas while it runs. 0: none."
     )
     reserved_cost = models.PositiveBigIntegerField(default=0)
-    request = models.TextField(
-        blank=True,
-        default="",
-        db_default="",
-        editable=False,
-        help_text="While it waits or runs: what it began with besides its messages, as JSON, for other processes.",
-    )
+    request = models.TextField(blank=True, default="", db_default="", editable=False)
     partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
     checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event in the checkpoint.")
     lease_owner = models.CharField(max_length=64, blank=True)

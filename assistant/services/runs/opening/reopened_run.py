@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from django.conf import settings
+from django.utils.translation import get_language
+
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Allowance
 from assistant.models import Message as MessageRow
@@ -48,12 +51,14 @@ class ReopenedRun:
 
     Attributes:
         last_seq: the number of its last stored event.
+        language: of the sentences that its client reads.
     """
 
     key: RunKey
     setup: RunSetup
     member: Member
     last_seq: int
+    language: str
 
 
 def store_request(*, run: Run, setup: RunSetup, given: RunInput, model: str) -> None:
@@ -65,6 +70,7 @@ def store_request(*, run: Run, setup: RunSetup, given: RunInput, model: str) -> 
     run.request = json.dumps(
         {
             "model": model,
+            "language": get_language() or settings.LANGUAGE_CODE,
             "context": given.context,
             "state": given.state,
             "ignored": setup.ignored,
@@ -100,14 +106,15 @@ def reopen_run(*, pk: int, tenant_id: int, owner: str) -> ReopenedRun:
         if run.prompt_version_id not in (None, state.assistant.published_id):  # type: ignore[attr-defined]  # annotated
             choose_version(state=state, version_id=run.prompt_version_id)
         key = key_of(run, owner)
-        setup = _setup(run, member, state, json.loads(run.request))
+        request = json.loads(run.request)
+        setup = _setup(run, member, state, request)
         answering = {"provider_name": setup.provider.name, "model": setup.provider.model}
         if answering != {"provider_name": run.provider_name, "model": run.model}:
             answering["replaced_model"] = setup.replaced_model
             Run.objects.filter(pk=pk, tenant_id=tenant_id, lease_owner=owner).update(**answering)
         opened = with_file_contents(OpenedRun(key, setup))
         assert opened.setup is not None  # noqa: S101 - as it was given  # nosec B101
-        return ReopenedRun(key, opened.setup, member, run.checkpoint_seq)
+        return ReopenedRun(key, opened.setup, member, run.checkpoint_seq, request["language"])
 
 
 def _setup(run: Run, member: Member, state: OpeningState, request: Mapping[str, Any]) -> RunSetup:
@@ -129,13 +136,13 @@ def _setup(run: Run, member: Member, state: OpeningState, request: Mapping[str, 
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
     page = RunInput(conversation.pk, run.run_id, context=request["context"], state=request["state"])
-    settings = settings_of(assistant, choice)
+    own_settings = settings_of(assistant, choice)
     if request["output_schema"]:
-        settings = replace(settings, answer_schema=request["output_schema"])
+        own_settings = replace(own_settings, answer_schema=request["output_schema"])
     summary, summary_sources = summary_of(conversation, path)
     return replace(
         setup,
-        settings=settings,
+        settings=own_settings,
         soft=soft,
         replaced_model="" if choice is own or choice.label == own.label else own.label,
         fallback=fallback_of(assistant=assistant, choice=choice, own=own),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
+
+from django.utils.translation import activate
 
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import EventLog
@@ -18,6 +22,7 @@ from assistant.services.runs.leases import LEASE_END, release_taken
 from assistant.services.runs.opening.reopened_run import ReopenedRun, reopen_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.recovery import SKIPPED_NUMBERS
+from assistant.services.tenancy.row_scope import set_tenants
 
 logger = logging.getLogger(__name__)
 
@@ -81,10 +86,19 @@ class Dispatcher:
         return list(pks)
 
     async def _start(self, pk: int, tenant_id: int) -> None:
-        """Begin a run that another process has opened, and that this one holds since just now."""
+        """Begin a run that another process has opened, and that this one holds since just now.
+
+        In a context of its own, which the run's task inherits: with access to its tenant's rows alone.
+        """
+        work = self._begin_taken(pk, tenant_id)
+        await asyncio.create_task(work, name=f"take-{pk}", context=contextvars.Context())
+
+    async def _begin_taken(self, pk: int, tenant_id: int) -> None:
+        set_tenants(tenant_id)
         await self._log.publish_control(f"{TAKEN} {pk} {self._owner}")
         try:
             run = await in_database(reopen_run, pk=pk, tenant_id=tenant_id, owner=self._owner)
+            activate(run.language)
             place = self.queue.enter_taken(run.member)
             try:
                 await self._begin(run.key, run.setup, place, await self._last_seq(run))

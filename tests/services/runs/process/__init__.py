@@ -1,0 +1,1 @@
+"""Tests of `assistant/services/runs/process`."""

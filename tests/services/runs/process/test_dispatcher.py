@@ -1,0 +1,116 @@
+"""A process that takes a run prepares it from its rows, with access to the run's tenant alone."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.utils.translation import get_language, override
+
+from assistant.core.values.pricing import NO_PRICES
+from assistant.models import Provider, Run
+from assistant.services.eventlog.memory import MemoryLog
+from assistant.services.limits.place import Place
+from assistant.services.limits.shared_queue import offer
+from assistant.services.run_key import RunKey
+from assistant.services.runs.opening.open_run import open_run
+from assistant.services.runs.opening.reopened_run import reopen_run
+from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.process.dispatcher import Dispatcher
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants, visible_tenants
+from assistant.toolkit import Tool
+from tests.base import Cast
+from tests.services.runs.test_opening import given
+from tests.websocket.test_websocket import in_db
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
+RATE = Tool.client_side(name="rate", description="Rate it.", parameters={"type": "object", "properties": {}})
+
+
+@pytest.fixture(autouse=True)
+def _shared(settings: Any) -> None:
+    settings.ASSISTANT_ROLE = "web"
+
+
+def opened(member: Member, **more: Any) -> tuple[RunKey, RunSetup]:
+    """A run that is in the queue, as its own process would prepare it."""
+    asked = replace(given(uuid.uuid4()), **more)
+    run = open_run(member=member, assistant_slug="support", given=asked, owner="web", must_wait=True)
+    assert run.setup is not None
+    return run.key, run.setup
+
+
+def comparable(setup: RunSetup) -> RunSetup:
+    """A setup without its place in the queue, and what is not equal to another that was read from the same row."""
+    provider, settings = replace(setup.provider, prices=NO_PRICES), replace(setup.settings, prices=NO_PRICES)
+    return replace(setup, client_tools=(), queued=None, provider=provider, settings=settings)
+
+
+def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, provider: Provider) -> None:
+    key, before = opened(
+        alice_member,
+        context="The page shows order 7.\x00",
+        state={"order": 7, "odd": "\x00"},
+        client_tools=(RATE,),
+        output_schema=SCHEMA,
+        allowed_tools=frozenset({"current_time"}),
+        has_instructions=True,
+    )
+    after = reopen_run(pk=key.pk, tenant_id=key.tenant_id, owner="worker").setup
+    assert [message.page for message in after.history] == [message.page for message in before.history]
+    assert "order 7" in after.history[-1].page
+    assert comparable(after) == comparable(before)
+    assert [(tool.name, tool.parameters) for tool in after.client_tools] == [("rate", RATE.parameters)]
+
+
+def test_a_run_that_one_process_does_alone_keeps_nothing(
+    alice_member: Member, provider: Provider, settings: Any
+) -> None:
+    settings.ASSISTANT_ROLE = "all"
+    opened(alice_member)
+    assert Run.objects.get().request == ""
+
+
+async def test_it_may_read_its_own_tenant_and_speaks_its_clients_language(
+    alice_member: Member, cast: Cast, provider: Provider
+) -> None:
+    begun: list[tuple[int, str, str | None]] = []
+
+    async def begin(key: RunKey, setup: RunSetup, place: Place, last_seq: int) -> None:
+        begun.append((key.pk, visible_tenants(), get_language()))
+
+    def open_in_german() -> RunKey:
+        set_tenants(cast.acme.pk)
+        with override("de"):
+            key, _ = opened(alice_member)
+        offer(pk=key.pk, tenant_id=key.tenant_id, owner="web", seq=2)
+        return key
+
+    key = await in_db(open_in_german)()
+    dispatcher = Dispatcher("worker", MemoryLog(), begin)
+    set_all_tenants()
+    assert await dispatcher.take()
+    assert begun == [(key.pk, str(cast.acme.pk), "de")]
+    assert not await dispatcher.take()
+    assert len(dispatcher.queue) == 0
+
+
+async def test_a_run_that_cannot_be_prepared_is_given_up(alice_member: Member, cast: Cast, provider: Provider) -> None:
+    async def begin(key: RunKey, setup: RunSetup, place: Place, last_seq: int) -> None:
+        raise AssertionError("it must not begin")
+
+    def open_and_leave() -> None:
+        key, _ = opened(alice_member)
+        offer(pk=key.pk, tenant_id=key.tenant_id, owner="web", seq=2)
+        cast.alice.is_active = False
+        cast.alice.save()
+
+    await in_db(open_and_leave)()
+    set_all_tenants()
+    assert await Dispatcher("worker", MemoryLog(), begin).take()
+    run = await in_db(Run.objects.get)()
+    assert (run.status, run.lease_owner) == ("running", "")  # the next recovery ends it
