@@ -16,7 +16,7 @@ class Run(models.Model):
     """One user turn, from the user's message to the end of the answer.
 
     A `queued` run waits for its turn, by primary key within its tenant. Any process may start one with a checkpoint and
-    a `request` (as JSON, what it began with besides messages). An active run with an expired lease has lost its process.
+    a `request` (what it began with besides messages, as JSON). An active run with an expired lease lost its process.
     """
 
     class Status(models.TextChoices):
@@ -201,8 +201,7 @@ class KeptRequest(models.Model):
         return f"{self.model}, request {self.number}"
 
 
-# The statuses of runs that have not ended, and the condition of queries for them. With `ended_at`, because SQLite uses
-# the index of active runs only for that, and would read all runs of a tenant for the statuses alone.
+# The statuses of runs that have not ended, and the condition of queries for them, which the index above is for.
 ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
 IS_ACTIVE = Q(status__in=ACTIVE, ended_at=None)
 
