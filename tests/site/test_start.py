@@ -10,7 +10,9 @@ from typing import Any
 
 from django.conf import settings
 
-LATE = ("openai", "anthropic", "google.genai", "aiohttp", "mcp", "mcp_types", "pypdf", "daphne", "twisted")
+LATE = (
+    "openai", "anthropic", "google.genai", "aiohttp", "mcp", "mcp_types", "pypdf", "daphne", "twisted", "procrastinate",
+)  # fmt: skip
 # Modules that are imported by the warm-up, concurrently with the first requests.
 WARM = ("openai", "aiohttp", "mcp", "mcp_types")
 SERVING = f"""

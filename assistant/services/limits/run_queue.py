@@ -63,12 +63,14 @@ class RunQueue:
 
     Attributes:
         room: how many runs the process has at once; None for `MAX_RUNS`.
+        starting: how many runs of the shared queue it has taken that have no place yet.
     """
 
     def __init__(
         self, owner: str, publish: Callable[[str], Awaitable[None]], take: Callable[[], Awaitable[bool]]
     ) -> None:
         self.room: int | None = None
+        self.starting = 0
         self._is_shared = has_workers()
         self._owner = owner
         self._publish = publish
@@ -221,7 +223,7 @@ class RunQueue:
 
     def _has_room(self) -> bool:
         most = settings.MAX_RUNS if self.room is None else self.room
-        running = len(self._places) - len(self._queued) - len(self._shared)
+        running = len(self._places) + self.starting - len(self._queued) - len(self._shared)
         return not most or running < most
 
     @property

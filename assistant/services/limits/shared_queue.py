@@ -67,9 +67,10 @@ def _queued(tenant_id: int) -> list[QueuedRun]:
 def runs_before(*, tenant_id: int, pk: int) -> int:
     """Return how many shared runs get their turn before a queued one, if all tenants have the same number of turns."""
     queued = Run.objects.filter(_OPEN).exclude(pk=pk).order_by()
-    before: int = queued.filter(tenant_id=tenant_id, pk__lt=pk).count()
+    before = queued.filter(tenant_id=tenant_id, pk__lt=pk).count()
     others = queued.exclude(tenant_id=tenant_id).values("tenant_id").annotate(count=Count("pk"))
-    return before + sum(min(row["count"], before + 1) for row in others)
+    counts: list[int] = [row["count"] for row in others]
+    return before + sum(min(count, before + 1) for count in counts)
 
 
 def offer(*, pk: int, tenant_id: int, owner: str, seq: int) -> bool:

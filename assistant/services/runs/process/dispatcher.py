@@ -52,6 +52,7 @@ class Dispatcher:
         self._owner, self._log = owner, log
         self._begin = begin
         self._turns: WeightedTurns[int] = WeightedTurns()
+        self._starting: set[asyncio.Task[None]] = set()
 
     async def take(self) -> bool:
         """Start the run whose turn it is; return False if no tenant has one that can start."""
@@ -61,7 +62,7 @@ class Dispatcher:
             if pk is not None:
                 self._turns.count(tenant_id, waiting[tenant_id])
                 if not self.queue.start_shared(pk):
-                    await self._start(pk, tenant_id)
+                    self._start(pk, tenant_id)
                 return True
         return False
 
@@ -78,6 +79,8 @@ class Dispatcher:
 
     async def hand_over(self) -> list[int]:
         """Leave this process's queued runs to the others, because it ends. Return their primary keys."""
+        if self._starting:
+            await asyncio.wait(self._starting)
         pks = self.queue.shared_runs()
         if pks:
             await in_database(hand_over, owner=self._owner)
@@ -85,13 +88,22 @@ class Dispatcher:
                 await self.queue.announce_queued(tenant_id)
         return list(pks)
 
-    async def _start(self, pk: int, tenant_id: int) -> None:
+    def _start(self, pk: int, tenant_id: int) -> None:
         """Begin a run that another process has opened, and that this one holds since just now.
 
-        In a context of its own, which the run's task inherits: with access to its tenant's rows alone.
+        Beside others, because rows and files are read for it; and in a context of its own, which the run's task
+        inherits: with access to its tenant's rows alone.
         """
         work = self._begin_taken(pk, tenant_id)
-        await asyncio.create_task(work, name=f"take-{pk}", context=contextvars.Context())
+        task = asyncio.create_task(work, name=f"take-{pk}", context=contextvars.Context())
+        self._starting.add(task)
+        self.queue.starting = len(self._starting)
+        task.add_done_callback(self._on_started)
+
+    def _on_started(self, task: asyncio.Task[None]) -> None:
+        self._starting.discard(task)
+        self.queue.starting = len(self._starting)
+        self.queue.wake()
 
     async def _begin_taken(self, pk: int, tenant_id: int) -> None:
         set_tenants(tenant_id)

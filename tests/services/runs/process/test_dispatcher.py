@@ -94,6 +94,7 @@ async def test_it_may_read_its_own_tenant_and_speaks_its_clients_language(
     dispatcher = Dispatcher("worker", MemoryLog(), begin)
     set_all_tenants()
     assert await dispatcher.take()
+    await dispatcher.hand_over()
     assert begun == [(key.pk, str(cast.acme.pk), "de")]
     assert not await dispatcher.take()
     assert len(dispatcher.queue) == 0
@@ -111,6 +112,8 @@ async def test_a_run_that_cannot_be_prepared_is_given_up(alice_member: Member, c
 
     await in_db(open_and_leave)()
     set_all_tenants()
-    assert await Dispatcher("worker", MemoryLog(), begin).take()
+    dispatcher = Dispatcher("worker", MemoryLog(), begin)
+    assert await dispatcher.take()
+    await dispatcher.hand_over()
     run = await in_db(Run.objects.get)()
     assert (run.status, run.lease_owner) == ("running", "")  # the next recovery ends it

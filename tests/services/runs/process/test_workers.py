@@ -97,14 +97,15 @@ async def test_a_run_in_the_shared_queue_can_be_cancelled(
     assert fake_provider.requests == []
 
 
-def as_web(*command: str) -> None:
-    """Run a command of manage.py as a web process would, with the engine installed."""
+def as_web(*command: str, **env: str) -> None:
+    """Run a command of manage.py as a web process would, with the engine installed; `env` adds to its environment."""
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "TEST_DATABASE_URL": test_database_url(),
         "TEST_REDIS_URL": settings.REDIS_URL,
         "ASSISTANT_ROLE": "web",
+        **env,
     }
     subprocess.run(
         [sys.executable, "-m", "django", *command], env=environment, cwd=settings.BASE_DIR, check=True, timeout=300
@@ -123,7 +124,9 @@ schedule(tenant_id={tenant}, name=ERASE_JOB, key="", due_at=timezone.now())
 async def test_a_worker_does_a_job_that_the_engine_brings(cast: Cast) -> None:
     await asyncio.to_thread(as_web, "migrate", "procrastinate", "--verbosity", "0")
     with serve("worker", env={"ASSISTANT_ROLE": "worker"}) as worker:
-        await asyncio.to_thread(as_web, "shell", "-v", "0", "-c", ORDER.format(tenant=cast.acme.pk))
+        order = ORDER.format(tenant=cast.acme.pk)
+        # Where PostgreSQL limits statements to tenants, each is sent with the setting of these.
+        await asyncio.to_thread(as_web, "shell", "-v", "0", "-c", order, ROW_LEVEL_SECURITY="true")
         await until(lambda: Job.objects.filter(state=Job.State.DONE).exists())
         await until(lambda: "Success" in worker.log)
         assert "job assistant.jobs" in worker.log
