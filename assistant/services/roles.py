@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.db import connection
 
 ALL, WEB, WORKER = "all", "web", "worker"
 
@@ -31,7 +32,7 @@ def problem_of_role() -> str:
     """Return what the role needs and the deployment does not have; "" if nothing."""
     if settings.ASSISTANT_ROLE == ALL:
         return "" if settings.RUNS_ON == "web" else "RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none"
-    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    if connection.vendor != "postgresql":
         return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but the database is not PostgreSQL"
     if not settings.REDIS_URL:
         return f"ASSISTANT_ROLE is {settings.ASSISTANT_ROLE}, but REDIS_URL is not set"

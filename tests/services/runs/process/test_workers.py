@@ -16,6 +16,7 @@ from django.conf import settings
 from assistant.models import Job, Provider, Run
 from tests.agui import custom_name, seq_of, text_of
 from tests.base import Cast
+from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve, test_database_url
 from tests.websocket.test_websocket import in_db, until
@@ -95,6 +96,36 @@ async def test_a_run_in_the_shared_queue_can_be_cancelled(
             frames = await socket.until_end(asked["runId"])
     assert frames[-1]["outcome"] == {"type": "cancelled"}
     assert fake_provider.requests == []
+
+
+async def test_a_run_in_a_worker_is_cancelled_from_the_web(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hel", gate, "lo"])
+    with web_and_worker(RUNS_ON="workers") as (site, _):
+        async with open_socket(site.url, user=cast.alice) as socket:
+            asked = await socket.start("Hello")
+            await socket.until_type("TEXT_MESSAGE_CONTENT")
+            await socket.send({"type": "cancel", "runId": asked["runId"]})
+            frames = await socket.until_end(asked["runId"])
+    assert frames[-1]["outcome"] == {"type": "cancelled"}
+
+
+async def test_a_web_process_starts_runs_itself_while_it_has_room(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.queue(reply(chunks=["Hel", gate, "lo"]), reply("Hello"))
+    with web_and_worker(MAX_RUNS="1") as (site, worker):
+        async with open_socket(site.url, user=cast.alice) as socket:
+            own = await socket.start("Hello")
+            await asyncio.to_thread(gate.wait_reached)
+            taken = await socket.ask("Hello")
+            assert custom_name(taken[1]) == "run.queued"
+            gate.release()
+            await socket.until_end(own["runId"])
+        assert site.log.count("Run ended: finished") == worker.log.count("Run ended: finished") == 1
 
 
 def as_web(*command: str, **env: str) -> None:

@@ -1,0 +1,67 @@
+"""Wrong roles are refused: workers need what several processes share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from assistant.checks import role
+from assistant.services.roles import does_background_work, starts_queued_runs
+
+ON_POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="of PostgreSQL alone")
+ON_SQLITE = pytest.mark.skipif(connection.vendor != "sqlite", reason="of SQLite alone")
+REDIS = "redis://127.0.0.1:9/0"
+
+
+def problems() -> list[str]:
+    return [found.msg for found in role(None)]
+
+
+def test_one_process_that_does_everything_needs_nothing() -> None:
+    assert problems() == []
+
+
+def test_there_are_no_workers_beside_a_process_that_does_everything(settings: Any) -> None:
+    settings.RUNS_ON = "workers"
+    assert problems() == ["RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none."]
+
+
+@ON_SQLITE
+def test_workers_need_postgresql(settings: Any) -> None:
+    settings.ASSISTANT_ROLE, settings.REDIS_URL = "worker", REDIS
+    assert problems() == ["ASSISTANT_ROLE is worker, but the database is not PostgreSQL."]
+
+
+@ON_POSTGRESQL
+def test_workers_need_redis_and_runs_that_can_wait(settings: Any) -> None:
+    settings.ASSISTANT_ROLE, settings.REDIS_URL = "web", ""
+    assert problems() == ["ASSISTANT_ROLE is web, but REDIS_URL is not set."]
+    settings.REDIS_URL, settings.RUNS_ON, settings.RUN_QUEUE_SECONDS = REDIS, "workers", 0
+    assert problems() == ["RUNS_ON is workers, but RUN_QUEUE_SECONDS is 0: runs cannot wait for them."]
+    settings.RUN_QUEUE_SECONDS = 60
+    assert problems() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "runs_on", "background", "queued"),
+    [
+        ("all", "web", True, True),
+        ("web", "web", False, True),
+        ("web", "workers", False, False),
+        ("worker", "workers", True, True),
+    ],
+)
+def test_what_each_role_does(settings: Any, name: str, runs_on: str, background: bool, queued: bool) -> None:
+    settings.ASSISTANT_ROLE, settings.RUNS_ON = name, runs_on
+    assert (does_background_work(), starts_queued_runs()) == (background, queued)
+
+
+def test_the_command_is_for_workers_alone(settings: Any) -> None:
+    with pytest.raises(CommandError, match="ASSISTANT_ROLE=worker"):
+        call_command("assistant_worker")
+    settings.ASSISTANT_ROLE = "worker"
+    with pytest.raises(CommandError, match="--runs"):
+        call_command("assistant_worker", runs=0)
