@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -67,15 +68,16 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         url = provider.read_line()
         one, failed_one = _measure(testbed, url, 1, seconds)
         many, failed_many = _measure(testbed, url, MANY, seconds)
+    failed = failed_one + failed_many
     rates = f"{many * 60 / seconds:.0f} a minute against {one * 60 / seconds:.0f}"
     return [
         Line(SCALED, many / max(1, one), "times", 3.7, True, beside=rates),
-        Line(FAILED, failed_one + failed_many, "", 0, beside=f"of {one + many}"),
+        Line(FAILED, failed.total(), "", 0, beside="; ".join([f"of {one + many}", *failed])),
     ]
 
 
-def _measure(testbed: Testbed, provider_url: str, workers: int, seconds: int) -> tuple[int, int]:
-    """Return how many runs ended in `seconds`, and how many of them not with the whole answer."""
+def _measure(testbed: Testbed, provider_url: str, workers: int, seconds: int) -> tuple[int, Counter[str]]:
+    """Return how many runs ended in `seconds`, and by reason how many of them not with the whole answer."""
     limits = {"TENANT_LIMITS": "runs=0", "MEMBER_LIMITS": "runs=0", "MAX_RUNS": "0", "RUN_QUEUE_SECONDS": "300"}
     with ExitStack() as stack:
         site = stack.enter_context(testbed.site(POSTGRES, provider_url, ASSISTANT_ROLE="web", **limits))
@@ -96,9 +98,10 @@ def _worker(site: Site) -> Iterator[None]:
         yield
 
 
-async def _ask(port: int, site: Site, clients: int, seconds: int) -> tuple[int, int]:
+async def _ask(port: int, site: Site, clients: int, seconds: int) -> tuple[int, Counter[str]]:
     begin = time.monotonic() + WARM_SECONDS
     ended: list[bool] = []
+    failed: Counter[str] = Counter()
 
     async def chat(number: int) -> None:
         key = site.keys[number % len(site.keys)]
@@ -111,7 +114,10 @@ async def _ask(port: int, site: Site, clients: int, seconds: int) -> tuple[int, 
                 client.frames.clear()
                 client.texts.clear()
                 if begin <= time.monotonic() < begin + seconds:
-                    ended.append(end["type"] == "RUN_FINISHED" and tokens == TOKENS)
+                    is_whole = end["type"] == "RUN_FINISHED" and tokens == TOKENS
+                    ended.append(is_whole)
+                    if not is_whole:
+                        failed[end.get("message", f"{end['type']} after {tokens} tokens")] += 1
 
     chats = [asyncio.create_task(chat(number)) for number in range(clients)]
     done, _ = await asyncio.wait(chats, timeout=WARM_SECONDS + seconds, return_when=asyncio.FIRST_EXCEPTION)
@@ -120,4 +126,4 @@ async def _ask(port: int, site: Site, clients: int, seconds: int) -> tuple[int, 
     await asyncio.gather(*chats, return_exceptions=True)
     for task in done:
         task.result()  # raises what ended it
-    return len(ended), ended.count(False)
+    return len(ended), failed

@@ -122,7 +122,7 @@ async def test_a_web_process_starts_runs_itself_while_it_has_room(
             own = await socket.start("Hello")
             await asyncio.to_thread(gate.wait_reached)
             taken = await socket.ask("Hello")
-            assert custom_name(taken[1]) == "run.queued"
+            assert "run.queued" in map(custom_name, taken)
             gate.release()
             await socket.until_end(own["runId"])
         assert site.log.count("Run ended: finished") == worker.log.count("Run ended: finished") == 1
