@@ -21,7 +21,7 @@ async def _not_found(scope: Mapping[str, Any], receive: Receive, send: Send) -> 
 _http = with_probes(_not_found)
 
 
-async def application(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+async def application(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
     """Serve one request, or the lifespan, with which the work begins and ends."""
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from benchmarks.processes import started
@@ -47,7 +47,7 @@ def share_the_places_of_one() -> None:
     waiting = shared_queue.waiting_tenants
 
     @all_tenants()
-    def none_above_the_places_of_one() -> object:
+    def none_above_the_places_of_one() -> Mapping[int, int]:
         is_full = Run.objects.filter(status=Run.Status.RUNNING).count() >= PLACES
         return {} if is_full else waiting()
 
