@@ -99,6 +99,8 @@ END_USER_LIMITS = _env.limits("END_USER_LIMITS", {"messages_per_minute": 30, "co
 MAX_RUNS = _env.number("MAX_RUNS", 200)
 # How long a run above a limit of runs at once waits for its turn; 0: it is refused at once.
 RUN_QUEUE_SECONDS = _env.number("RUN_QUEUE_SECONDS", 60)
+# How often another process goes on with a run whose process has died; 0: it ends as interrupted.
+RUN_RESUMES = _env.number("RUN_RESUMES", 3)
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 # Requests of synchronous views at once in one server process; each has a thread and a database connection.
@@ -230,6 +232,7 @@ __all__ = [
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
     "RUN_QUEUE_SECONDS",
+    "RUN_RESUMES",
     "SECOND_FACTOR",
     "SECRET_KEY_IS_LOCAL",
     "SETTINGS_PROBLEMS",

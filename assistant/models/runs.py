@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
-from assistant.models.fields import EncryptedTextField, sources_field
+from assistant.models.fields import EncryptedTextField, list_field, sources_field
 from assistant.models.tenants import ApiKey, Tenant
 
 
@@ -114,6 +114,14 @@ class Run(models.Model):
     )
     reserved_cost = models.PositiveBigIntegerField(default=0)
     partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
+    client_input = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="What its client gave besides messages, while it runs: for a process that goes on with it.",
+    )
+    resumes = list_field(
+        editable=False, help_text="When another process went on with it: time, step, and whether it was handed over."
+    )
     checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event in the checkpoint.")
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)

@@ -21,7 +21,7 @@ from assistant.services import metrics
 from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, unavailable
+from assistant.services.errors import unavailable
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.eventlog.control_messages import handle_control_message
 from assistant.services.limits.quota_ledger import record_quota_reached
@@ -39,7 +39,9 @@ from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.open_stateless_run import open_stateless_run
 from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
-from assistant.services.runs.recovery import recover_dead_runs
+from assistant.services.runs.recovery.dead_runs import KnownRun
+from assistant.services.runs.recovery.recovery_task import RunRecovery
+from assistant.services.runs.recovery.run_start import RunStart
 from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_task import RunTask
 from assistant.services.runs.timed_work import TimedWork
@@ -71,7 +73,6 @@ class Runs:
         self._starting: set[int] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._housekeeping: asyncio.Task[None] | None = None
-        self._recovery: asyncio.Task[None] | None = None
         self._warm_up: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
@@ -80,6 +81,9 @@ class Runs:
         self._loop_watch = LoopWatch()
         self.connection_limiter = configured_limiter()
         self._queue = RunQueue(self.owner, self.log.publish_control)
+        self._recovery = RunRecovery(
+            self.owner, log=lambda: self.log, queue=self._queue, own_runs=self._own_runs, begin=self._begin
+        )
 
     async def start(self) -> None:
         """Start the background tasks; later calls do nothing."""
@@ -147,11 +151,16 @@ class Runs:
                 held.pop_all()
         return opened
 
-    async def _begin(self, key: RunKey, setup: RunSetup, place: Place) -> None:
+    async def resume_run(self, run: KnownRun) -> bool:
+        """Go on with a run that was taken over from a dead process. Return False if it has to end instead."""
+        return await self._recovery.resume(run)
+
+    async def _begin(self, key: RunKey, setup: RunSetup, place: Place, start: RunStart | None = None) -> None:
         self._starting.add(key.pk)
         self._queue.update_limits(place, setup.quotas)
         try:
-            await prepare_log(key=key, log=self.log)
+            if start is None:
+                await prepare_log(key=key, log=self.log)
             if setup.queued is not None:
                 self._queue.add(place, setup.queued)
                 self._in_background(self._queue.announce_queued(key.tenant_id), f"queued-{key.pk}")
@@ -162,6 +171,7 @@ class Runs:
                 self._checkpoints,
                 setup=setup,
                 place=place if setup.queued is not None else None,
+                start=start,
             )
         finally:
             self._starting.discard(key.pk)
@@ -197,12 +207,14 @@ class Runs:
             await self.log.publish_control(f"cancel {pk}")
 
     async def stop(self) -> None:
-        """Wait up to `DRAIN_SECONDS` for runs to finish, store the others as interrupted, and close connections."""
+        """Wait up to `DRAIN_SECONDS` for runs to finish, hand the others over, and close connections."""
         if self._work:
             await asyncio.wait(self._work, timeout=DRAIN_SECONDS)
-        for task in filter(None, (self._housekeeping, self._recovery)):
+        for task in filter(None, (self._housekeeping, self._recovery.task)):
             task.cancel()
         self._timed_work.stop()
+        for run in self._tasks.values():
+            run.hand_over()
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -255,10 +267,8 @@ class Runs:
                             self._cancel_here(pk)
                     for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=own_runs):
                         self._cancel_here(pk)
-                if self._recovery is None or self._recovery.done():
-                    self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
                 # With a timeout, because without Redis a recovery takes longer than leases last.
-                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
+                await asyncio.wait([self._recovery.start(began)], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
                 self._timed_work.start()
                 # A message that another process's run has ended may be lost.
                 self._queue.wake()
@@ -269,17 +279,6 @@ class Runs:
             except Exception:
                 logger.exception("Housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
-
-    async def _recover(self, began: float) -> None:
-        """Recover the runs of dead processes, and drop idle threads of the event log."""
-        try:
-            # Not this process's own runs: on a busy machine their leases may have expired before the next renewal.
-            await recover_dead_runs(log=self.log, owner=self.owner, alive=self._own_runs(), since=began)
-            await self.log.drop_idle_threads()
-        except (*OUTAGE_ERRORS, DatabaseError, OSError):
-            logger.warning("Dead runs could not be recovered", exc_info=True)
-        except Exception:
-            logger.exception("Recovering dead runs failed")
 
 
 _runs = PerLoop(Runs)

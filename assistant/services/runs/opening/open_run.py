@@ -16,6 +16,7 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.run_key import key_of
+from assistant.services.runs.input.client_input import to_store
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import refusal_of_busy
 from assistant.services.runs.opening.followed_path import (
@@ -170,6 +171,7 @@ def _open_once(
         allowed_tools=given.allowed_tools,
         answers=None if test is None else test.answers,
         model=given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history)),
+        client_input=to_store(given, decisions),
     )
     check_files(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
     if decisions:
