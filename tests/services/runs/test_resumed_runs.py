@@ -16,13 +16,12 @@ from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
-from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values import events
-from assistant.core.values.events import PROTOCOL_VERSION, Event, RunStarted
+from assistant.core.values.events import Event, RunStarted
 from assistant.models import Conversation, Membership, Message, Provider, Run, ToolCall, UsageEntry
-from assistant.services.eventlog.frames import FrameEncoder, decode_event
-from assistant.services.eventlog.log import Entry, Position
+from assistant.services.eventlog.frames import decode_event
+from assistant.services.eventlog.log import Position
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.runs import manager
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
@@ -31,22 +30,13 @@ from assistant.services.runs.recovery import dead_runs
 from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
-from tests.factories import make_assistant, make_conversation, make_message, make_run, switch_tool
+from tests.dead_runs import TEXT, begin_call, call_of, leave_run
+from tests.factories import make_assistant, make_message, make_run, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.runs.test_opening import given
 from tests.websocket.test_websocket import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TEXT = [events.TextMessageStart("m1", "assistant"), events.TextMessageContent("m1", "Once upon")]
-
-
-def call_of(name: str, arguments: str = "{}") -> list[Event]:
-    return [
-        events.ToolCallStart("c1", name, "m1"),
-        events.ToolCallArgs("c1", arguments),
-        events.ToolCallEnd("c1"),
-    ]
 
 
 class Heir:
@@ -84,32 +74,8 @@ async def heir(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Heir]:
     await process.runs.stop()
 
 
-def leave(cast: Cast, heir: Heir, made: Sequence[Event] = (), *, is_lost: bool = False, **columns: Any) -> Run:
-    """Store a run as its process leaves it: `made` is in the checkpoint, and in the log unless that is lost."""
-    talk = make_conversation(cast.alice, cast.support)
-    columns = {"status": Run.Status.RUNNING, "lease_owner": "dead", **columns}
-    run = make_run(talk, lease_until=timezone.now() + timedelta(hours=1), **columns)
-    make_message(talk, "user", "Tell me", run=run, position=0)
-    told = [RunStarted(talk.thread, run.run_id, PROTOCOL_VERSION), *made] if made else []
-    transcript = Transcript()
-    for event in told:
-        transcript.apply(event)
-    Run.objects.filter(pk=run.pk).update(partial=transcript.to_state(), checkpoint_seq=len(told))
-    encoder = FrameEncoder(run_id=run.run_id, thread=talk.thread)
-    entries = [Entry(run.number, seq, encoder.frame(event, seq)) for seq, event in enumerate(told, start=1)]
-    if not is_lost:
-        heir.log.thread(str(talk.pk)).append(entries)
-    return run
-
-
-async def left(*args: Any, **options: Any) -> Run:
-    return await sync_to_async(leave)(*args, **options)
-
-
-def begin_call(run: Run, name: str, status: str = ToolCall.Status.RUNNING, **columns: Any) -> ToolCall:
-    return ToolCall.objects.create(
-        tenant_id=run.tenant_id, run=run, name=name, status=status, **{"call_id": "c1", "arguments": "{}", **columns}
-    )
+async def left(cast: Cast, heir: Heir, made: Sequence[Event] = (), *, is_lost: bool = False, **columns: Any) -> Run:
+    return await sync_to_async(leave_run)(cast, made, log=None if is_lost else heir.log, **columns)
 
 
 async def test_a_cut_answer_is_asked_for_again_and_stays_in_view(

@@ -169,7 +169,7 @@ async def test_a_recovery_continues_the_numbers_of_a_complete_log(run: Run, kept
     assert await recover_dead_runs(log=log, owner="heir") == 1
     text_end, end = thread_log.read(Position(key.number, max(kept, default=3)))
     assert end.is_end
-    assert end.seq == text_end.seq + 1 == (3 + SKIPPED_NUMBERS if is_lost else kept[-1]) + 2
+    assert end.seq == text_end.seq + 1 == max(kept, default=3) + is_lost * SKIPPED_NUMBERS + 2
 
 
 @pytest.mark.usefixtures("unrecorded")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import CharField, Func
+from django.db.models import CharField, Func, JSONField
 
 from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.values.limits import Allowance
@@ -32,7 +32,8 @@ from assistant.services.tenancy.quotas import quotas_of
 
 # Set afterwards where a model was replaced, so that the other runs, which are most, send no value.
 _NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
-_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL)
+_NO_RESUMES = Func(template="'[]'", output_field=JSONField())
+_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL, resumes=_NO_RESUMES)
 
 
 def begin_run(
