@@ -13,7 +13,7 @@ from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
 from tests.services.runs.test_recovery import RECOVERY, is_valid
 from tests.websocket.test_websocket import until
-from tests.ws import open_socket
+from tests.ws import open_socket, run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,11 +51,16 @@ async def test_a_call_with_an_effect_that_was_cut_waits_for_a_person(
         async with open_socket(doomed.url, user=cast.alice) as socket:
             started = await socket.start("Wait")
             await until(lambda: ToolCall.objects.filter(status=ToolCall.Status.RUNNING).exists())
+            await until(lambda: "wait_for_ever" in str(Run.objects.get().partial))
             doomed.kill()
+    fake_provider.reply("I leave it.")
     with serve(env=environment) as heir:
-        await until(lambda: Run.objects.filter(status=Run.Status.WAITING).exists(), RECOVERY)
+        run = await until(lambda: Run.objects.filter(status=Run.Status.WAITING).first(), RECOVERY)
+        asked = run.ending["outcome"]["interrupts"][0]
+        declined = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": False}}]
         async with open_socket(heir.url, user=cast.alice) as socket:
-            assert text_of(await socket.ask("And now?", thread=started["threadId"]))
+            await socket.send(answer := run_input("", thread=started["threadId"], messages=[], resume=declined))
+            assert text_of(await socket.until_end(answer["runId"])) == "I leave it."
     assert is_valid(fake_provider.requests[-1].json["messages"])
 
 
