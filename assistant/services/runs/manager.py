@@ -41,8 +41,8 @@ from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.recovery.dead_runs import KnownRun
 from assistant.services.runs.recovery.recovery_task import RunRecovery
-from assistant.services.runs.recovery.run_start import RunStart
 from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_start import RunStart
 from assistant.services.runs.run_task import RunTask
 from assistant.services.runs.timed_work import TimedWork
 from assistant.services.tenancy.members import Member

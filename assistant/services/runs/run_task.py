@@ -34,8 +34,8 @@ from assistant.services.runs.closing import Ending, cited_in, close_run, ending_
 from assistant.services.runs.kept_requests import keep_sent
 from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
 from assistant.services.runs.opening.run_setup import RunSetup
-from assistant.services.runs.recovery.run_start import RunStart
 from assistant.services.runs.run_configurations import record_of
+from assistant.services.runs.run_start import RunStart
 from assistant.services.toolcalls.tracing import fail, fell_back, span_of_run
 from assistant.toolkit.logs import run_log_context
 

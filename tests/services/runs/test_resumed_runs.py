@@ -91,10 +91,7 @@ async def test_a_cut_answer_is_asked_for_again_and_stays_in_view(
     assert told[4] == events.Custom("message.cut", {"messageId": "m1", "reason": "superseded"})
     assert sum(isinstance(one, RunStarted) for one in told) == 1
     rows = [row async for row in Message.objects.filter(role="assistant").order_by("position")]
-    assert [(row.content, row.is_partial, row.is_superseded) for row in rows] == [
-        ("Once upon", True, True),
-        ("Once upon a time.", False, False),
-    ]
+    assert [(row.content, row.is_superseded) for row in rows] == [("Once upon", True), ("Once upon a time.", False)]
     assert rows[0].message_id == "m1" != rows[1].message_id
     assert [one["content"] for one in fake_provider.requests[0].messages if one["role"] != "system"] == ["Tell me"]
     # The request that was cut is counted as far as it is known.
@@ -278,12 +275,9 @@ async def test_a_run_is_left_to_others_by_a_process_without_room(
     assert (run.status, run.lease_owner, run.resumes) == (Run.Status.RUNNING, "", [])
 
 
+@pytest.mark.usefixtures("provider")
 async def test_a_process_that_stops_hands_its_runs_over(
-    alice_member: Member,
-    provider: Provider,
-    fake_provider: FakeProvider,
-    heir: Heir,
-    monkeypatch: pytest.MonkeyPatch,
+    alice_member: Member, fake_provider: FakeProvider, heir: Heir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(manager, "DRAIN_SECONDS", 0.0)
     stopping = Runs()

@@ -16,9 +16,9 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.run_key import key_of
-from assistant.services.runs.input.client_input import to_store
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import refusal_of_busy
+from assistant.services.runs.opening.client_input import to_store
 from assistant.services.runs.opening.followed_path import (
     Followed,
     as_version,

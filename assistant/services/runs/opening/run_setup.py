@@ -16,8 +16,8 @@ from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
+from assistant.services.runs.opening.interrupted_calls import NO_CALLS, InterruptedCalls
 from assistant.services.runs.opening.tool_answers import ToolAnswers
-from assistant.services.runs.recovery.interrupted_calls import NO_CALLS, InterruptedCalls
 from assistant.services.tenancy.quotas import Quotas
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import Tool

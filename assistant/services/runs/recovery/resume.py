@@ -13,7 +13,7 @@ from assistant.services.runs.leases import LostRun, claim_dead_run
 from assistant.services.runs.recovery.dead_runs import KnownRun
 from assistant.services.runs.recovery.recovered_calls import reconcile_to_go_on
 from assistant.services.runs.recovery.resumed_setup import NotResumable, ResumedSetup, resumed_setup
-from assistant.services.runs.recovery.run_start import RunStart
+from assistant.services.runs.run_start import RunStart
 from assistant.services.text import format_timestamp
 
 logger = logging.getLogger(__name__)

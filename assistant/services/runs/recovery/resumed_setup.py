@@ -20,17 +20,17 @@ from assistant.services.conversations.summaries import summary_of
 from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey
-from assistant.services.runs.input.client_input import stored_input
 from assistant.services.runs.kept_requests import keeps_requests
 from assistant.services.runs.leases import DeadRun
+from assistant.services.runs.opening.client_input import stored_input
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
+from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import ignored_parts, with_page
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import with_file_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
-from assistant.services.runs.recovery.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.toolpolicy.titles import tool_name_of

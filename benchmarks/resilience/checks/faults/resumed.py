@@ -17,6 +17,7 @@ from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.faults.kills import forget_the_answer, forget_the_question
 from benchmarks.resilience.client import ENDINGS, Client, Disconnected, Frame, connected, run_input, run_of, seq_of
 from benchmarks.resilience.sites import POSTGRES, SQLITE, ForkServer, Server, Site
+from tests.agui import numbered
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
 
@@ -71,11 +72,11 @@ def end_dead_runs() -> None:
 
 def repeat_calls() -> None:
     """Calls that had begun run again, whatever their tools declare."""
-    from assistant.services.runs.recovery import interrupted_calls
+    from assistant.services.runs.opening import interrupted_calls
     from assistant.services.toolcalls import run_journal
 
     run_journal.replayed = lambda *_: None  # type: ignore[attr-defined]
-    interrupted_calls.InterruptedCalls.over = lambda _, toolset: toolset  # type: ignore[method-assign]
+    interrupted_calls.InterruptedCalls.over = lambda _, toolset: toolset  # type: ignore[method-assign, assignment]
 
 
 FAULTS = (
@@ -229,7 +230,7 @@ def _is_continuous(frames: Sequence[Frame], stored: Mapping[str, str]) -> bool:
     snapshots = {seq_of(frame) for frame in frames if frame["type"] == "MESSAGES_SNAPSHOT"}
     texts: dict[str, str] = {}
     last = 0
-    for frame in frames:
+    for frame in numbered(frames):
         seq = seq_of(frame)
         if seq not in snapshots and seq != last + 1:
             return False
