@@ -102,6 +102,8 @@ RUN_QUEUE_SECONDS = _env.number("RUN_QUEUE_SECONDS", 60)
 # The process's part of the work, and whether web processes start runs while they have room or workers alone do.
 ASSISTANT_ROLE = _env.choice("ASSISTANT_ROLE", "all", ("all", "web", "worker"))
 RUNS_ON = _env.choice("RUNS_ON", "web", ("web", "workers"))
+# How often another process goes on with a run whose process has died; 0: it ends as interrupted.
+RUN_RESUMES = _env.number("RUN_RESUMES", 3)
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 # Requests of synchronous views at once in one server process; each has a thread and a database connection.
@@ -234,6 +236,7 @@ __all__ = [
     "ROW_LEVEL_SECURITY",
     "RUNS_ON",
     "RUN_QUEUE_SECONDS",
+    "RUN_RESUMES",
     "SECOND_FACTOR",
     "SECRET_KEY_IS_LOCAL",
     "SETTINGS_PROBLEMS",

@@ -139,6 +139,9 @@ class MessageOut(ApiSerializer):
     tool_calls = ToolCallOut(many=True)
     tool_call_id = serializers.CharField(help_text="Of a tool message: the call that it answers.")
     is_partial = serializers.BooleanField(help_text="Cut off by a cancel, an error or a crash.")
+    is_superseded = serializers.BooleanField(
+        help_text="Cut off when its process died, and repeated in later messages: no part of the answer."
+    )
     attachments = SentFileOut(many=True, help_text="The files that were sent with it.")
     versions = VersionsOut(allow_null=True, help_text="Of a question that was changed, or another answer; else null.")
     created_at = serializers.DateTimeField()

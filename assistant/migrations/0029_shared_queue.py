@@ -10,8 +10,8 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name="run",
-            name="request",
-            field=models.TextField(blank=True, db_default="", default="", editable=False),
+            name="is_shared",
+            field=models.BooleanField(db_default=False, default=False, editable=False),
         ),
         migrations.AddField(
             model_name="tenantlimits",

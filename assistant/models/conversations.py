@@ -175,6 +175,11 @@ class Message(models.Model):
     )
     tool_call_id = models.CharField(max_length=128, blank=True)
     is_partial = models.BooleanField(default=False, help_text="Cut off by a cancel, an error or a crash.")
+    is_superseded = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Of a step that was cut when its process died, and repeated in later messages. No model is sent it.",
+    )
     sources = sources_field(help_text="Where untrusted text in it came from.")
     from_caller = models.BooleanField(
         default=False, db_default=False, help_text="The result of a tool that the caller ran itself."

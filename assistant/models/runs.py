@@ -8,15 +8,15 @@ from django.db.models import Q
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
-from assistant.models.fields import EncryptedTextField, sources_field
+from assistant.models.fields import EncryptedTextField, list_field, sources_field
 from assistant.models.tenants import ApiKey, Tenant
 
 
 class Run(models.Model):
     """One user turn, from the user's message to the end of the answer.
 
-    A `queued` run waits for its turn, by primary key within its tenant. Any process may start one with a checkpoint and
-    a `request` (what it began with besides messages, as JSON). An active run with an expired lease lost its process.
+    A `queued` run waits for its turn, by primary key within its tenant. Any process may start one that is shared, once
+    it has a checkpoint. An active run with an expired lease lost its process.
     """
 
     class Status(models.TextChoices):
@@ -113,8 +113,16 @@ class Run(models.Model):
         default=0, help_text="Tokens reserved in quotas while it runs. 0: none."
     )
     reserved_cost = models.PositiveBigIntegerField(default=0)
-    request = models.TextField(blank=True, default="", db_default="", editable=False)
+    is_shared = models.BooleanField(default=False, db_default=False, editable=False)
     partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
+    client_input = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="What its client gave besides messages, while it runs: for a process that goes on with it.",
+    )
+    resumes = list_field(
+        editable=False, help_text="When another process went on with it: time, step, and whether it was handed over."
+    )
     checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event in the checkpoint.")
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)

@@ -65,6 +65,7 @@ _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 _answers = Counter("assistant_http_answers", "Answered requests and websocket handshakes.", ["method", "status"])
 _unstored_runs = Counter("assistant_unstored_runs", "Runs whose end the database could not store.", ["reason"])
+_runs_resumed = Counter("assistant_runs_resumed", "Runs of dead or stopped processes that went on here.", ["tenant"])
 _files = Counter("assistant_files_read", "Uploaded PDFs that were read or refused.", ["outcome"])
 _sweep_seconds = Gauge("assistant_presence_sweep_seconds", "How long the last look at open connections took.")
 _held_seconds = Histogram(
@@ -157,6 +158,11 @@ def count_delivery(outcome: str) -> None:
 def count_unstored_run(reason: str) -> None:
     """Count a run whose end could not be stored: `disk full`, `read-only` or `unreachable`."""
     _unstored_runs.labels(reason).inc()
+
+
+def count_resumed(tenant: str) -> None:
+    """Count a run that this process goes on with."""
+    _runs_resumed.labels(_tenant(tenant)).inc()
 
 
 def count_file(outcome: str) -> None:

@@ -84,10 +84,12 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(port: int, key: str, *, tenant: str = "bench", **options: Any) -> AsyncIterator[Client]:
+async def connected(
+    port: int, key: str, *, tenant: str = "bench", assistant: str = "support", **options: Any
+) -> AsyncIterator[Client]:
     """Connect with an API key to a tenant's assistant; options are those of `websockets.connect`."""
     async with connect(
-        f"ws://127.0.0.1:{port}/ws/{tenant}/support/",
+        f"ws://127.0.0.1:{port}/ws/{tenant}/{assistant}/",
         additional_headers={"Authorization": f"Bearer {key}"},
         proxy=None,
         open_timeout=PATIENCE_SECONDS,

@@ -6,11 +6,13 @@ import json
 
 from django.contrib.auth import get_user_model
 
-from assistant.models import Tenant, ToolSetting
+from assistant.models import Assistant, Tenant, ToolSetting
 from benchmarks.site import MEMBERS, TENANT, build, session_of
 
 EFFECTS = ("pay", "pay_if_approved", "repeat")
 OPERATOR = "operator"
+# The first asks the second.
+DELEGATION = ("lead", "expert")
 
 
 def main() -> None:
@@ -19,6 +21,8 @@ def main() -> None:
     tenant = Tenant.objects.get(slug=TENANT)
     for name in EFFECTS:
         ToolSetting.objects.update_or_create(tenant=tenant, tool=name, defaults={"policy": ToolSetting.Policy.ON})
+    lead, expert = (Assistant.objects.create(tenant=tenant, slug=slug, name=slug.title()) for slug in DELEGATION)
+    lead.delegates.add(expert)
     get_user_model().objects.create_superuser(OPERATOR, password="bench-password")
     sessions = [session_of(f"member-{number}") for number in range(MEMBERS)]
     print(json.dumps({"keys": keys, "sessions": sessions, "operator": [session_of(OPERATOR)]}), flush=True)

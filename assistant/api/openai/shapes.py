@@ -123,6 +123,10 @@ class CompletionHeader:
         return self.part("chat.completion", [choice], usage=answer.usage)
 
 
+def _is_answer(message: ClientMessage) -> bool:
+    return message.role == "assistant" and bool(message.content) and not message.is_superseded
+
+
 class Answer:
     """Collects one answer from a run's events: its text, and the calls of the caller's own tools.
 
@@ -143,13 +147,13 @@ class Answer:
 
     @property
     def text(self) -> str:
-        return "".join(self._texts)
+        return "".join(self._texts).removeprefix(TEXT_SEPARATOR)
 
     def load_stored(self, messages: Sequence[ClientMessage]) -> None:
         """Load the stored messages of a run. Call `take` with its last event afterwards."""
         self._texts = [
             text if number == 0 else TEXT_SEPARATOR + text
-            for number, text in enumerate(one.content for one in messages if one.role == "assistant" and one.content)
+            for number, text in enumerate(one.content for one in messages if _is_answer(one))
         ]
         for call in (call for one in messages for call in one.tool_calls):
             function = {"name": call["name"], "arguments": call["arguments"]}
@@ -163,7 +167,7 @@ class Answer:
         was_queued, self._is_queued = self._is_queued, isinstance(event, events.Custom) and event.name == "run.queued"
         match event:
             case events.TextMessageContent(message_id=message_id, delta=delta):
-                if self._texts and message_id != self._text_id:
+                if self._text_id and message_id != self._text_id:
                     delta = TEXT_SEPARATOR + delta
                 self._text_id = message_id
                 self._texts.append(delta)
@@ -172,6 +176,9 @@ class Answer:
                 self._calls[call_id] = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
             case events.ToolCallArgs(tool_call_id=call_id, delta=delta):
                 self._calls[call_id]["function"]["arguments"] += delta
+            case events.Custom(name="message.cut", value={"reason": "superseded"}):
+                # A stream has sent it already; an answer in one piece is the later message alone.
+                self._texts.clear()
             case events.Custom(name="message.cut", value=value):
                 self.finish_reason = str(value["reason"])
             case events.RunFinished():

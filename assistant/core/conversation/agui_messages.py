@@ -27,15 +27,14 @@ def sub_agents_to_agui(runs: Iterable[SubAgentRun]) -> list[dict[str, Any]]:
 
 
 def to_agui(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Messages as AG-UI's MESSAGES_SNAPSHOT carries them; partial ones have `metadata: {"partial": true}`."""
+    """Messages as AG-UI's MESSAGES_SNAPSHOT carries them; `metadata` marks those that are partial or superseded."""
     wire: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "user":
             wire.append({"id": message.id, "role": "user", "content": _user_content(message)})
         elif message.role == "tool":
-            wire.append(
-                {"id": message.id, "role": "tool", "content": message.content, "toolCallId": message.tool_call_id}
-            )
+            result = {"id": message.id, "role": "tool", "content": message.content, "toolCallId": message.tool_call_id}
+            wire.append(result)
         elif message.role == "assistant":
             wire.extend(_assistant_to_agui(message))
     return wire
@@ -63,7 +62,8 @@ def _assistant_to_agui(message: Message) -> list[dict[str, Any]]:
             answer["content"] = message.content
         if message.tool_calls:
             answer["toolCalls"] = [call.to_wire() for call in message.tool_calls]
-        if message.is_partial:
-            answer["metadata"] = {"partial": True}
+        marks = {"partial": message.is_partial, "superseded": message.is_superseded}
+        if metadata := {name: True for name, is_set in marks.items() if is_set}:
+            answer["metadata"] = metadata
         wire.append(answer)
     return wire

@@ -14,7 +14,18 @@ class Draft:
     `open` counts its parts (text, reasoning, calls) that have started and not ended.
     """
 
-    __slots__ = ("_complete", "calls", "id", "is_cut", "open", "provider_state", "reasoning", "sources", "text")
+    __slots__ = (
+        "_complete",
+        "calls",
+        "id",
+        "is_cut",
+        "is_superseded",
+        "open",
+        "provider_state",
+        "reasoning",
+        "sources",
+        "text",
+    )
 
     def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
         self.id = message_id
@@ -23,7 +34,7 @@ class Draft:
         self.reasoning: list[str] = []
         self.calls: list[CallDraft] = []
         self.open = 0
-        self.is_cut = False
+        self.is_cut = self.is_superseded = False
         self.provider_state = ""
         self._complete: Message | None = None
 
@@ -55,6 +66,7 @@ class Draft:
             is_partial=self.is_cut or self.open > 0,
             sources=self.sources,
             provider_state=self.provider_state,
+            is_superseded=self.is_superseded,
         )
 
     def restore(self, message: Message) -> None:
@@ -64,6 +76,7 @@ class Draft:
         self.reasoning = [message.reasoning]
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
         self.is_cut = message.is_partial
+        self.is_superseded = message.is_superseded
         self.sources = message.sources
         self.provider_state = message.provider_state
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft
-from assistant.core.conversation.open_parts import START_OF, Start, end_of
+from assistant.core.conversation.open_parts import (
+    NO_RESULT,
+    START_OF,
+    SUPERSEDED,
+    CloseReason,
+    Start,
+    end_of,
+    result_id,
+)
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
 from assistant.core.llm.protocol import ModelError
 from assistant.core.llm.sent_requests import SentRequests
@@ -20,26 +28,6 @@ from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.core.values.timeline import Timeline
 from assistant.core.values.untrusted import NOTHING_READ, ReadText, bounded_sources
 from assistant.toolkit import Media
-
-CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
-
-# By reason, what the model reads in place of the result of a call that has none.
-NO_RESULT: Mapping[str, str] = {
-    "cancelled": "Cancelled by the user before there was a result.",
-    "interrupted": "Interrupted before there was a result; whether the tool took effect is not known.",
-    "error": "No result: the run ended with an error first.",
-    "limit": "Not run: the run had reached a limit.",
-}
-
-
-def result_id(call_id: str) -> str:
-    """Return the id of the message that holds a call's result; one call has one."""
-    return f"{call_id}-result"
-
-
-def cut_message(message_id: str, reason: str) -> events.Custom:
-    """Return the event that marks an ended message as incomplete, or as not of the requested type."""
-    return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
 
 
 class Transcript:
@@ -132,14 +120,9 @@ class Transcript:
                     self._calls[event.tool_call_id].draft.open -= 1
             case events.ToolCallResult() if is_own:
                 self._awaited.pop(event.tool_call_id, None)
+                call_id, sources = event.tool_call_id, self._sources.get(event.tool_call_id, ())
                 self._entries.append(
-                    Message(
-                        "tool",
-                        event.content,
-                        id=event.message_id,
-                        tool_call_id=event.tool_call_id,
-                        sources=(sources := self._sources.get(event.tool_call_id, ())),
-                    )
+                    Message("tool", event.content, id=event.message_id, tool_call_id=call_id, sources=sources)
                 )
                 if sources:  # until the next request says what the model is sent
                     self.read = ReadText(bounded_sources((*self.read.sources, *sources)), self.read.messages)
@@ -150,7 +133,16 @@ class Transcript:
             case events.RunFinished() | events.RunError():
                 self.ending = event
             case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
-                self._draft(value["messageId"]).is_cut = True
+                draft = self._draft(value["messageId"])
+                draft.is_cut = True
+                if value["reason"] == SUPERSEDED:
+                    self._supersede(draft)
+
+    def _supersede(self, draft: Draft) -> None:
+        draft.is_superseded, calls = True, {call.id for call in draft.calls}
+        for place, entry in enumerate(self._entries):
+            if isinstance(entry, Message) and entry.tool_call_id in calls:
+                self._entries[place] = replace(entry, is_superseded=True)
 
     def keep_state(self, message_id: str, provider_state: str) -> None:
         """Keep what the provider gave with a message; it is in no event, because nobody else reads it."""
@@ -234,15 +226,29 @@ class Transcript:
 
     def close(self, reason: CloseReason) -> list[Event]:
         """End everything that is open and give every call a result. Returns the events, which are already applied."""
+        ended = self.end_parts(reason)
+        for call_id in self._awaited:
+            self._recorded_results.setdefault(call_id, NO_RESULT[reason])
+        return [*ended, *self.send_recorded_results()]
+
+    def send_recorded_results(self) -> list[Event]:
+        """Return the events of results that were recorded and not sent yet; they are already applied."""
+        known = self._recorded_results
+        sent: list[Event] = [
+            events.ToolCallResult(result_id(one), one, known[one], role="tool") for one in self._awaited if one in known
+        ]
+        for event in sent:
+            self.apply(event)
+        return sent
+
+    def end_parts(self, reason: CloseReason) -> list[Event]:
+        """End the messages, calls and sub-agents that are open. Returns the events, which are already applied."""
         self.cut()
         closing: list[Event] = []
         for start in reversed(self._open.values()):
             if isinstance(start, events.ToolCallStart) and (rest := completion_of(self._arguments_of(start))):
                 closing.append(events.ToolCallArgs(start.tool_call_id, rest, start.subagent_run_id))
             closing.append(end_of(start, NO_RESULT[reason], reason))
-        for call_id in self._awaited:
-            content = self._recorded_results.get(call_id, NO_RESULT[reason])
-            closing.append(events.ToolCallResult(result_id(call_id), call_id, content, role="tool"))
         for event in closing:
             self.apply(event)
         return closing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assistant.core.conversation.transcript import cut_message
+from assistant.core.conversation.open_parts import cut_message
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values import events
 from assistant.core.values.asked import Asked

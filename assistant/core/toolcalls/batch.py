@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from assistant.core.conversation.transcript import result_id
+from assistant.core.conversation.open_parts import result_id
 from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
 from assistant.core.toolcalls.previews import with_preview
 from assistant.core.toolcalls.protocols import (

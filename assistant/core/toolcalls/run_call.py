@@ -24,7 +24,7 @@ from assistant.core.toolcalls.late_calls import LateCall
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, ToolOutcome, Toolset
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
-from assistant.core.values.messages import Message
+from assistant.core.values.messages import Message, not_superseded
 from assistant.toolkit import ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
 from assistant.toolkit.calls.worker_threads import on_left_running
@@ -188,7 +188,7 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
         tool_call_id=call_id,
         idempotency_key=f"{environment.context.thread_id}:{call_id}",
         deadline=datetime.now(UTC) + timedelta(seconds=seconds) if math.isfinite(seconds) else None,
-        history=(*environment.turn_messages, *environment.transcript.messages),
+        history=(*environment.turn_messages, *not_superseded(environment.transcript.messages)),
         config=planned.admission.config,
         secrets=planned.admission.secrets,
         progress=report,

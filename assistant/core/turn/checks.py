@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assistant.core.conversation.transcript import Transcript, cut_message
+from assistant.core.conversation.open_parts import cut_message
+from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.llm.typed_output import OutputType

@@ -6,7 +6,8 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
-from assistant.core.conversation.transcript import CloseReason, Transcript
+from assistant.core.conversation.open_parts import CloseReason
+from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
 from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta
 from assistant.core.streaming.direct_path import AnswerStream
@@ -15,13 +16,14 @@ from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.turn.checks import TurnChecks
 from assistant.core.turn.model_requests import ModelRequests
+from assistant.core.turn.open_calls import take_up
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
 from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply, ToolCall, current_turn_messages, last_calls, unanswered_calls
+from assistant.core.values.messages import Reply, ToolCall, current_turn_messages
 from assistant.core.values.untrusted import ReadText
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.translation import OUR_SIDE, gettext, gettext_noop, with_error_id
@@ -43,7 +45,8 @@ async def run_turn(
     then, and the caller has to call `transcript.close`.
 
     Args:
-        transcript: each event is applied to it before it is yielded.
+        transcript: each event is applied to it before it is yielded. A run that another process began goes on with
+            what is in it.
         on_text: called with text deltas (nearly all events) instead of yielding them, in order with the other events;
             this costs less than yielding.
     """
@@ -140,13 +143,10 @@ class _Turn:
 
     async def run(self) -> AsyncGenerator[Event, None]:
         plan = self._plan
-        calls = unanswered_calls(plan.messages)
-        decisions = plan.decisions if calls else None
-        has_earlier_results = bool(calls) and len(calls) < len(last_calls(plan.messages))
-        if len({call.id for call in calls}) < len(calls):
-            raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
+        conversation, opened = take_up(plan, self._transcript, self._limiter)
+        calls, decisions, has_earlier_results = opened
         self._transcript.expect_results(calls)
-        self._transcript.read = ReadText.of(plan.messages)
+        self._transcript.read = ReadText.of(conversation)
         await self._check_input()
         while True:
             if not calls:

@@ -22,7 +22,7 @@ from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event
 from assistant.core.values.history_window import Estimates, repair, trim
-from assistant.core.values.messages import Reply, Usage
+from assistant.core.values.messages import Reply, Usage, not_superseded
 from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit.logs import log_operation
 from assistant.toolkit.translation import gettext
@@ -39,7 +39,7 @@ class ModelRequests:
         checks: the program's, which say what the model must mend.
 
     Attributes:
-        rounds: how many were made, without those that were repeated.
+        rounds: how many were made, without those that were repeated, and by a process before as far as is known.
         provider_calls: the calls that the provider runs itself.
     """
 
@@ -53,7 +53,7 @@ class ModelRequests:
         answer: TypedAnswer | None,
         checks: TurnChecks,
     ) -> None:
-        self.rounds = 0
+        self.rounds = sum(one.role == "assistant" for one in not_superseded(transcript.messages))
         self.provider_calls = ProviderCalls(plan, transcript, limiter)
         self._plan = plan
         self._transcript = transcript
@@ -97,7 +97,7 @@ class ModelRequests:
             messages=for_model([*sent, *recovery.mending]),
             tools=tools,
             options=settings.options,
-            tool_choice=choice_of_round(plan.tool_choice, self._transcript.messages),
+            tool_choice=choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages)),
             response_format=plan.response_format,
         )
         counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from assistant.core.conversation.transcript import Transcript, result_id
+from assistant.core.conversation.open_parts import result_id
+from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.llm.protocol import Model, ModelError, ProviderCall
 from assistant.core.streaming.event_writer import EventWriter

@@ -58,13 +58,15 @@ class Estimates:
 def repair(messages: Iterable[Message]) -> list[Message]:
     """Return a conversation that is valid for every provider.
 
-    Each call gets exactly one result, right after the message with the call. Results without a call and empty assistant
-    messages are dropped.
+    Each call gets exactly one result, right after the message with the call. Results without a call, empty assistant
+    messages and superseded ones are dropped.
     """
     units: list[tuple[Message, dict[str, Message]]] = []
     waiting: dict[str, dict[str, Message]] = {}
     no_results: dict[str, Message] = {}
     for message in messages:
+        if message.is_superseded:
+            continue
         if message.role == "tool":
             results = waiting.pop(message.tool_call_id, None)
             if results is not None:

@@ -89,6 +89,8 @@ class Message:
         attachments: the files that a user sent with it.
         page: what a client says of its page with a user's message, between markers. `untrusted.for_model` puts it
             before the text; nobody has written it as a message, so that no destination is trusted because it is in it.
+        is_superseded: it belongs to a step that was cut when its process died, and that was repeated in later messages.
+            It stays in the conversation for people; no model is sent it.
 
     `id`, `reasoning`, `is_partial`, `sources`, `from_caller` and `attachments` are never sent to a provider.
     """
@@ -106,6 +108,7 @@ class Message:
     provider_state: str = field(default="", repr=False, compare=False)
     attachments: tuple[AttachedFile, ...] = ()
     page: str = ""
+    is_superseded: bool = False
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:
@@ -197,6 +200,11 @@ class Reply:
     provider_state: str = field(default="", repr=False, compare=False)
 
 
+def not_superseded(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages without those of steps that were repeated."""
+    return [message for message in messages if not message.is_superseded]
+
+
 def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return a conversation as a chat-completions request carries it."""
     return [message.to_wire() for message in messages]
@@ -211,6 +219,12 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
         elif message.role == "assistant":
             return tuple(call for call in message.tool_calls if call.id not in answered)
     return ()
+
+
+def answered_calls(messages: Sequence[Message]) -> list[ToolCall]:
+    """Return the calls that have a result."""
+    answered = {message.tool_call_id for message in messages if message.role == "tool"}
+    return [call for message in messages for call in message.tool_calls if call.id in answered]
 
 
 def current_turn_messages(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -49,7 +49,9 @@ def as_markdown(*, member: Member, conversation: Conversation) -> str:
         for call in one.tool_calls:
             calls = gettext("Calls %(tool)s:") % {"tool": f"`{call['name']}`"}
             parts.append(f"{calls}\n\n{_fenced(call['arguments'])}")
-        if one.is_partial:
+        if one.is_superseded:
+            parts.append(_remark(gettext("cut off when the server stopped, and written again below")))
+        elif one.is_partial:
             parts.append(_remark(gettext("cut off")))
     return "\n\n".join(parts) + "\n"
 
@@ -93,6 +95,8 @@ def _entry(one: ClientMessage) -> dict[str, Any]:
         entry["tool_call_id"] = one.tool_call_id
     if one.is_partial:
         entry["is_partial"] = True
+    if one.is_superseded:
+        entry["is_superseded"] = True
     if one.feedback:
         entry["feedback"] = {"rating": one.feedback.rating, "comment": one.feedback.comment}
     return {**entry, "created_at": one.created_at.isoformat()}

@@ -55,5 +55,8 @@ def _answer(member: Member, conversation_id: uuid.UUID, message_id: str) -> Mess
     if member.assistant_id is not None:
         own = own.filter(assistant_id=member.assistant_id)
     return MessageRow.objects.filter(
-        conversation__in=own.filter(pk=conversation_id), message_id=message_id, role=MessageRow.Role.ASSISTANT
+        conversation__in=own.filter(pk=conversation_id),
+        message_id=message_id,
+        role=MessageRow.Role.ASSISTANT,
+        is_superseded=False,
     ).first()

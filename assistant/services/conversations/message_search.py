@@ -21,7 +21,7 @@ def with_words(conversations: QuerySet[Conversation], text: str) -> QuerySet[Mes
         conversations: those that the caller may see; of these the newest `MAX_SEARCHED` are searched.
     """
     newest = conversations.order_by("-updated_at", "pk").values("pk")[:MAX_SEARCHED]
-    found = Message.objects.filter(conversation__in=newest)
+    found = Message.objects.filter(conversation__in=newest, is_superseded=False)
     for word in text.replace("\x00", " ").split()[:MAX_WORDS]:
         found = found.filter(content__icontains=word)
     return found.order_by().values("conversation")

@@ -158,6 +158,7 @@ def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
             conversation_id=share.conversation_id,
             conversation__tenant_id=share.tenant_id,
             role__in=[MessageRow.Role.USER, MessageRow.Role.ASSISTANT],
+            is_superseded=False,
         )
         .select_related("run")
         .order_by("-position")

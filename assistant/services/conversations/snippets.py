@@ -41,6 +41,7 @@ def snippets_of(*, member: Member, conversations: Collection[uuid.UUID], search:
         conversation=OuterRef("pk"),
         conversation__tenant_id=member.tenant_id,
         role__in=["user", "assistant"],
+        is_superseded=False,
     )
     newest = Subquery(messages.order_by("-position").values("content")[:1])
     texts = own.filter(pk__in=conversations).annotate(text=newest).exclude(text=None).values_list("pk", "text")

@@ -48,6 +48,7 @@ def to_message(row: MessageRow) -> Message:
         from_caller=row.from_caller,
         provider_state=unsealed(row.provider_state),
         attachments=tuple(map(AttachedFile.from_state, row.attachments)),
+        is_superseded=row.is_superseded,
     )
 
 
@@ -74,7 +75,7 @@ def delegated_messages(call: CallRow) -> list[tuple[str, str, str]]:
 
 
 def recent_messages(*, conversation: Conversation, path: Path | None = None) -> list[Message]:
-    """Return the newest messages of a conversation, oldest first, without reasoning.
+    """Return the newest messages of a conversation for a model, oldest first: no reasoning, no superseded ones.
 
     Args:
         path: the path to read; None for the one that is shown.
@@ -94,7 +95,7 @@ def recent_messages(*, conversation: Conversation, path: Path | None = None) -> 
 
 
 def unsummarised_messages(*, conversation: Conversation, path: Path | None = None) -> list[Message]:
-    """Return the messages of a path, by default of the one that is shown, after the summary, oldest first."""
+    """Return a path's messages for a model, by default of the shown path, after the summary, oldest first."""
     path = shown_path(conversation) if path is None else path
     rows = _unsummarised(
         tenant_id=conversation.tenant_id,
@@ -107,7 +108,7 @@ def unsummarised_messages(*, conversation: Conversation, path: Path | None = Non
 def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) -> QuerySet[MessageRow, _Row]:
     # Not whole rows, which would take four times as long for every run.
     return MessageRow.objects.filter(
-        conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
+        conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position, is_superseded=False
     ).values_list(
         "role",
         "content",
@@ -178,6 +179,7 @@ def store_messages(
                 ],
                 tool_call_id=message.tool_call_id,
                 is_partial=message.is_partial,
+                is_superseded=message.is_superseded,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
                 provider_state=sealed(message.provider_state),

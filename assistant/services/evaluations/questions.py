@@ -167,6 +167,7 @@ def _before(conversation: Conversation, position: int) -> list[dict[str, str]]:
         conversation__tenant=conversation.tenant_id,
         position__lt=position,
         role__in=_SPOKEN,
+        is_superseded=False,
     ).exclude(content="")
     newest = rows.order_by("-position").values_list("role", "content")[:MAX_BEFORE]
     return [{"role": role, "content": content[:MAX_MESSAGE]} for role, content in reversed(newest)]

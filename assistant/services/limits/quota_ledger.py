@@ -72,6 +72,23 @@ def reserve_run(*, tenant_id: int, user_id: UserId, quotas: Quotas, expected: Es
     return allowances
 
 
+def allowances_of_run(
+    *, tenant_id: int, user_id: UserId, quotas: Quotas, reserved: tuple[int, int]
+) -> tuple[Allowance, ...]:
+    """Return what a run that is counted already may use of each quota of tokens or cost, in the caller's transaction.
+
+    Args:
+        reserved: the (tokens, cost) that are reserved for it.
+    """
+    now, (tokens, cost) = timezone.now(), reserved
+    uses = _lock(tenant_id, user_id, quotas.counted, now)
+    return tuple(
+        Allowance(one.sentence, one.tokens and one.tokens + tokens, one.cost and one.cost + cost)
+        for quota, use in uses
+        for one in _allowances(quota, use, now)
+    )
+
+
 def reserve_calls(*, tenant_id: int, user_id: UserId, quotas: Quotas, count: int) -> tuple[int, QuotaReached | None]:
     """Count up to `count` tool calls that are about to run, in the caller's transaction.
 

@@ -14,7 +14,7 @@ from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 
 # Of one tenant, so many of the oldest queued runs are looked at for one that its members' limits allow.
 MAX_LOOKED_AT = 50
-_OPEN = Q(status=Run.Status.QUEUED, ended_at=None, cancel_requested_at=None) & ~Q(request="")
+_OPEN = Q(status=Run.Status.QUEUED, is_shared=True, ended_at=None, cancel_requested_at=None)
 
 
 def _claimable() -> Q:

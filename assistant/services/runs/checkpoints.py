@@ -10,9 +10,9 @@ import asyncio
 import contextvars
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from django.db import connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 
 from assistant.services.db.threads import in_database
 from assistant.services.runs.leases import Checkpoint, LostRun, checkpoint_run, checkpoint_runs
@@ -59,6 +59,41 @@ class CheckpointWriter:
             # An empty context: the task must not inherit the tenant of the run that starts it.
             self._storing = asyncio.create_task(self._store(), name="checkpoints", context=contextvars.Context())
         return await future
+
+    async def store_until_cancelled(
+        self,
+        state: Callable[[], Checkpoint],
+        flush: Callable[[], Awaitable[None]],
+        *,
+        seq: Callable[[], int],
+        survives_process: bool,
+    ) -> None:
+        """Store a run's checkpoints while it makes events. Return when the run is to be cancelled.
+
+        Args:
+            state: returns the run's checkpoint as it is now.
+            flush: waits until the events up to it are in the log.
+            seq: returns the number of the run's last event.
+            survives_process: whether the log survives the end of a process.
+
+        Raises:
+            LostRun, Fenced: another process has taken the run over.
+        """
+        stored, pause = 0, checkpoint_pause(0)
+        while True:
+            await asyncio.sleep(pause)
+            if seq() == stored:
+                continue
+            checkpoint = state()
+            stored = checkpoint.seq
+            if survives_process:
+                pause = checkpoint_pause(sum(len(one["content"]) for one in checkpoint.partial["messages"]))
+            try:
+                await flush()
+                if await self.store(checkpoint):
+                    return
+            except (DatabaseError, InterfaceError):
+                logger.warning("A checkpoint of run %s could not be stored", checkpoint.key.run_id, exc_info=True)
 
     async def _store(self) -> None:
         try:

@@ -26,7 +26,6 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.eventlog.frames import as_mapping
 from assistant.services.knowledge.citations import GivenDocument, cited_passages
 from assistant.services.limits.usage import settle_usage, write_usage
-from assistant.services.roles import shares_runs
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
 from assistant.services.runs.run_configurations import RunRecord, store_configuration
@@ -61,7 +60,8 @@ def _conversation(*, pk: uuid.UUID, tenant_id: int) -> QuerySet[Conversation]:
 
 
 _COUNT = PreparedUpdate(_conversation, "run_count", "message_count", "updated_at", pk=uuid.UUID, tenant_id=int)
-_ENDED = (
+_END = PreparedUpdate(
+    held_by,
     "status",
     "ending",
     "error_code",
@@ -72,13 +72,14 @@ _ENDED = (
     "configuration",
     "timeline",
     "partial",
+    "client_input",
     "checkpoint_seq",
     "lease_until",
     "ended_at",
+    pk=int,
+    tenant_id=int,
+    owner=str,
 )
-_END = PreparedUpdate(held_by, *_ENDED, pk=int, tenant_id=int, owner=str)
-# Where other processes may start queued runs.
-_END_SHARED = PreparedUpdate(held_by, *_ENDED, "request", pk=int, tenant_id=int, owner=str)
 
 
 @transaction.atomic
@@ -121,10 +122,8 @@ def close_run(
         pk=key.conversation_id,
         tenant_id=key.tenant_id,
     )
-    is_shared = shares_runs()
-    is_held = (_END_SHARED if is_shared else _END).update(
+    is_held = _END.update(
         to={
-            **({"request": ""} if is_shared else {}),
             "status": ending.status,
             "ending": dict(ending.event),
             "error_code": ending.error_code,
@@ -135,6 +134,7 @@ def close_run(
             "configuration": "" if record is None else record.configuration.digest,
             "timeline": None if record is None else dict(record.timeline),
             "partial": None,
+            "client_input": None,
             "checkpoint_seq": last_seq,
             "lease_until": None,
             "ended_at": now,

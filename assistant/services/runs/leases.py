@@ -27,6 +27,8 @@ LEASE_SECONDS = 15.0
 LEASE_END = DatabaseTime(LEASE_SECONDS)
 # Shorter, because recovering a run takes milliseconds, and if that process dies too, readers wait for the next.
 RECOVERY_LEASE_SECONDS = 5.0
+# The owner of a run that its process gave up when it stopped.
+HANDED_OVER = "handed over"
 # A lease that ends so much later than one written now was written before the database's clock went back. Smaller steps
 # back only delay the recovery of a dead run by as much.
 MAX_STEP_BACK_SECONDS = 60.0
@@ -105,15 +107,36 @@ def checkpoint_runs(*, tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set
         return {pk for (pk,) in cursor.fetchall()}
 
 
-def release_run(*, key: RunKey) -> None:
-    """Give up a run that could not be started, so that the next recovery ends it."""
-    release_taken(pk=key.pk, tenant_id=key.tenant_id, owner=key.owner)
+def hand_over_run(checkpoint: Checkpoint) -> bool:
+    """Store a run's state and give it up, so that the next recovery goes on with it. Return False if it is lost."""
+    kept = {"partial": dict(checkpoint.partial), "checkpoint_seq": checkpoint.seq}
+    return bool(held_run(checkpoint.key).update(**kept, lease_owner=HANDED_OVER, lease_until=DatabaseTime()))
 
 
-def release_taken(*, pk: int, tenant_id: int, owner: str) -> None:
-    """Give up a run of the shared queue that could not be started, as `release_run` does."""
-    # Without an owner, so that a renewal in progress does not extend the lease.
-    held_by(pk=pk, tenant_id=tenant_id, owner=owner).update(lease_owner="", lease_until=DatabaseTime())
+def claim_dead_run(*, key: RunKey, resumes: Sequence[Mapping[str, Any]]) -> bool:
+    """Claim a dead run to go on with it. Return False if it is lost, or was cancelled meanwhile.
+
+    Args:
+        key: its owner is this process, by `take_over_dead_runs`.
+        resumes: the run's record of all times that a process went on with it.
+    """
+    held = held_run(key).filter(cancel_requested_at=None)
+    return bool(held.update(resumes=list(resumes), lease_until=LEASE_END))
+
+
+def release_run(*, key: RunKey, owner: str = "") -> None:
+    """Give up a run that cannot be started here, to the next recovery.
+
+    Args:
+        owner: `HANDED_OVER` for a run that was handed over.
+    """
+    release_taken(pk=key.pk, tenant_id=key.tenant_id, owner=key.owner, to=owner)
+
+
+def release_taken(*, pk: int, tenant_id: int, owner: str, to: str = "") -> None:
+    """Give up a run that the process `owner` has taken and cannot start, as `release_run` does."""
+    # Without this process as owner, so that a renewal in progress does not extend the lease.
+    held_by(pk=pk, tenant_id=tenant_id, owner=owner).update(lease_owner=to, lease_until=DatabaseTime())
 
 
 def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
@@ -125,11 +148,18 @@ def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class DeadRun:
-    """A run taken over from a dead process, with its last checkpoint and the number of the last event in it."""
+    """A run taken over from a dead process, with its last checkpoint and the number of the last event in it.
+
+    Attributes:
+        was_handed_over: its process gave it up when it stopped.
+        lease_until: when its lease ended.
+    """
 
     key: RunKey
     partial: Mapping[str, Any] | None
     checkpoint_seq: int
+    was_handed_over: bool = False
+    lease_until: datetime | None = None
 
 
 def take_over_dead_runs(
@@ -179,7 +209,7 @@ def take_over_dead_runs(
 def _waits_for_others() -> Q:
     """Return the condition that a run of a dead process is in the shared queue, and may still be started by another."""
     since = DatabaseTime(-settings.RUN_QUEUE_SECONDS)
-    waits = Q(status=Run.Status.QUEUED, cancel_requested_at=None, started_at__gt=since) & ~Q(request="")
+    waits = Q(status=Run.Status.QUEUED, is_shared=True, cancel_requested_at=None, started_at__gt=since)
     return waits if has_workers() else Q(pk__in=())
 
 
@@ -201,7 +231,10 @@ def _take_over(owner: str, alive: Collection[int], dead: Q, limit: int) -> list[
     ToolCall.objects.filter(run__conversation__in=threads, status=ToolCall.Status.RUNNING).update(
         status=ToolCall.Status.INTERRUPTED, error="The server stopped while the tool was running."
     )
-    return [DeadRun(key_of(run, owner), run.partial, run.checkpoint_seq) for run in runs]
+    return [
+        DeadRun(key_of(run, owner), run.partial, run.checkpoint_seq, run.lease_owner == HANDED_OVER, run.lease_until)
+        for run in runs
+    ]
 
 
 def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id: int | None = None) -> list[int]:

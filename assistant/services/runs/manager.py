@@ -20,7 +20,7 @@ from assistant.models.fields import WhenBusy
 from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, unavailable
+from assistant.services.errors import unavailable
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.eventlog.control_messages import handle_control_message
 from assistant.services.limits.place import Place
@@ -41,8 +41,10 @@ from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.process.dispatcher import TAKEN, Dispatcher
 from assistant.services.runs.process.figures import watch_runs
-from assistant.services.runs.recovery import recover_dead_runs
+from assistant.services.runs.recovery.dead_runs import KnownRun
+from assistant.services.runs.recovery.recovery_task import RunRecovery
 from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_start import RunStart
 from assistant.services.runs.run_task import RunTask
 from assistant.services.runs.timed_work import TimedWork
 from assistant.services.tenancy.members import Member
@@ -74,7 +76,6 @@ class Runs:
         self._starting: set[int] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._housekeeping: asyncio.Task[None] | None = None
-        self._recovery: asyncio.Task[None] | None = None
         self._warm_up: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
@@ -84,6 +85,9 @@ class Runs:
         self.connection_limiter = configured_limiter()
         self._dispatcher = Dispatcher(self.owner, self.log, self._begin)
         self.queue = self._dispatcher.queue
+        self._recovery = RunRecovery(
+            self.owner, log=lambda: self.log, queue=self.queue, own_runs=self._own_runs, begin=self._begin
+        )
 
     async def start(self) -> None:
         """Start the background tasks; later calls do nothing."""
@@ -151,12 +155,15 @@ class Runs:
                 held.pop_all()
         return opened
 
-    async def _begin(self, key: RunKey, setup: RunSetup, place: Place, last_seq: int = 0) -> None:
-        """Begin a run. `last_seq` is the number of its last event if another process has written some."""
+    async def resume_run(self, run: KnownRun) -> bool:
+        """Go on with a run that was taken over from a dead process. Return False if it has to end instead."""
+        return await self._recovery.resume(run)
+
+    async def _begin(self, key: RunKey, setup: RunSetup, place: Place, start: RunStart | None = None) -> None:
         self._starting.add(key.pk)
         self.queue.update_limits(place, setup.quotas)
         try:
-            if not last_seq:
+            if start is None:
                 await prepare_log(key=key, log=self.log)
             if setup.queued is not None:
                 await self.queue.add(place, setup.queued)
@@ -164,7 +171,7 @@ class Runs:
                     self._in_background(self.queue.announce_queued(key.tenant_id), f"queued-{key.pk}")
             make_plan = partial(plan_or_failure, key=key, setup=setup, member=place.member)
             run = self._tasks[key.pk] = RunTask(
-                key, make_plan, self.log, self._checkpoints, setup=setup, place=place, last_seq=last_seq
+                key, make_plan, self.log, self._checkpoints, setup=setup, place=place, start=start
             )
         finally:
             self._starting.discard(key.pk)
@@ -195,12 +202,14 @@ class Runs:
             await self.log.publish_control(f"cancel {pk}")
 
     async def stop(self) -> None:
-        """Wait up to `drain_seconds` for runs to finish, store the others as interrupted, and close connections."""
+        """Wait up to `drain_seconds` for runs to finish, hand the others over, and close connections."""
         self._lose_here(await self._dispatcher.hand_over())
         if self._work:
             await asyncio.wait(self._work, timeout=self.drain_seconds)
         self._timed_work.stop()
-        for task in filter(None, (self._housekeeping, self._recovery, *self._work)):
+        for run in self._tasks.values():
+            run.hand_over()
+        for task in filter(None, (self._housekeeping, self._recovery.task, *self._work)):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
         self.queue.stop()
@@ -262,10 +271,8 @@ class Runs:
                             self._cancel_here(pk)
                     for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=own_runs):
                         self._cancel_here(pk)
-                if self._recovery is None or self._recovery.done():
-                    self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
                 # With a timeout, because without Redis a recovery takes longer than leases last.
-                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
+                await asyncio.wait([self._recovery.start(began)], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
                 if does_background_work():
                     self._timed_work.start()
                 # A message that another process's run has ended, or waits, may be lost.
@@ -277,17 +284,6 @@ class Runs:
             except Exception:
                 logger.exception("Housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
-
-    async def _recover(self, began: float) -> None:
-        """Recover the runs of dead processes, and drop idle threads of the event log."""
-        try:
-            # Not this process's own runs: on a busy machine their leases may have expired before the next renewal.
-            await recover_dead_runs(log=self.log, owner=self.owner, alive=self._own_runs(), since=began)
-            await self.log.drop_idle_threads()
-        except (*OUTAGE_ERRORS, DatabaseError, OSError):
-            logger.warning("Dead runs could not be recovered", exc_info=True)
-        except Exception:
-            logger.exception("Recovering dead runs failed")
 
 
 _runs = PerLoop(Runs)

@@ -9,27 +9,19 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from django.conf import settings
 from django.db import DatabaseError, DataError, InterfaceError
 from django.utils.translation import gettext, gettext_noop
 
-from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.protocols import RunTakenOver
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
-from assistant.core.values.events import (
-    Cancelled,
-    Custom,
-    Event,
-    ReasoningMessageStart,
-    RunError,
-    RunFinished,
-    RunStarted,
-    TextMessageStart,
-    ToolCallStart,
-)
+from assistant.core.values import events
+from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
+from assistant.core.values.messages import not_superseded
 from assistant.services import metrics
 from assistant.services.conversations.provider_states import with_sealed_states
-from assistant.services.db.threads import in_database_with_retry
+from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.errors import log_failure, storage_problem
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
@@ -37,19 +29,20 @@ from assistant.services.limits.place import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.after_run import Finished, after_run
-from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
+from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.closing import Ending, cited_in, close_run, ending_of, report_end
 from assistant.services.runs.kept_requests import keep_sent
-from assistant.services.runs.leases import Checkpoint, LostRun
+from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import record_of
-from assistant.services.toolcalls.tracing import fail, fell_back, run_span
+from assistant.services.runs.run_start import RunStart
+from assistant.services.toolcalls.tracing import fail, fell_back, span_of_run
 from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
 
 # Events that begin with a model's first token.
-_FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
+_FIRST_TOKEN = events.TextMessageStart | events.ReasoningMessageStart | events.ToolCallStart
 INTERRUPTED = gettext_noop("The server stopped while this answer was being written.")
 
 
@@ -60,7 +53,7 @@ class RunTask:
         make_plan: returns the run's plan, whose deadline counts from then on.
         setup: what the plan is built from. A conversation whose caller keeps the history is not summarised.
         place: its place in this process, where it waits if it is queued.
-        last_seq: the number of the last event that another process has written of it.
+        start: where it begins; None for a new run.
     """
 
     def __init__(
@@ -72,20 +65,21 @@ class RunTask:
         *,
         setup: RunSetup,
         place: Place,
-        last_seq: int = 0,
+        start: RunStart | None = None,
     ) -> None:
         self.key = key
         self._checkpoints = checkpoints
         self._make_plan, self._plan = make_plan, make_plan()
         self._setup, self._place = setup, None if setup.queued is None else place
-        self._transcript = Transcript()
+        self._start = RunStart() if start is None else start
+        self._transcript = self._start.transcript
         self._encoder = FrameEncoder(run_id=key.run_id, thread=key.client_thread)
-        self._seq, self._is_announced = last_seq, setup.queued is not None or last_seq > 0
+        self._seq, self._is_started = self._start.seq, self._start.is_started
         self._started_at = time.perf_counter()
         self._first_token: float | None = None
         self._log, self._writer = log, log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
-        self._is_cancelled = self._is_lost = self._is_ending = self._is_stored = False
+        self._is_cancelled = self._is_lost = self._is_ending = self._is_stored = self._is_handed_over = False
         self._failure, self._is_storable = "", True
 
     @property
@@ -97,9 +91,9 @@ class RunTask:
         """Do what follows a finished run, unless it is a test or its caller keeps the history."""
         if self._setup.is_stateless or self._setup.answers is not None:
             return
-        said, quotas = self._transcript, self._setup.quotas
+        messages, timeline = not_superseded(self._transcript.messages), self._transcript.timeline
         with run_log_context(self._plan.context):
-            await after_run(Finished(self.key, self._plan, said.messages, said.timeline, quotas, self._log))
+            await after_run(Finished(self.key, self._plan, messages, timeline, self._setup.quotas, self._log))
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""
@@ -119,6 +113,11 @@ class RunTask:
         if not self._is_ending and not self._is_cancelled and self._task is not None:
             self._is_cancelled = True
             self._task.cancel()
+
+    def hand_over(self) -> None:
+        """Give the run up when its task is cancelled, so that another process goes on with it, if one may."""
+        if not self._is_ending and not self._is_cancelled and self._task is not None:
+            self._is_handed_over = bool(settings.RUN_RESUMES) and not self._setup.is_stateless and not self.key.is_test
 
     def lose(self) -> None:
         """Stop without storing anything, because another process has taken the run over."""
@@ -143,18 +142,7 @@ class RunTask:
                 raise
 
     async def _work(self) -> None:
-        context = self._plan.context
-        with (
-            run_log_context(context),
-            run_span(
-                assistant=context.assistant,
-                tenant=context.tenant.slug,
-                thread=self.key.thread,
-                run_id=self.key.run_id,
-                model=self._plan.model,
-                replaced=self._plan.replaced_model,
-            ) as span,
-        ):
+        with run_log_context(self._plan.context), span_of_run(self._plan, thread=self.key.thread) as span:
             await self._drive()
             fell_back(span, self._transcript.timeline)
             if self._failure:
@@ -165,17 +153,20 @@ class RunTask:
         try:
             if self._place is not None:
                 await self._wait_for_turn(self._place)
+            for event in self._start.events:
+                self._emit(event)
+            self._start.count_cut_step(self._plan)
             async with contextlib.aclosing(run_turn(self._plan, self._transcript, self._emit)) as turn:
                 async for event in turn:
                     if isinstance(event, RunFinished | RunError):
                         await self._end(event, checkpoints)
-                    elif not (self._is_announced and isinstance(event, RunStarted)):
+                    elif not (isinstance(event, RunStarted) and self._is_started):
                         self._emit(event)
         except TooManyRuns as refusal:
             with contextlib.suppress(LostRun, Fenced):
                 await self._end(RunError(str(refusal), code=refusal.code), checkpoints)
         except asyncio.CancelledError:
-            await self._stop(checkpoints)
+            await (self._give_up(checkpoints) if self._is_handed_over else self._stop(checkpoints))
         except (RunTakenOver, Fenced):
             logger.warning("Run %s was taken over by another process", self.key.run_id)
         except Exception as exc:
@@ -185,8 +176,10 @@ class RunTask:
 
     async def _wait_for_turn(self, place: Place) -> None:
         """Write the events of a queued run, and wait until it is started. Raises `TooManyRuns`."""
-        self._emit(RunStarted(self._plan.thread_id, self._plan.run_id, self._plan.protocol_version))
-        self._emit(Custom("run.queued", place.as_value()))
+        if not self._is_started:
+            self._emit(RunStarted(self._plan.thread_id, self._plan.run_id, self._plan.protocol_version))
+            self._is_started = True
+        self._emit(events.Custom("run.queued", place.as_value()))
         await place.wait(self._seq, self._flush)
         self._started_at = time.perf_counter()  # the provider is not slow for the time in the queue
         self._plan = self._make_plan()
@@ -206,13 +199,24 @@ class RunTask:
         for event in self._transcript.close("cancelled" if self._is_cancelled else "interrupted"):
             self._emit(event)
         usage = self._transcript.token_usage() or None
-        ending = (
-            RunFinished(self.key.client_thread, self.key.client_run, outcome=Cancelled(), usage=usage)
-            if self._is_cancelled
-            else RunError(gettext(INTERRUPTED), code="interrupted", usage=usage)
-        )
+        ending: RunFinished | RunError = RunError(gettext(INTERRUPTED), code="interrupted", usage=usage)
+        if self._is_cancelled:
+            ending = RunFinished(self.key.client_thread, self.key.client_run, events.Cancelled(), usage=usage)
         with contextlib.suppress(LostRun, Fenced):
             await self._end(ending, checkpoints)
+
+    async def _give_up(self, checkpoints: asyncio.Task[None]) -> None:
+        """Store the run as it is, and give up its lease. If that fails, its lease expires as that of a dead process."""
+        checkpoints.cancel()
+        await asyncio.gather(checkpoints, return_exceptions=True)
+        try:
+            await self._flush()
+            await in_database(hand_over_run, self._state())
+        except (Fenced, DatabaseError, InterfaceError):
+            logger.warning("Run %s could not be handed over", self.key.run_id, exc_info=True)
+
+    def _state(self) -> Checkpoint:
+        return Checkpoint(self.key, with_sealed_states(self._transcript.to_state()), self._seq)
 
     async def _fail(self, exc: Exception, checkpoints: asyncio.Task[None]) -> None:
         failure = log_failure(logger, exc, "Run %s of tenant %s failed", self.key.run_id, self.key.tenant_id)
@@ -230,6 +234,8 @@ class RunTask:
         once its lease has expired and the database can be written again.
         """
         self._is_ending = True
+        if self._start.is_resumed:
+            self._first_token = None  # of the process that began the run, and not known here
         self._failure = event.code or "" if isinstance(event, RunError) else ""
         checkpoints.cancel()
         await asyncio.gather(checkpoints, return_exceptions=True)
@@ -281,20 +287,10 @@ class RunTask:
         )
 
     async def _store_checkpoints(self) -> None:
-        stored, pause = 0, checkpoint_pause(0)
-        while True:
-            await asyncio.sleep(pause)
-            if self._seq == stored:
-                continue
-            stored, partial = self._seq, with_sealed_states(self._transcript.to_state())
-            if self._log.survives_process:
-                pause = checkpoint_pause(sum(len(message["content"]) for message in partial["messages"]))
-            try:
-                await self._flush()
-                if await self._checkpoints.store(Checkpoint(self.key, partial, stored)):
-                    self.cancel()
-            except (LostRun, Fenced):
-                self.lose()
-                return
-            except (DatabaseError, InterfaceError):
-                logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)
+        try:
+            await self._checkpoints.store_until_cancelled(
+                self._state, self._flush, seq=lambda: self._seq, survives_process=self._log.survives_process
+            )
+            self.cancel()
+        except (LostRun, Fenced):
+            self.lose()

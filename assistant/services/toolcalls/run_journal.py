@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -77,18 +78,25 @@ def hold_run(key: RunKey) -> None:
 
 
 class AuditJournal:
-    """Records one run's tool calls. A call that waited for approval keeps the row of the run that asked."""
+    """Records one run's tool calls. A call that waited for approval keeps the row of the run that asked.
 
-    def __init__(self, key: RunKey, tenant_slug: str, quotas: Quotas = NO_QUOTAS) -> None:
+    Args:
+        repeatable: the ids of calls that may run again although they had begun, whatever their tools declare.
+    """
+
+    def __init__(
+        self, key: RunKey, tenant_slug: str, quotas: Quotas = NO_QUOTAS, repeatable: Collection[str] = ()
+    ) -> None:
         self._key = key
-        self._quotas = quotas
+        self._quotas, self._repeatable = quotas, repeatable
         self._tenant_slug = tenant_slug
         self._rows: dict[str, int] = {}
         self._late: dict[str, ToolOutcome] = {}
         self._recorded: set[str] = set()
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        rows, known = await in_database_with_retry(record_start, key=self._key, batch=batch, quotas=self._quotas)
+        start = partial(record_start, key=self._key, quotas=self._quotas, repeatable=self._repeatable)
+        rows, known = await in_database_with_retry(start, batch=batch)
         self._rows |= rows
         return known
 
@@ -120,9 +128,9 @@ class AuditJournal:
 
 
 def record_start(
-    *, key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas = NO_QUOTAS
+    *, key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas = NO_QUOTAS, repeatable: Collection[str] = ()
 ) -> tuple[dict[str, int], dict[str, ToolOutcome]]:
-    """Record and count calls that are about to run.
+    """Record and count calls that are about to run; `repeatable` as for `AuditJournal`.
 
     Returns:
         Their rows' primary keys by call id, and the outcomes of calls that must not run, because they did before or a
@@ -131,7 +139,7 @@ def record_start(
     Raises:
         RunTakenOver: another process has taken the run over.
     """
-    rows, known, reached = _record_start(key, batch, quotas)
+    rows, known, reached = _record_start(key, batch, quotas, repeatable)
     if reached is not None:
         record_quota_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
     return rows, known
@@ -139,7 +147,7 @@ def record_start(
 
 @transaction.atomic
 def _record_start(
-    key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas
+    key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas, repeatable: Collection[str]
 ) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
     # First, because quotas are locked before other rows.
     taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
@@ -150,7 +158,8 @@ def _record_start(
     known = {
         work.call.id: outcome
         for work in batch
-        if work.call.id in found and (outcome := replayed(work, _outcome_of(found[work.call.id], work)))
+        if work.call.id in found
+        and (outcome := replayed(work, _outcome_of(found[work.call.id], work, may_repeat=work.call.id in repeatable)))
     }
     new = [
         ToolCall(
@@ -198,9 +207,9 @@ def _existing_rows(key: RunKey, batch: Sequence[PlannedCall]) -> QuerySet[ToolCa
     return _of_conversation(key).filter(here | Q(call_id__in=asked))
 
 
-def _outcome_of(row: ToolCall, work: PlannedCall) -> ToolOutcome | None:
-    """Return the recorded outcome of a call, or None if it has not begun."""
-    if row.status in _NOT_BEGUN:
+def _outcome_of(row: ToolCall, work: PlannedCall, *, may_repeat: bool) -> ToolOutcome | None:
+    """Return the recorded outcome of a call; None if it has not begun, or has none and may run again."""
+    if row.status in _NOT_BEGUN or (may_repeat and row.status in _INTERRUPTED):
         return None
     return ToolOutcome(
         work.call,

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from django.conf import settings
+from opentelemetry.trace import Span
 
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.interceptors import CallTool, InterceptedModel, Invocation
+from assistant.core.turn.plan import Plan
 from assistant.spans import ToolSpans, fail, fell_back, is_observed, model_spans, run_span
 from assistant.toolkit import ToolResult
 
-__all__ = ["fail", "fell_back", "is_observed", "run_span", "trace_call", "traced"]
+__all__ = ["fail", "fell_back", "is_observed", "run_span", "span_of_run", "trace_call", "traced"]
+
+
+def span_of_run(plan: Plan, *, thread: str) -> AbstractContextManager[Span]:
+    """Return the span of a run of the conversation `thread`, as `run_span` does."""
+    context = plan.context
+    return run_span(
+        assistant=context.assistant,
+        tenant=context.tenant.slug,
+        thread=thread,
+        run_id=context.run_id,
+        model=plan.model,
+        replaced=plan.replaced_model,
+    )
 
 
 def traced(model: Model, *, tenant: str) -> Model:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 from playwright.async_api import Page, expect
 
+from assistant.core.values import events
+from assistant.models import Conversation, Message, Run
 from tests.base import Cast
 from tests.browser.acts import answered, ask, last_answer
 from tests.browser.conftest import Visitor
 from tests.browser.test_widget import Shop, done, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
-from tests.factories import make_conversation
+from tests.dead_runs import TEXT, leave_run
+from tests.factories import make_conversation, make_message
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
 
@@ -55,6 +61,62 @@ async def test_the_widget_marks_cut_and_stopped_answers_after_a_reload(
     await expect(page.locator(".answer").last).to_have_text("This much")
     await expect(page.get_by_text(CUT)).to_have_count(1)
     await expect(page.get_by_text("Stopped.", exact=True)).to_have_count(1)
+
+
+WRITTEN_AGAIN = "Cut off when the server stopped, and written again below"
+
+
+async def test_an_answer_that_was_cut_by_a_dead_process_is_folded_away(
+    alice_browser: Visitor, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Once upon a time.")
+    thought = [events.ReasoningMessageStart("m1-reasoning", "reasoning")]
+    run = await sync_to_async(leave_run)(cast, [*thought, *TEXT])
+    page = await alice_browser.open(f"/t/acme/c/{run.conversation_id}/")
+    await expect(last_answer(page)).to_have_text("Once upon")
+    # The process of the run is found dead while the page is open.
+    await Run.objects.filter(pk=run.pk).aupdate(lease_until=timezone.now() - timedelta(minutes=1))
+    await expect(last_answer(page)).to_have_text("Once upon a time.")
+    for _ in range(2):
+        fold = page.locator("details.superseded")
+        await expect(fold.locator("summary").first).to_have_text(WRITTEN_AGAIN)
+        await expect(fold.locator(".answer")).not_to_be_visible()
+        await fold.locator("summary").first.click()
+        await expect(fold.locator(".answer")).to_have_text("Once upon")
+        await expect(page.get_by_text(CUT)).to_have_count(0)
+        await page.reload()
+        await expect(last_answer(page)).to_have_text("Once upon a time.")
+
+
+async def test_the_widget_folds_away_what_was_written_again(shop: Shop, fake_provider: FakeProvider) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    fake_provider.reply("Once upon a time.")
+    await ask_widget(page, "Tell me")
+    await done(page)
+    await sync_to_async(add_superseded)()
+    await page.reload()
+    await open_widget(page)
+    fold = page.locator("details.superseded")
+    await expect(fold.locator("summary")).to_have_text(WRITTEN_AGAIN)
+    await expect(fold.locator(".answer")).not_to_be_visible()
+    await expect(page.locator(".items > .answer")).to_have_text("Once upon a time.")
+
+
+def add_superseded() -> None:
+    """Store a superseded message before the last answer."""
+    answer = Message.objects.filter(role="assistant").latest("pk")
+    Message.objects.filter(pk=answer.pk).update(position=answer.position + 1)
+    make_message(
+        answer.conversation,
+        "assistant",
+        "Once upon",
+        run=answer.run,
+        position=answer.position,
+        is_partial=True,
+        is_superseded=True,
+    )
+    Conversation.objects.filter(pk=answer.conversation_id).update(message_count=answer.position + 2)
 
 
 async def test_a_conversation_made_over_rest_can_be_opened(

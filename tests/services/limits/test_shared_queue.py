@@ -23,7 +23,12 @@ ALICE, MALLORY = "alice", "mallory"
 def queue(cast: Cast, who: str = ALICE, **columns: Any) -> Run:
     """A run of Acme's or Globex's member in the queue of the process `web`."""
     user, assistant = (cast.alice, cast.support) if who == ALICE else (cast.mallory, cast.rival_support)
-    given = {"request": "{}", "checkpoint_seq": 2, "lease_owner": "web", "lease_until": in_time()} | columns
+    given = {
+        "is_shared": True,
+        "checkpoint_seq": 2,
+        "lease_owner": "web",
+        "lease_until": in_time(),
+    } | columns
     return make_run(make_conversation(user, assistant), status=Run.Status.QUEUED, **given)
 
 
@@ -47,7 +52,7 @@ def test_a_run_is_taken_once_with_its_lease(cast: Cast) -> None:
 
 @pytest.mark.parametrize(
     "columns",
-    [{"request": ""}, {"checkpoint_seq": 0}, {"cancel_requested_at": timezone.now()}],
+    [{"is_shared": False}, {"checkpoint_seq": 0}, {"cancel_requested_at": timezone.now()}],
     ids=["not described by its row", "not announced yet", "cancelled"],
 )
 def test_what_only_its_own_process_can_handle_is_left_to_it(cast: Cast, columns: Any) -> None:

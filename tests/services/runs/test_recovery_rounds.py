@@ -20,11 +20,12 @@ from assistant.models import Message, Provider, Run, ToolCall
 from assistant.services.eventlog import memory
 from assistant.services.eventlog.log import Entry, Fenced, ThreadLog, Writer
 from assistant.services.eventlog.memory import MemoryLog, MemoryWriter
-from assistant.services.runs import log_end_repair, recovery
+from assistant.services.runs import log_end_repair
 from assistant.services.runs import manager as runs
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import Runs
 from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.recovery import dead_runs, recovery_task
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
@@ -74,7 +75,7 @@ class Rounds:
 @pytest.fixture
 def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
     rounds = Rounds()
-    monkeypatch.setattr(recovery, "take_over_dead_runs", rounds.take_over)
+    monkeypatch.setattr(dead_runs, "take_over_dead_runs", rounds.take_over)
     return rounds
 
 
@@ -156,10 +157,13 @@ async def test_a_lease_that_expires_during_a_round_is_left_to_the_next(cast: Cas
 async def test_a_run_that_cannot_be_started_is_recovered(
     alice_member: Member,
     provider: Provider,
+    fake_provider: FakeProvider,
     here: Runs,
     rounds: Rounds,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    fake_provider.reply("Hello")
+
     async def never(thread: str, number: int) -> None:
         await asyncio.Event().wait()
 
@@ -168,7 +172,7 @@ async def test_a_run_that_cannot_be_started_is_recovered(
     with pytest.raises(TimeoutError):
         await begin(alice_member, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
-    assert run.status == Run.Status.INTERRUPTED
+    assert (run.status, len(run.resumes)) == (Run.Status.FINISHED, 1)
     assert any(rounds.found)
 
 
@@ -262,7 +266,7 @@ async def test_leases_are_renewed_while_a_recovery_hangs(
         renewals.append(runs)
         return []
 
-    monkeypatch.setattr(runs, "recover_dead_runs", hang)
+    monkeypatch.setattr(recovery_task, "recover_dead_runs", hang)
     monkeypatch.setattr(runs, "renew_leases", renew)
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Once", gate])

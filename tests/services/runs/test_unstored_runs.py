@@ -32,7 +32,7 @@ from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.runs import manager as runs
 from assistant.services.runs.manager import Runs
 from assistant.services.runs.opening.open_run import OpenedRun
-from assistant.services.runs.recovery import recover_dead_runs
+from assistant.services.runs.recovery.dead_runs import recover_dead_runs
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.factories import make_conversation, make_run

@@ -23,11 +23,11 @@ from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, Position
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs import recovery
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.recovery import SKIPPED_NUMBERS, recover_dead_runs
+from assistant.services.runs.recovery import dead_runs
+from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS, recover_dead_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolError, ToolResult, tool
@@ -65,7 +65,7 @@ def _expire_at_recovery(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
         return take_over_dead_runs(owner=owner, **choice)
 
-    monkeypatch.setattr(recovery, "take_over_dead_runs", expire_and_take_over)
+    monkeypatch.setattr(dead_runs, "take_over_dead_runs", expire_and_take_over)
 
 
 async def execute(key: RunKey, paying: Any = pay, arguments: str = '{"amount": 5}') -> Any:
@@ -169,7 +169,7 @@ async def test_a_recovery_continues_the_numbers_of_a_complete_log(run: Run, kept
     assert await recover_dead_runs(log=log, owner="heir") == 1
     text_end, end = thread_log.read(Position(key.number, max(kept, default=3)))
     assert end.is_end
-    assert end.seq == text_end.seq + 1 == (3 + SKIPPED_NUMBERS if is_lost else kept[-1]) + 2
+    assert end.seq == text_end.seq + 1 == max(kept, default=3) + is_lost * SKIPPED_NUMBERS + 2
 
 
 @pytest.mark.usefixtures("unrecorded")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from django.db.models import CharField, Func
+from django.db.models import BooleanField, CharField, Func, JSONField
 
 from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.values.limits import Allowance
@@ -30,8 +31,12 @@ from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 
 # Set afterwards where a model was replaced, or another process may start the run. Most runs send no value.
-_EMPTY = Func(template="''", output_field=CharField())
-_RUNS = PreparedInsert(Run, lease_until=LEASE_END, replaced_model=_EMPTY, request=_EMPTY)
+_NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
+_NO_RESUMES = Func(template="'[]'", output_field=JSONField())
+_NOT_SHARED = Func(template="false", output_field=BooleanField())
+_RUNS = PreparedInsert(
+    Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL, resumes=_NO_RESUMES, is_shared=_NOT_SHARED
+)
 
 
 def begin_run(
@@ -50,6 +55,7 @@ def begin_run(
     path: Path = WHOLE,
     answers: ToolAnswers | None = None,
     model: str = "",
+    client_input: Mapping[str, Any] | None = None,
 ) -> tuple[Run, RunSetup]:
     """Store a run and its new messages, and return its setup by the assistant's configuration.
 
@@ -64,6 +70,7 @@ def begin_run(
         path: the path of the conversation that `history` is the end of.
         answers: how tools are answered in a test; None for any other run.
         model: one of the assistant's other models; "" for its own.
+        client_input: what a process that goes on with the run needs besides the rows, from `client_input.to_store`.
 
     Raises:
         Refused: `invalid_input`, if the assistant does not list the model.
@@ -107,6 +114,7 @@ def begin_run(
             reserved_cost=expected.cost,
             lease_owner=owner,
             is_test=answers is not None,
+            client_input=client_input,
         )
     )
     if replaced:

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import WHOLE
-from assistant.models import Assistant, Conversation
+from assistant.models import Assistant, Conversation, Run
 from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
@@ -19,6 +19,7 @@ from assistant.services.roles import shares_runs
 from assistant.services.run_key import key_of
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import refusal_of_busy
+from assistant.services.runs.opening.client_input import to_store
 from assistant.services.runs.opening.followed_path import (
     Followed,
     as_version,
@@ -31,7 +32,6 @@ from assistant.services.runs.opening.known_thread import known_thread, unknown_t
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.page import ignored_parts, with_page
-from assistant.services.runs.opening.reopened_run import store_request
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.opening.sent_files import check_files, with_file_contents
 from assistant.services.runs.opening.tested_prompt import tested_prompt
@@ -155,7 +155,6 @@ def _open_once(
     new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=has_message)
     if followed.branching is not None:
         begin_branch(conversation=conversation, branching=followed.branching, is_answer=bool(decisions))
-    model = given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history))
     # Answers to approvals and client-side calls are not messages of the user.
     is_answer = bool(decisions) or any(message.role == "tool" for message in new_rows)
     run, setup = begin_run(
@@ -172,7 +171,8 @@ def _open_once(
         messages=0 if is_answer and all(message.role != "user" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
         answers=None if test is None else test.answers,
-        model=model,
+        model=given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history)),
+        client_input=to_store(given, decisions),
     )
     check_files(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
     if decisions:
@@ -188,7 +188,7 @@ def _open_once(
         ignored=ignored_parts(given, state.assistant),
     )
     if setup.queued is not None and test is None and shares_runs():
-        store_request(run=run, setup=setup, given=given, model=model)
+        Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))
     on_disconnect = given.on_disconnect or OnDisconnect(state.assistant.on_disconnect)
     return OpenedRun(key_of(run, owner), setup, on_disconnect=on_disconnect)

@@ -1,23 +1,16 @@
 """Prepares a run in another process than the one that opened it, from its rows.
 
-Messages, files and configuration are read again. What else the run was opened with is kept in its row, as JSON, while
-it has not ended (`store_request`).
+Messages, files and configuration are read again; what else the run was opened with is in its row (`client_input`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from django.conf import settings
-from django.utils.translation import get_language
+from django.db import transaction
 
-from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.limits import Allowance
-from assistant.models import Message as MessageRow
-from assistant.models import Run
+from assistant.models import Assistant, Message, Run
 from assistant.services.assistants.configuration import settings_of
 from assistant.services.assistants.fallback_choice import fallback_of
 from assistant.services.assistants.soft_threshold import soft_model
@@ -25,29 +18,35 @@ from assistant.services.conversations.paths import shown_path
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.conversations.summaries import summary_of
 from assistant.services.errors import Refused
+from assistant.services.limits.quota_ledger import allowances_of_run
+from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.kept_requests import keeps_requests
+from assistant.services.runs.opening.client_input import language_of, stored_input
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
+from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
-from assistant.services.runs.opening.page import with_page
+from assistant.services.runs.opening.page import ignored_parts, with_page
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import with_file_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
-from assistant.services.runs.run_input import RunInput
-from assistant.services.tenancy.members import Member, find_member
+from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.tenancy.row_scope import tenant_scope
-from assistant.toolkit import Tool
+from assistant.services.toolpolicy.titles import tool_name_of
 
 
 class CannotReopen(Refused):
     """The run cannot go on: its member, its assistant or its provider is not available any more."""
 
+    def __init__(self) -> None:
+        super().__init__("thread_not_found", "Its tenant, member, assistant or key has no access any more.")
+
 
 @dataclass(frozen=True, slots=True)
 class ReopenedRun:
-    """A run that this process works on from now on.
+    """A run that another process opened.
 
     Attributes:
         last_seq: the number of its last stored event.
@@ -61,105 +60,101 @@ class ReopenedRun:
     language: str
 
 
-def store_request(*, run: Run, setup: RunSetup, given: RunInput, model: str) -> None:
-    """Keep in a run's row what another process needs to prepare it. Call it in the transaction that stores the run.
-
-    Args:
-        model: which of the assistant's other models was chosen; "" for its own.
-    """
-    run.request = json.dumps(
-        {
-            "model": model,
-            "language": get_language() or settings.LANGUAGE_CODE,
-            "context": given.context,
-            "state": given.state,
-            "ignored": setup.ignored,
-            "output_schema": given.output_schema,
-            "allowed_tools": None if given.allowed_tools is None else sorted(given.allowed_tools),
-            "client_tools": [
-                {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-                for tool in given.client_tools
-            ],
-            "decisions": {call_id: asdict(decision) for call_id, decision in setup.decisions.items()},
-            "allowances": [asdict(allowance) for allowance in setup.allowances],
-        }
-    )
-    Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(request=run.request)
-
-
 def reopen_run(*, pk: int, tenant_id: int, owner: str) -> ReopenedRun:
-    """Return what a run with a stored request is prepared from, for the process `owner`, which holds it.
+    """Return what a run of the shared queue is prepared from, for the process `owner`, which holds it.
 
     Raises:
-        CannotReopen: member, assistant or provider are not available any more.
+        Refused: what it is prepared from is not there any more, as `CannotReopen` for its member's access.
     """
     with tenant_scope(tenant_id):
         run = Run.objects.select_related("conversation", "assistant", "tenant").get(pk=pk, tenant_id=tenant_id)
-        member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
-        if member is None:
-            raise CannotReopen("thread_not_found", "The member has left the tenant.")
-        # The same client can then follow it, by its key.
-        member = replace(member, key_id=run.api_key_id)
-        state = read_opening_state(member, run.assistant.slug, run.conversation_id)
-        if state is None or state.conversation is None:
-            raise CannotReopen("thread_not_found", "This assistant is not available.")
-        if run.prompt_version_id not in (None, state.assistant.published_id):  # type: ignore[attr-defined]  # annotated
-            choose_version(state=state, version_id=run.prompt_version_id)
-        key = key_of(run, owner)
-        request = json.loads(run.request)
-        setup = _setup(run, member, state, request)
-        answering = {"provider_name": setup.provider.name, "model": setup.provider.model}
+        reopened = read_rows(run=run, key=key_of(run, owner))
+        provider = reopened.setup.provider
+        answering = {"provider_name": provider.name, "model": provider.model}
         if answering != {"provider_name": run.provider_name, "model": run.model}:
-            answering["replaced_model"] = setup.replaced_model
             Run.objects.filter(pk=pk, tenant_id=tenant_id, lease_owner=owner).update(**answering)
-        opened = with_file_contents(OpenedRun(key, setup))
-        assert opened.setup is not None  # noqa: S101 - as it was given  # nosec B101
-        return ReopenedRun(key, opened.setup, member, run.checkpoint_seq, request["language"])
+        return with_files(reopened)
 
 
-def _setup(run: Run, member: Member, state: OpeningState, request: Mapping[str, Any]) -> RunSetup:
-    assistant, conversation = state.assistant, state.conversation
-    assert conversation is not None  # noqa: S101 - checked by the caller  # nosec B101
+def with_files(run: ReopenedRun) -> ReopenedRun:
+    """Return a run with the contents of its attached files, which are not read in a transaction."""
+    opened = with_file_contents(OpenedRun(run.key, run.setup))
+    return run if opened.setup is None else replace(run, setup=opened.setup)
+
+
+@transaction.atomic
+def read_rows(*, run: Run, key: RunKey) -> ReopenedRun:
+    """Return what a run goes on with, by today's configuration and permissions and its own prompt, without files.
+
+    Raises:
+        CannotReopen: its member, tenant, assistant or key has no access any more.
+        Refused: what its setup was made from is not there any more.
+    """
+    member = _member_of(run)
+    state = None if member is None else read_opening_state(member, run.assistant.slug, run.conversation_id)
+    if member is None or state is None or state.conversation is None:
+        raise CannotReopen
+    choose_version(state=state, version_id=run.prompt_version_id)
+    return ReopenedRun(key, _setup(key, run, member, state), member, run.checkpoint_seq, language_of(run))
+
+
+def _member_of(run: Run) -> Member | None:
+    member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
+    if member is None or run.api_key_id is None:
+        return member
+    is_valid = active_keys().filter(pk=run.api_key_id, tenant_id=run.tenant_id).exists()
+    # With its key the same client can follow it.
+    return replace(member, key_id=run.api_key_id) if is_valid else None
+
+
+def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSetup:
+    """Return the setup, as `begin_run` made the first; nothing is reserved or counted again."""
+    assistant, conversation = state.assistant, run.conversation
+    given, decisions = stored_input(run)
     quotas = quotas_of(assistant.tenant, is_end_user=member.is_end_user)
-    own = choice = chosen_provider(assistant, request["model"])
+    own = choice = chosen_provider(assistant, run.model if run.model in assistant.other_models else "")
+    setup = setup_of(member=member, state=state, choice=choice, quotas=quotas, allowed_tools=given.allowed_tools)
     soft = soft_model(assistant=assistant, quotas=quotas, reserved=run.reserved_cost) if quotas.counted else None
-    if soft is not None:
+    if soft is not None and run.replaced_model:
         choice = soft.instead_of(choice, assistant)
-    allowed = request["allowed_tools"]
-    setup = setup_of(
-        member=member,
-        state=state,
-        choice=choice,
-        quotas=quotas,
-        allowed_tools=None if allowed is None else frozenset(allowed),
-    )
+        setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
+    if given.output_schema:
+        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
-    page = RunInput(conversation.pk, run.run_id, context=request["context"], state=request["state"])
-    own_settings = settings_of(assistant, choice)
-    if request["output_schema"]:
-        own_settings = replace(own_settings, answer_schema=request["output_schema"])
+    own_rows = Message.objects.filter(conversation=conversation, conversation__tenant_id=key.tenant_id, run_id=key.pk)
+    own_count = own_rows.count()
+    history = [*history, *(() if own_count else request_to_go_on(history))]
     summary, summary_sources = summary_of(conversation, path)
+    is_queued = run.status == Run.Status.QUEUED
     return replace(
         setup,
-        settings=own_settings,
+        history=with_page(history, given, assistant),
+        client_tools=given.client_tools,
+        decisions=decisions,
+        state=given.state,
+        ignored=ignored_parts(given, assistant),
         soft=soft,
-        replaced_model="" if choice is own or choice.label == own.label else own.label,
+        replaced_model=run.replaced_model,
         fallback=fallback_of(assistant=assistant, choice=choice, own=own),
         keeps_requests=keeps_requests(assistant.tenant),
-        history=with_page((*history, *request_to_go_on(history)), page, assistant),
         summary=summary,
         summary_sources=summary_sources,
-        position=conversation.message_count + _count_own_messages(run),
-        allowances=tuple(Allowance(**allowance) for allowance in request["allowances"]),
-        client_tools=tuple(Tool.client_side(**tool) for tool in request["client_tools"]),
-        decisions={call_id: Decision(**decision) for call_id, decision in request["decisions"].items()},
-        state=request["state"],
-        ignored=tuple(request["ignored"]),
+        position=conversation.message_count + own_count,
+        allowances=_allowances(key, setup),
+        queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
+        interrupted=_interrupted(key, setup),
     )
 
 
-def _count_own_messages(run: Run) -> int:
-    """Count the messages that a run was opened with, which are not in the conversation's count while it is active."""
-    rows = MessageRow.objects.filter(conversation=run.conversation_id, conversation__tenant_id=run.tenant_id, run=run)
-    return rows.count()
+def _allowances(key: RunKey, setup: RunSetup) -> tuple[Allowance, ...]:
+    if not setup.quotas.counted:
+        return ()
+    return allowances_of_run(tenant_id=key.tenant_id, user_id=key.user_id, quotas=setup.quotas, reserved=key.reserved)
+
+
+def _interrupted(key: RunKey, setup: RunSetup) -> InterruptedCalls:
+    tools = {entry.tool.name: entry.tool for entry in setup.tools}
+    slugs = Assistant.objects.filter(tenant_id=key.tenant_id).values_list("slug", flat=True)
+    delegates = {tool_name_of(slug) for slug in slugs} - tools.keys()
+    return interrupted_calls(key=key, tools=tools, delegates=delegates)

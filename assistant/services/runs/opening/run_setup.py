@@ -16,6 +16,7 @@ from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
+from assistant.services.runs.opening.interrupted_calls import NO_CALLS, InterruptedCalls
 from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.quotas import Quotas
 from assistant.services.toolpolicy.policy import EffectiveTool
@@ -47,6 +48,7 @@ class RunSetup:
         state: what the client's page and the tools share.
         ignored: what of the input is not used, as the client is told.
         documents: the attached documents in the history.
+        interrupted: the calls of a run that goes on after its process died.
     """
 
     assistant_slug: str
@@ -77,6 +79,7 @@ class RunSetup:
     state: Any = None
     ignored: tuple[str, ...] = ()
     documents: tuple[GivenDocument, ...] = ()
+    interrupted: InterruptedCalls = NO_CALLS
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LEASE_END, release_taken
 from assistant.services.runs.opening.reopened_run import ReopenedRun, reopen_run
 from assistant.services.runs.opening.run_setup import RunSetup
-from assistant.services.runs.recovery import SKIPPED_NUMBERS
+from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
+from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.row_scope import set_tenants
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class Dispatcher:
     Args:
         owner: the id of the process.
         log: the event log.
-        begin: begins a run that it has taken; the last argument is the number of the run's last event.
+        begin: begins a run that it has taken; without a start if the run has no event yet.
 
     Attributes:
         queue: the places of the process's runs.
@@ -46,7 +47,7 @@ class Dispatcher:
         self,
         owner: str,
         log: EventLog,
-        begin: Callable[[RunKey, RunSetup, Place, int], Awaitable[None]],
+        begin: Callable[[RunKey, RunSetup, Place, RunStart | None], Awaitable[None]],
     ) -> None:
         self.queue = RunQueue(owner, log.publish_control, self.take)
         self._owner, self._log = owner, log
@@ -113,7 +114,7 @@ class Dispatcher:
             activate(run.language)
             place = self.queue.enter_taken(run.member)
             try:
-                await self._begin(run.key, run.setup, place, await self._last_seq(run))
+                await self._begin(run.key, run.setup, place, await self._start_of(run))
             except BaseException:
                 self.queue.leave(place)
                 raise
@@ -122,10 +123,11 @@ class Dispatcher:
             logger.exception("The queued run %s of tenant %s could not be started", pk, tenant_id)
             await in_database(release_taken, pk=pk, tenant_id=tenant_id, owner=self._owner)
 
-    async def _last_seq(self, run: ReopenedRun) -> int:
-        """Return the number of the last event that clients may have seen."""
+    async def _start_of(self, run: ReopenedRun) -> RunStart | None:
+        """Return where a run goes on: after the last event that clients may have seen; None if there is none."""
         thread_log = await self._log.open_for_recovery(run.key.thread, run.key.number)
         last = thread_log.last
         seq = last.seq if last is not None and last.number == run.key.number else 0
         # Numbers of events that were lost are not used again: clients would take the new ones for ones that they have.
-        return seq if seq >= run.last_seq else run.last_seq + SKIPPED_NUMBERS
+        seq = seq if seq >= run.last_seq else run.last_seq + SKIPPED_NUMBERS
+        return RunStart(seq=seq, is_started=True) if seq else None

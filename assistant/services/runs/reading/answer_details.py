@@ -32,6 +32,7 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
         conversation__tenant_id=member.tenant_id,
         run__in=runs,
         role=MessageRow.Role.ASSISTANT,
+        is_superseded=False,
     ).exclude(content="")
     if number is not None:
         rows = rows.filter(run__number=number)

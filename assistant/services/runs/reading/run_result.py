@@ -39,7 +39,7 @@ def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
     run = own.select_related("assistant", "conversation").get()
     rows = MessageRow.objects.filter(run=run, conversation__tenant_id=member.tenant_id)
     messages = client_messages(member=member, rows=rows)
-    answers = [one.content for one in messages if one.role == "assistant" and one.content]
+    answers = [one.content for one in messages if one.role == "assistant" and one.content and not one.is_superseded]
     return RunOutcome(
         id=run.run_id,
         conversation=str(run.conversation.client_id),

@@ -3,7 +3,7 @@
 import { Versions, addQuestionTools, editAgain, goOnButton, isToBeAskedAgain } from "./branches.js";
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
-import { make } from "./elements.js";
+import { foldAway, make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
 import { describedFile, filesOf, inLocalTime, textOf } from "./shared.js";
@@ -17,6 +17,7 @@ const CUT = {
   content_filter: gettext("The answer was cut off by the provider's content filter."),
 };
 const UNFINISHED = gettext("This answer was cut off.");
+const SUPERSEDED = gettext("Cut off when the server stopped, and written again below");
 const STOPPED = gettext("Stopped.");
 const RETRYABLE = new Set([
   "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
@@ -36,6 +37,8 @@ export class Transcript {
   #answers = new Map();
   #cards = new Map();
   #reasonings = new Map();
+  // The ids of the calls of each message.
+  #callsOf = new Map();
   #agents = new Map();
   #agentItems = null;
   #turn = null;
@@ -308,6 +311,7 @@ export class Transcript {
       TOOL_CALL_START({ toolCallId, toolCallName, parentMessageId }) {
         this.#goesOn(parentMessageId);
         this.#card(toolCallId, toolCallName);
+        this.#callsOf.set(parentMessageId, [...(this.#callsOf.get(parentMessageId) ?? []), toolCallId]);
       },
       TOOL_CALL_ARGS({ toolCallId, delta }) {
         this.#card(toolCallId).addArguments(delta);
@@ -331,11 +335,20 @@ export class Transcript {
           card?.late(value);
         } else if (name === "run.queued") {
           this.#addNotice(ngettext("Waiting: too many answers at once. %(count)s comes first.", "Waiting: too many answers at once. %(count)s come first.", value.ahead), QUEUED);
+        } else if (name === "message.cut" && value.reason === "superseded") {
+          this.#foldAway(value.messageId, this.#callsOf.get(value.messageId));
         } else if (name === "message.cut") {
           this.#addNotice(CUT[value.reason] ?? CUT.length);
         }
       },
     };
+  }
+
+  /** Fold a message away that was cut when its process died: the same step follows in another message. */
+  #foldAway(messageId, calls = []) {
+    const cards = calls.map((id) => this.#cards.get(id));
+    const parts = [this.#reasonings.get(`${messageId}-reasoning`), this.#answers.get(messageId), ...cards];
+    foldAway(this.#items, parts.map((part) => part?.element), SUPERSEDED);
   }
 
   #addNotice(text, about = "") {
@@ -474,12 +487,14 @@ export class Transcript {
       reasoning.reset(message.content);
     } else if (message.role === "assistant") {
       if (message.content) this.#answer(message.id).reset(message.content);
-      if (message.metadata?.partial) this.#addNotice(message.metadata.stopped ? STOPPED : UNFINISHED, message.id);
+      const { partial, stopped, superseded } = message.metadata ?? {};
+      if (partial && !superseded) this.#addNotice(stopped ? STOPPED : UNFINISHED, message.id);
       for (const call of message.toolCalls ?? []) {
         const old = oldCards.get(call.id);
         if (old?.isFinished) this.#cards.set(call.id, old);
         this.#card(call.id, call.function.name).setArguments(call.function.arguments);
       }
+      if (superseded) this.#foldAway(message.id, message.toolCalls?.map((call) => call.id));
     } else if (message.role === "tool") {
       const card = this.#card(message.toolCallId);
       card.finish({ ...(message.metadata?.tool ?? {}) });

@@ -49,7 +49,7 @@ PROMPTS = ("Tell me", f"{PAY}", f"{ADD} {PAY}")
 def forget_the_answer() -> None:
     """The recovery of a dead run drops its partial answer."""
     from assistant.core.conversation.transcript import Transcript
-    from assistant.services.runs import recovery
+    from assistant.services.runs.recovery import dead_runs
 
     class Forgetful(Transcript):
         @classmethod
@@ -59,7 +59,7 @@ def forget_the_answer() -> None:
         def apply(self, event: object) -> None:
             pass
 
-    recovery.Transcript = Forgetful  # type: ignore[attr-defined]
+    dead_runs.Transcript = Forgetful  # type: ignore[attr-defined]
 
 
 def forget_dead_runs() -> None:

@@ -19,6 +19,7 @@ from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.reopened_run import reopen_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.process.dispatcher import Dispatcher
+from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants, visible_tenants
 from assistant.toolkit import Tool
@@ -72,7 +73,7 @@ def test_a_run_that_one_process_does_alone_keeps_nothing(
 ) -> None:
     settings.ASSISTANT_ROLE = "all"
     opened(alice_member)
-    assert Run.objects.get().request == ""
+    assert not Run.objects.get().is_shared
 
 
 async def test_it_may_read_its_own_tenant_and_speaks_its_clients_language(
@@ -80,7 +81,7 @@ async def test_it_may_read_its_own_tenant_and_speaks_its_clients_language(
 ) -> None:
     begun: list[tuple[int, str, str | None]] = []
 
-    async def begin(key: RunKey, setup: RunSetup, place: Place, last_seq: int) -> None:
+    async def begin(key: RunKey, setup: RunSetup, place: Place, start: RunStart | None) -> None:
         begun.append((key.pk, visible_tenants(), get_language()))
 
     def open_in_german() -> RunKey:
@@ -101,7 +102,7 @@ async def test_it_may_read_its_own_tenant_and_speaks_its_clients_language(
 
 
 async def test_a_run_that_cannot_be_prepared_is_given_up(alice_member: Member, cast: Cast, provider: Provider) -> None:
-    async def begin(key: RunKey, setup: RunSetup, place: Place, last_seq: int) -> None:
+    async def begin(key: RunKey, setup: RunSetup, place: Place, start: RunStart | None) -> None:
         raise AssertionError("it must not begin")
 
     def open_and_leave() -> None:

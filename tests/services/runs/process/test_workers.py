@@ -68,7 +68,7 @@ async def test_a_run_that_is_queued_when_its_web_process_dies_is_answered_all_th
     assert text_of(frames) == "Hello"
     assert [seq_of(frame) for frame in frames] == list(range(3, len(frames) + 3))
     assert '"page": "orders"' in fake_provider.requests[-1].last_text
-    assert await in_db(lambda: Run.objects.get().request)() == ""
+    assert await in_db(lambda: Run.objects.get().client_input)() is None
 
 
 async def test_a_web_process_that_ends_leaves_its_queue_to_the_others(

@@ -7,10 +7,12 @@ call, the model would make it a second time.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from assistant.core.conversation.transcript import NO_RESULT, Transcript, result_id
+from assistant.core.conversation.cut_step import NOT_STARTED, end_cut_step
+from assistant.core.conversation.open_parts import NO_RESULT, result_id
+from assistant.core.conversation.transcript import Transcript
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.json_completion import complete_json
@@ -22,7 +24,6 @@ from assistant.services.conversations.stored_messages import open_calls, recent_
 from assistant.services.conversations.summaries import summary_of
 from assistant.services.run_key import RunKey
 
-NOT_STARTED = "Not run: the server stopped first."
 _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 
 
@@ -95,7 +96,29 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
             transcript.expect_results([one.call])
         if one.is_earlier or one.call.id in known:
             transcript.record_result(one.call.id, one.result, one.sources)
-    closing = transcript.close("interrupted")
+    return [*transcript.close("interrupted"), *_missing(transcript, audited, known)]
+
+
+def reconcile_to_go_on(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Event]:
+    """End the step at which a dead run was cut, so that it can go on. Returns the events, which are applied already.
+
+    Calls without a result stay open, and are looked up in the audit when they are taken up. If events are lost, so that
+    a call is not known, or not whole, all get the results that the audit has.
+    """
+    own = [one for one in audited if not one.is_earlier]
+    made = {call.id for message in transcript.messages if not message.is_partial for call in message.tool_calls}
+    known = {call.id for message in transcript.messages for call in message.tool_calls}
+    if is_lossy := any(one.call.id not in made for one in own):
+        answered = {message.tool_call_id for message in transcript.messages if message.role == "tool"}
+        for one in own:
+            if one.call.id in known - answered:
+                transcript.record_result(one.call.id, one.result, one.sources)
+    ended = end_cut_step(transcript, {one.call.id for one in own})
+    return [*ended, *(_missing(transcript, audited, known) if is_lossy else ())]
+
+
+def _missing(transcript: Transcript, audited: Sequence[AuditedCall], known: Collection[str]) -> list[Event]:
+    """Add the calls that are not `known` in a message of their own. Returns the events, which are applied already."""
     missing = [one for one in audited if not one.is_earlier and one.call.id not in known]
     message_id = uuid.uuid4().hex
     added: list[Event] = []
@@ -109,4 +132,4 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
     added += [events.ToolCallResult(result_id(one.call.id), one.call.id, one.result, role="tool") for one in missing]
     for event in added:
         transcript.apply(event)
-    return [*closing, *added]
+    return added

@@ -1,0 +1,44 @@
+"""Runs that go on in another process: what their clients gave, when they were resumed, and superseded messages."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("assistant", "0029_shared_queue")]
+
+    operations = [
+        migrations.AddField(
+            model_name="message",
+            name="is_superseded",
+            field=models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text=(
+                    "Of a step that was cut when its process died, and repeated in later messages. "
+                    "No model is sent it."
+                ),
+            ),
+        ),
+        migrations.AddField(
+            model_name="run",
+            name="client_input",
+            field=models.JSONField(
+                editable=False,
+                help_text=(
+                    "What its client gave besides messages, while it runs: for a process that goes on with it."
+                ),
+                null=True,
+            ),
+        ),
+        migrations.AddField(
+            model_name="run",
+            name="resumes",
+            field=models.JSONField(
+                blank=True,
+                db_default=models.Value([], models.JSONField()),
+                default=list,
+                editable=False,
+                help_text="When another process went on with it: time, step, and whether it was handed over.",
+            ),
+        ),
+    ]

@@ -1,0 +1,70 @@
+"""What a client gave with a run besides messages, and its language, as the row keeps it for another process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import get_language
+
+from assistant.core.toolcalls.protocols import Decision
+from assistant.models import Run
+from assistant.services.runs.run_input import RunInput
+from assistant.toolkit import Tool
+
+
+def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, str] | None:
+    """Return what a run's row keeps of its input; None if there is nothing, as for most runs.
+
+    Each part is a JSON text, because PostgreSQL's own JSON cannot hold all characters that clients send.
+
+    Args:
+        decisions: on calls that waited for approval, by call id.
+    """
+    tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
+    kept = {
+        "decisions": {call_id: asdict(one) for call_id, one in decisions.items()},
+        "tools": tools,
+        "answer_schema": given.output_schema,
+        "context": given.context,
+        "state": given.state,
+        "has_instructions": given.has_instructions,
+    }
+    language = get_language()
+    kept["language"] = "" if language == settings.LANGUAGE_CODE else language
+    found = {name: json.dumps(value) for name, value in kept.items() if value}
+    if given.allowed_tools is not None:  # an empty list allows none
+        found["allowed_tools"] = json.dumps(sorted(given.allowed_tools))
+    return found or None
+
+
+def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
+    """Return the input that a run's row keeps, without its messages, and the decisions by call id."""
+    kept = _stored(run)
+    allowed = kept.get("allowed_tools")
+    given = RunInput(
+        thread_id=run.conversation_id,
+        run_id=run.run_id,
+        client_tools=tuple(
+            Tool.client_side(name=one["name"], description=one["description"], parameters=one["schema"])
+            for one in kept.get("tools", ())
+        ),
+        output_schema=kept.get("answer_schema"),
+        allowed_tools=None if allowed is None else frozenset(allowed),
+        context=kept.get("context", ""),
+        state=kept.get("state", {}),
+        has_instructions=kept.get("has_instructions", False),
+    )
+    return given, {call_id: Decision(**one) for call_id, one in kept.get("decisions", {}).items()}
+
+
+def language_of(run: Run) -> str:
+    """Return the language of the sentences that a run's client reads."""
+    return str(_stored(run).get("language", settings.LANGUAGE_CODE))
+
+
+def _stored(run: Run) -> dict[str, Any]:
+    return {name: json.loads(text) for name, text in (run.client_input or {}).items()}

@@ -1,0 +1,124 @@
+"""The recovery of dead runs by one process, which its housekeeping starts again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db import DatabaseError
+from django.utils.translation import activate
+
+from assistant.services import metrics
+from assistant.services.db.threads import in_database
+from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.eventlog.log import EventLog
+from assistant.services.limits.place import Place
+from assistant.services.limits.run_queue import RunQueue
+from assistant.services.limits.runs_at_once import TooManyRuns
+from assistant.services.runs.leases import HANDED_OVER, release_run
+from assistant.services.runs.recovery.dead_runs import KnownRun, recover_dead_runs
+from assistant.services.runs.recovery.resume import claim, read_setup
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
+
+logger = logging.getLogger(__name__)
+
+
+class RunRecovery:
+    """Recovers runs of dead processes, and goes on with them while this process has room.
+
+    Args:
+        owner: the id of this process.
+        log: returns the event log.
+        own_runs: returns the primary keys of its runs.
+        begin: begins a run, from its key, setup, place and start.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        *,
+        log: Callable[[], EventLog],
+        queue: RunQueue,
+        own_runs: Callable[[], Sequence[int]],
+        begin: Callable[..., Coroutine[Any, Any, None]],
+    ) -> None:
+        self._owner = owner
+        self._log = log
+        self._queue = queue
+        self._own_runs = own_runs
+        self._begin = begin
+        self.task: asyncio.Task[None] | None = None
+
+    def start(self, since: float) -> asyncio.Task[None]:
+        """Return the task that recovers runs, a new one unless it is at work.
+
+        Args:
+            since: when leases have to have expired, by `time.monotonic()`.
+        """
+        if self.task is None or self.task.done():
+            self.task = asyncio.create_task(self._recover(since), name="runs-recovery", context=contextvars.Context())
+        return self.task
+
+    async def resume(self, run: KnownRun) -> bool:
+        """Go on with a run that this process has taken over, or leave it to another one if there is no room.
+
+        Return False if it may not go on, so that it has to end.
+        """
+        # In a task with a context of its own, because the run belongs to its tenant alone.
+        work = self._resume(run)
+        return await asyncio.create_task(work, name=f"resume-{run.dead.key.pk}", context=contextvars.Context())
+
+    async def _resume(self, run: KnownRun) -> bool:
+        key = run.dead.key
+        set_tenants(key.tenant_id)
+        found = await read_setup(run)
+        if found is None:
+            return False
+        reopened = found.reopened
+        activate(reopened.language)
+        place = self._place(reopened.member)
+        if place is None:
+            owner = HANDED_OVER if run.dead.was_handed_over else ""
+            await in_database(release_run, key=key, owner=owner)
+            return True
+        try:
+            start = await claim(run, found)
+            setup = replace(reopened.setup, ignored=() if start.is_started else reopened.setup.ignored)
+            await self._begin(key, setup, place, start)
+        except BaseException:
+            self._queue.leave(place)
+            raise
+        metrics.count_resumed(reopened.member.tenant.slug)
+        how = "handed over" if run.dead.was_handed_over else "dead"
+        logger.warning("Run %s of tenant %s (%s) goes on here", key.run_id, reopened.member.tenant.slug, how)
+        return True
+
+    def _place(self, member: Member) -> Place | None:
+        """Return a place for a run of a member; None if this process has no room."""
+        try:
+            place = self._queue.enter(member)
+        except TooManyRuns:
+            return None
+        if not place.must_wait:
+            return place
+        self._queue.leave(place)
+        return None
+
+    async def _recover(self, since: float) -> None:
+        """Recover the runs of dead processes, and drop idle threads of the event log."""
+        set_all_tenants()
+        try:
+            # Not this process's own runs: on a busy machine their leases may have expired before the next renewal.
+            await recover_dead_runs(
+                log=self._log(), owner=self._owner, alive=self._own_runs(), since=since, resume=self.resume
+            )
+            await self._log().drop_idle_threads()
+        except (*OUTAGE_ERRORS, DatabaseError, OSError):
+            logger.warning("Dead runs could not be recovered", exc_info=True)
+        except Exception:
+            logger.exception("Recovering dead runs failed")
