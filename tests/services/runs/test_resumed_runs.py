@@ -64,8 +64,7 @@ class Heir:
 async def heir(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Heir]:
     @transaction.atomic  # otherwise a server of the test run might take it over first
     def expire_and_take_over(**choice: Any) -> list[DeadRun]:
-        active = Run.objects.exclude(lease_until=None)
-        active.filter(lease_until__gt=timezone.now()).update(lease_until=timezone.now() - timedelta(minutes=1))
+        Run.objects.exclude(lease_until=None).update(lease_until=timezone.now() - timedelta(minutes=1))
         return take_over_dead_runs(**choice)
 
     monkeypatch.setattr(dead_runs, "take_over_dead_runs", expire_and_take_over)
