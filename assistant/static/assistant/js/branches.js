@@ -102,7 +102,7 @@ export function goOnButton(goOn) {
   return make("button.button.go-on", { type: "button", onclick: goOn }, gettext("Continue"));
 }
 
-/** Fold away what is written again below. */
+/** Fold the parts of a message away. */
 export function fold(items, parts) {
   const own = parts.map((one) => one?.element).filter((one) => one?.parentElement === items);
   const made = make("details.superseded", {}, make("summary", {}, gettext("Cut off, and written again below")));
