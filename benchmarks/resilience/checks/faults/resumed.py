@@ -237,7 +237,8 @@ def _is_continuous(frames: Sequence[Frame], stored: Mapping[str, str]) -> bool:
             return False
         last = seq
         if frame["type"] == "MESSAGES_SNAPSHOT":
-            texts = {one["id"]: one.get("content", "") for one in frame["messages"] if one["role"] == "assistant"}
+            own = [one for one in frame["messages"] if one["role"] == "assistant" and "subagentRunId" not in one]
+            texts = {one["id"]: one.get("content", "") for one in own}
         elif frame["type"] == "TEXT_MESSAGE_CONTENT" and "subagentRunId" not in frame:
             texts[frame["messageId"]] = texts.get(frame["messageId"], "") + frame["delta"]
     return all(stored.get(name) == text for name, text in texts.items())
