@@ -241,7 +241,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "cancelled": {"cancel_requested_at": timezone.now()},
     "too often": {"resumes": [{"at": "", "step": 1, "handedOver": False}] * 3},
     "a test": {"is_test": True},
-    **dict.fromkeys(("suspended", "no member", "stateless"), {}),
+    **{why: {} for why in ("suspended", "no member", "stateless")},
 }
 
 
