@@ -23,11 +23,7 @@ class Migration(migrations.Migration):
             model_name="run",
             name="client_input",
             field=models.JSONField(
-                editable=False,
-                help_text=(
-                    "What its client gave besides messages, while it runs: for a process that goes on with it."
-                ),
-                null=True,
+                editable=False, help_text="While it runs: what its client gave with it.", null=True
             ),
         ),
         migrations.AddField(
@@ -38,7 +34,7 @@ class Migration(migrations.Migration):
                 db_default=models.Value([], models.JSONField()),
                 default=list,
                 editable=False,
-                help_text="When another process went on with it: time, step, and whether it was handed over.",
+                help_text="When other processes went on with it: time, step, if handed over.",
             ),
         ),
     ]

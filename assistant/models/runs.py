@@ -115,14 +115,8 @@ class Run(models.Model):
     reserved_cost = models.PositiveBigIntegerField(default=0)
     is_shared = models.BooleanField(default=False, db_default=False, editable=False)
     partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
-    client_input = models.JSONField(
-        null=True,
-        editable=False,
-        help_text="What its client gave besides messages, while it runs: for a process that goes on with it.",
-    )
-    resumes = list_field(
-        editable=False, help_text="When another process went on with it: time, step, and whether it was handed over."
-    )
+    client_input = models.JSONField(null=True, editable=False, help_text="While it runs: what its client gave with it.")
+    resumes = list_field(editable=False, help_text="When other processes went on with it: time, step, if handed over.")
     checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event in the checkpoint.")
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
@@ -143,8 +137,7 @@ class Run(models.Model):
             models.Index(fields=["tenant", "-started_at"], name="runs_of_a_tenant"),
             # For the operators' list of all tenants' runs.
             models.Index(fields=["-started_at"], name="runs_by_age"),
-            # Runs at once are counted whenever one is opened. Not by `status`: SQLite uses a partial index only where a
-            # query's condition is the same, and not for lists of parameters.
+            # Not by `status`: SQLite uses a partial index only where a query's condition is the same, without lists.
             models.Index(fields=["tenant", "user"], condition=Q(ended_at=None), name="active_runs_of_a_tenant"),
         ]
 
@@ -209,7 +202,7 @@ class KeptRequest(models.Model):
         return f"{self.model}, request {self.number}"
 
 
-# The statuses of runs that have not ended, and the condition of queries for them, which the index above is for.
+# Of runs that have not ended. With `ended_at`, because SQLite uses the index of active runs only for that.
 ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
 IS_ACTIVE = Q(status__in=ACTIVE, ended_at=None)
 

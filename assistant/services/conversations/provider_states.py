@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -30,6 +31,12 @@ def unsealed(stored: str) -> str:
     except ImproperlyConfigured as exc:
         logger.warning("A provider does not get back what it gave with a message: %s", exc)
         return ""
+
+
+def with_unsealed_states(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored checkpoint with the states of its messages as the adapter wrote them."""
+    messages = [{**one, "provider_state": unsealed(one.get("provider_state", ""))} for one in checkpoint["messages"]]
+    return {**checkpoint, "messages": messages}
 
 
 def with_sealed_states(checkpoint: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from django.db.models import ExpressionWrapper, F, Q, QuerySet, TextField
+from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from assistant.core.conversation.paths import WHOLE, Path
@@ -25,7 +25,9 @@ from assistant.services.run_key import RunKey
 # Bounds the query for long threads. More than a model is ever sent, because the assistant's token limit is lower.
 MAX_RECENT_MESSAGES = 400
 
-_MESSAGES = PreparedInsert(MessageRow)
+# Set afterwards for the few that are.
+_NOT_SUPERSEDED = Func(template="FALSE", output_field=BooleanField())
+_MESSAGES = PreparedInsert(MessageRow, is_superseded=_NOT_SUPERSEDED)
 _Row = tuple[str, str, str, str, str, int, str, int, str, str]
 _EMPTY = "[]"
 EVERYWHERE = Q()
@@ -179,7 +181,6 @@ def store_messages(
                 ],
                 tool_call_id=message.tool_call_id,
                 is_partial=message.is_partial,
-                is_superseded=message.is_superseded,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
                 provider_state=sealed(message.provider_state),
@@ -189,6 +190,13 @@ def store_messages(
             for offset, message in enumerate(messages)
         ]
     )
+    superseded = []
+    for message in messages:
+        if message.is_superseded:
+            superseded.append(message.id)  # noqa: PERF401 - a comprehension is a call more in every run
+    if superseded:
+        own = MessageRow.objects.filter(conversation=conversation_id, run_id=run_id, message_id__in=superseded)
+        own.update(is_superseded=True)
 
 
 def open_calls(messages: Iterable[Message]) -> dict[str, ToolCall]:

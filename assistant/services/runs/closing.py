@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Func, JSONField, QuerySet
 from django.utils import timezone
 
 from assistant.core.turn.plan import Plan
@@ -72,10 +72,10 @@ _END = PreparedUpdate(
     "configuration",
     "timeline",
     "partial",
-    "client_input",
     "checkpoint_seq",
     "lease_until",
     "ended_at",
+    expressions={"client_input": Func(template="NULL", output_field=JSONField())},
     pk=int,
     tenant_id=int,
     owner=str,
@@ -134,7 +134,6 @@ def close_run(
             "configuration": "" if record is None else record.configuration.digest,
             "timeline": None if record is None else dict(record.timeline),
             "partial": None,
-            "client_input": None,
             "checkpoint_seq": last_seq,
             "lease_until": None,
             "ended_at": now,

@@ -32,7 +32,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.inline_files import open_with_files
-from assistant.services.runs.leases import release_run, renew_leases, request_cancel
+from assistant.services.runs.leases import DeadRun, release_run, renew_leases, request_cancel
 from assistant.services.runs.log_end_repair import prepare_log
 from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.open_run import open_run
@@ -41,7 +41,7 @@ from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.process.dispatcher import TAKEN, Dispatcher
 from assistant.services.runs.process.figures import watch_runs
-from assistant.services.runs.recovery.dead_runs import KnownRun
+from assistant.services.runs.recovery.dead_runs import read_dead_run
 from assistant.services.runs.recovery.recovery_task import RunRecovery
 from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_start import RunStart
@@ -155,9 +155,9 @@ class Runs:
                 held.pop_all()
         return opened
 
-    async def resume_run(self, run: KnownRun) -> bool:
-        """Go on with a run that was taken over from a dead process. Return False if it has to end instead."""
-        return await self._recovery.resume(run)
+    async def resume_run(self, run: DeadRun) -> bool:
+        """Go on with a run that this process has claimed. Return False if it has to end instead."""
+        return await self._recovery.resume(await read_dead_run(run, self.log))
 
     async def _begin(self, key: RunKey, setup: RunSetup, place: Place, start: RunStart | None = None) -> None:
         self._starting.add(key.pk)

@@ -63,7 +63,7 @@ async def test_the_widget_marks_cut_and_stopped_answers_after_a_reload(
     await expect(page.get_by_text("Stopped.", exact=True)).to_have_count(1)
 
 
-WRITTEN_AGAIN = "Cut off when the server stopped, and written again below"
+WRITTEN_AGAIN = "Cut off, and written again below"
 
 
 async def test_an_answer_that_was_cut_by_a_dead_process_is_folded_away(

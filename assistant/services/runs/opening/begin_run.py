@@ -30,12 +30,18 @@ from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 
-# Set afterwards where a model was replaced, or another process may start the run. Most runs send no value.
+# Set afterwards where there is something, so that the other runs, which are most, send no value.
 _NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
+_NO_INPUT = Func(template="NULL", output_field=JSONField())
 _NO_RESUMES = Func(template="'[]'", output_field=JSONField())
 _NOT_SHARED = Func(template="false", output_field=BooleanField())
 _RUNS = PreparedInsert(
-    Run, lease_until=LEASE_END, replaced_model=_NO_REPLACED_MODEL, resumes=_NO_RESUMES, is_shared=_NOT_SHARED
+    Run,
+    lease_until=LEASE_END,
+    replaced_model=_NO_REPLACED_MODEL,
+    client_input=_NO_INPUT,
+    resumes=_NO_RESUMES,
+    is_shared=_NOT_SHARED,
 )
 
 
@@ -114,11 +120,11 @@ def begin_run(
             reserved_cost=expected.cost,
             lease_owner=owner,
             is_test=answers is not None,
-            client_input=client_input,
         )
     )
-    if replaced:
-        Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id).update(replaced_model=replaced)
+    if replaced or client_input:
+        own_row = Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id)
+        own_row.update(replaced_model=replaced, client_input=client_input)
     store_messages(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )

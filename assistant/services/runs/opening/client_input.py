@@ -24,6 +24,10 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     Args:
         decisions: on calls that waited for approval, by call id.
     """
+    if given.allowed_tools is None and not (
+        decisions or given.client_tools or given.output_schema or given.context or given.state or given.has_instructions
+    ):
+        return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
     kept = {
         "decisions": {call_id: asdict(one) for call_id, one in decisions.items()},
@@ -38,7 +42,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     found = {name: json.dumps(value) for name, value in kept.items() if value}
     if given.allowed_tools is not None:  # an empty list allows none
         found["allowed_tools"] = json.dumps(sorted(given.allowed_tools))
-    return found or None
+    return found
 
 
 def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:

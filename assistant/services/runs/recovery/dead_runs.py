@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, RunError, RunStarted
 from assistant.core.values.untrusted import ReadText
+from assistant.services.conversations.provider_states import with_unsealed_states
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.frames import FrameEncoder, decode_event
@@ -79,7 +80,7 @@ async def recover_dead_runs(
 
 
 async def _recover(dead: DeadRun, log: EventLog, resume: Resume | None) -> None:
-    run, key = await _read(dead, log), dead.key
+    run, key = await read_dead_run(dead, log), dead.key
     if run.end is not None:
         await _store(run, run.end, run.seq)
         logger.warning("Run %s of tenant %s is stored now: it ended during an outage", key.run_id, key.tenant_id)
@@ -87,10 +88,11 @@ async def _recover(dead: DeadRun, log: EventLog, resume: Resume | None) -> None:
         await _interrupt(run, log)
 
 
-async def _read(dead: DeadRun, log: EventLog) -> KnownRun:
+async def read_dead_run(dead: DeadRun, log: EventLog) -> KnownRun:
+    """Return what is known of a run that this process has taken over."""
     key = dead.key
     thread_log = await log.open_for_recovery(key.thread, key.number)
-    transcript = Transcript.from_state(dead.partial) if dead.partial else Transcript()
+    transcript = Transcript.from_state(with_unsealed_states(dead.partial)) if dead.partial else Transcript()
     if not dead.partial:
         transcript.read = ReadText(await in_database(earlier_sources, key=key))
     audited = await in_database(audited_calls, key=key)

@@ -101,3 +101,11 @@ export function isToBeAskedAgain(items, isLive) {
 export function goOnButton(goOn) {
   return make("button.button.go-on", { type: "button", onclick: goOn }, gettext("Continue"));
 }
+
+/** Fold the parts of a message away. */
+export function fold(items, parts) {
+  const own = parts.map((one) => one?.element).filter((one) => one?.parentElement === items);
+  const made = make("details.superseded", {}, make("summary", {}, gettext("Cut off, and written again below")));
+  own[0]?.before(made);
+  made.append(...own);
+}

@@ -45,12 +45,3 @@ export function icon(name) {
   svg.append(path);
   return svg;
 }
-
-/** Fold away the parts of a message that was cut and written again. Parts that are in a group with others stay there. */
-export function foldAway(items, parts, label) {
-  const own = parts.filter((part) => part?.parentElement === items);
-  if (!own.length) return;
-  const fold = make("details.superseded", {}, make("summary", {}, label));
-  own[0].before(fold);
-  fold.append(...own);
-}

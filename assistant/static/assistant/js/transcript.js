@@ -1,9 +1,9 @@
 /* Shows the turns of the user and the assistant, from events and snapshots. */
 
-import { Versions, addQuestionTools, editAgain, goOnButton, isToBeAskedAgain } from "./branches.js";
+import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAgain } from "./branches.js";
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
-import { foldAway, make } from "./elements.js";
+import { make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
 import { describedFile, filesOf, inLocalTime, textOf } from "./shared.js";
@@ -17,7 +17,6 @@ const CUT = {
   content_filter: gettext("The answer was cut off by the provider's content filter."),
 };
 const UNFINISHED = gettext("This answer was cut off.");
-const SUPERSEDED = gettext("Cut off when the server stopped, and written again below");
 const STOPPED = gettext("Stopped.");
 const RETRYABLE = new Set([
   "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
@@ -37,8 +36,6 @@ export class Transcript {
   #answers = new Map();
   #cards = new Map();
   #reasonings = new Map();
-  // The ids of the calls of each message.
-  #callsOf = new Map();
   #agents = new Map();
   #agentItems = null;
   #turn = null;
@@ -310,8 +307,7 @@ export class Transcript {
       },
       TOOL_CALL_START({ toolCallId, toolCallName, parentMessageId }) {
         this.#goesOn(parentMessageId);
-        this.#card(toolCallId, toolCallName);
-        this.#callsOf.set(parentMessageId, [...(this.#callsOf.get(parentMessageId) ?? []), toolCallId]);
+        this.#card(toolCallId, toolCallName).of = parentMessageId;
       },
       TOOL_CALL_ARGS({ toolCallId, delta }) {
         this.#card(toolCallId).addArguments(delta);
@@ -336,7 +332,7 @@ export class Transcript {
         } else if (name === "run.queued") {
           this.#addNotice(ngettext("Waiting: too many answers at once. %(count)s comes first.", "Waiting: too many answers at once. %(count)s come first.", value.ahead), QUEUED);
         } else if (name === "message.cut" && value.reason === "superseded") {
-          this.#foldAway(value.messageId, this.#callsOf.get(value.messageId));
+          this.#fold(value.messageId);
         } else if (name === "message.cut") {
           this.#addNotice(CUT[value.reason] ?? CUT.length);
         }
@@ -345,10 +341,9 @@ export class Transcript {
   }
 
   /** Fold a message away that was cut when its process died: the same step follows in another message. */
-  #foldAway(messageId, calls = []) {
-    const cards = calls.map((id) => this.#cards.get(id));
-    const parts = [this.#reasonings.get(`${messageId}-reasoning`), this.#answers.get(messageId), ...cards];
-    foldAway(this.#items, parts.map((part) => part?.element), SUPERSEDED);
+  #fold(id) {
+    const cards = [...this.#cards.values()].filter((one) => one.of === id);
+    fold(this.#items, [this.#reasonings.get(`${id}-reasoning`), this.#answers.get(id), ...cards]);
   }
 
   #addNotice(text, about = "") {
@@ -492,9 +487,11 @@ export class Transcript {
       for (const call of message.toolCalls ?? []) {
         const old = oldCards.get(call.id);
         if (old?.isFinished) this.#cards.set(call.id, old);
-        this.#card(call.id, call.function.name).setArguments(call.function.arguments);
+        const card = this.#card(call.id, call.function.name);
+        card.of = message.id;
+        card.setArguments(call.function.arguments);
       }
-      if (superseded) this.#foldAway(message.id, message.toolCalls?.map((call) => call.id));
+      if (superseded) this.#fold(message.id);
     } else if (message.role === "tool") {
       const card = this.#card(message.toolCallId);
       card.finish({ ...(message.metadata?.tool ?? {}) });

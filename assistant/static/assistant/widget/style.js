@@ -45,7 +45,7 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .log{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;overflow-wrap:anywhere}
 .user{display:grid;justify-items:end}
 .bubble{max-width:88%;padding:8px 14px;border-radius:16px;border-end-end-radius:5px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));white-space:pre-wrap;max-height:360px;overflow-y:auto}
-.note,.remark,.host,.superseded{color:var(--soft);font-size:14px}
+.note,.remark,.host{color:var(--soft);font-size:14px}
 .note:empty{display:none}
 .question-tools{display:flex;align-items:center}
 .versions{display:flex;align-items:center;color:var(--soft);font-size:13px}

@@ -1,7 +1,7 @@
 /* Shows the messages, tool calls, approvals and outcomes of a conversation in the widget. */
 
-import { Versions, addQuestionTools, editAgain, goOnButton, isToBeAskedAgain } from "../js/branches.js";
-import { foldAway, make } from "../js/elements.js";
+import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAgain } from "../js/branches.js";
+import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
 import { describedFile, filesOf, inLocalTime, textOf } from "../js/shared.js";
@@ -13,7 +13,6 @@ const FINAL = new Set(["invalid_input", "thread_not_found"]);
 const STOPPED = gettext("Stopped.");
 const CUT = gettext("The answer was cut off.");
 const UNFINISHED = gettext("This answer was cut off.");
-const SUPERSEDED = gettext("Cut off when the server stopped, and written again below");
 
 export class Transcript {
   #root;
@@ -21,8 +20,6 @@ export class Transcript {
   #answers = new Map();
   #calls = new Map();
   #reasonings = new Map();
-  // The ids of the calls of each message.
-  #callsOf = new Map();
   #media = new Set();
   #decided = new Map();
   #footers;
@@ -131,9 +128,8 @@ export class Transcript {
     else if (type === "REASONING_MESSAGE_CONTENT") this.#reasoning(messageId).append(delta);
     else if (type === "REASONING_MESSAGE_END") this.#reasoning(messageId).finish();
     else if (type === "TOOL_CALL_START") {
-      this.#call(toolCallId, event.toolCallName);
+      this.#call(toolCallId, event.toolCallName).of = event.parentMessageId;
       this.#goesOn(event.parentMessageId);
-      this.#callsOf.set(event.parentMessageId, [...(this.#callsOf.get(event.parentMessageId) ?? []), toolCallId]);
     }
     else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).addArguments(delta);
     else if (type === "TOOL_CALL_RESULT") this.#result(toolCallId, event.content);
@@ -142,8 +138,7 @@ export class Transcript {
 
   #custom({ name, value }) {
     const card = this.#calls.get(value?.toolCallId);
-    if (name === "message.cut" && value.reason === "superseded") this.#foldAway(value.messageId, this.#callsOf.get(value.messageId));
-    else if (name === "message.cut") this.#addNotice(CUT);
+    if (name === "message.cut") value.reason === "superseded" ? this.#fold(value.messageId) : this.#addNotice(CUT);
     else if (name === "tool.progress") card?.progress(value);
     else if (name === "tool.started") {
       card?.settle();
@@ -173,11 +168,9 @@ export class Transcript {
     this.#answers.get(value.messageId)?.close(value);
   }
 
-  /** Fold a message away that was cut when its process died: the same step follows in another message. */
-  #foldAway(messageId, calls = []) {
-    const cards = calls.map((id) => this.#calls.get(id));
-    const parts = [this.#reasonings.get(`${messageId}-reasoning`), this.#answers.get(messageId), ...cards];
-    foldAway(this.#turn.firstChild, parts.map((part) => part?.element), SUPERSEDED);
+  #fold(id) {
+    const calls = [...this.#calls.values()].filter((one) => one.of === id);
+    fold(this.#turn.firstChild, [this.#reasonings.get(`${id}-reasoning`), this.#answers.get(id), ...calls]);
   }
 
   #addNotice(text) {
@@ -339,7 +332,7 @@ export class Transcript {
     if (metadata?.partial && !metadata.superseded) {
       this.#place(make("p.remark.partial", { "data-about": id }, metadata.stopped ? STOPPED : UNFINISHED));
     }
-    for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).setArguments(called.arguments);
-    if (metadata?.superseded) this.#foldAway(id, toolCalls?.map((call) => call.id));
+    for (const { id: callId, function: called } of toolCalls ?? []) Object.assign(this.#call(callId, called.name), { of: id }).setArguments(called.arguments);
+    if (metadata?.superseded) this.#fold(id);
   }
 }
