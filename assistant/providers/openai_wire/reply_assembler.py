@@ -46,6 +46,8 @@ class Assembler:
         begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
+    is_closed = False  # the reader sees `[DONE]`
+
     def __init__(
         self,
         *,
