@@ -53,14 +53,17 @@ def test_a_call_opens_with_its_id_and_whole_name_when_its_arguments_begin() -> N
 
 def test_calls_open_in_the_order_of_the_reply() -> None:
     assembler = fed(
-        call(0, name="get_time", call_id="a"), call(1, name="get_weather", call_id="b"), call(1, "{}"), call(0, "{}")
+        call(0, name="get_time", call_id="a"),
+        call(1, name="get_weather", call_id="b"),
+        call(1, '{"a": 1}'),
+        call(0, '{"b": 2}'),
     )
     assert [
         (item.index, item.name, item.arguments) for item in assembler.take() if isinstance(item, ToolCallDelta)
     ] == [
         (0, "get_time", ""),
-        (1, "get_weather", "{}"),
-        (0, "", "{}"),
+        (1, "get_weather", '{"a": 1}'),
+        (0, "", '{"b": 2}'),
     ]
 
 

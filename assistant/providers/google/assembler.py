@@ -16,17 +16,15 @@ from assistant.providers.google.errors import failure_of
 from assistant.providers.google.events import Candidate, Chunk, Part
 from assistant.providers.native.reply_builder import ReplyBuilder
 from assistant.providers.openai_wire.endings import CUT
-from assistant.providers.openai_wire.error_sentences import MAX_FAILED_CALL, REFUSED
+from assistant.providers.openai_wire.error_sentences import BLOCKED, MAX_FAILED_CALL, REFUSED
 from assistant.providers.openai_wire.provider_state import CallState, written_state
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
 from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
 from assistant.toolkit.text import clean_text
-from assistant.toolkit.translation import gettext_noop
 
 KIND = "google"
 # The fields of the state.
 CALL_SIGNATURE, TEXT_SIGNATURE = "thoughtSignature", "text_signature"
-BLOCKED = gettext_noop("The provider's content filter blocked the question.")
 _FILTERS = (
     "SAFETY",
     "RECITATION",
