@@ -37,13 +37,14 @@ class Decoder(Generic[T]):
     def read(self, payload: bytes) -> T:
         """Decode one document. Raises `ValueError` if it is not JSON, or nested too deeply.
 
-        msgspec refuses lone surrogates and NaN, which some servers send; the standard library's decoder accepts them.
+        msgspec refuses lone surrogates, NaN and numbers as text, which some servers send; they are accepted here.
         """
         check_depth(payload)
         try:
             return self.fast(payload)
         except _UNDECODABLE:
-            return msgspec.convert(load_json(payload.decode("utf-8", "surrogateescape")), self._shape)
+            values = load_json(payload.decode("utf-8", "surrogateescape"))
+            return msgspec.convert(values, self._shape, strict=False)
 
 
 CHUNKS = Decoder(Chunk)

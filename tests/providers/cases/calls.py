@@ -169,7 +169,6 @@ CALLS = [
         say("Let me see. "),
         calls(piece("", name="calculate", id="tooluse_1", index=1)),
         calls(piece(SUM, index=1)),
-        text="Let me see. Fine.",
     ),
     called(
         "Gateways: the arguments have another index than the beginning of the call",
@@ -240,9 +239,7 @@ CALLS = [
         choice(delta={"tool_calls": [CALL]}, finish_reason="tool_calls"),
         finish=None,
     ),
-    called(
-        "Cohere: `TOOL_CALL`", say("I will multiply. "), calls(CALL), finish="TOOL_CALL", text="I will multiply. Fine."
-    ),
+    called("Cohere: `TOOL_CALL`", say("I will multiply. "), calls(CALL), finish="TOOL_CALL"),
     called(
         "xAI: the call whole in the last chunk",
         chunk({"reasoning_content": "Hm"}),
