@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
+from email.utils import formatdate
 
 import pytest
 
@@ -65,8 +67,9 @@ async def test_a_provider_that_stays_busy_is_a_rate_limit(fake_provider: FakePro
     assert len(fake_provider.requests) == 2
 
 
-async def test_a_long_retry_after_is_not_waited_for(fake_provider: FakeProvider) -> None:
-    fake_provider.respond(429, headers={"retry-after": "90"})
+@pytest.mark.parametrize("wait", ["90", "45.5", formatdate(time.time() + 45, usegmt=True)])
+async def test_a_long_retry_after_is_not_waited_for(fake_provider: FakeProvider, wait: str) -> None:
+    fake_provider.respond(429, headers={"retry-after": wait})
     assert failed((await ask(fake_provider, max_retries=2))[1])[0] == "provider_rate_limited"
     assert len(fake_provider.requests) == 1
 

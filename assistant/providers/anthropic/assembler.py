@@ -70,6 +70,7 @@ class AnthropicAssembler:
             input_tokens=sum(found.get(name, 0) for name in _COUNTS[:3]),
             output_tokens=found.get("output_tokens", 0),
             cached_input_tokens=found.get("cache_read_input_tokens", 0),
+            cache_write_tokens=found.get("cache_creation_input_tokens", 0),
             reasoning_tokens=found.get("thinking_tokens", 0),
         )
 

@@ -10,6 +10,12 @@ from assistant.core.values.messages import Usage
 MAX_TOKEN_COUNT = 100_000_000
 # Where servers give the tokens that were read from a cache: OpenAI, DeepSeek, Kimi.
 _CACHED = (("prompt_tokens_details", "cached_tokens"), ("prompt_cache_hit_tokens",), ("cached_tokens",))
+# Where gateways give the tokens that were written to one: OpenRouter, DashScope, LiteLLM.
+_WRITTEN = (
+    ("prompt_tokens_details", "cache_write_tokens"),
+    ("prompt_tokens_details", "cache_creation_input_tokens"),
+    ("cache_creation_input_tokens",),
+)
 
 
 def usage_of(wire: Any) -> Usage:
@@ -19,6 +25,7 @@ def usage_of(wire: Any) -> Usage:
     """
     sent, total = count(wire, "prompt_tokens"), count(wire, "total_tokens")
     return Usage(
+        cache_write_tokens=next(filter(None, (count(wire, *path) for path in _WRITTEN)), 0),
         input_tokens=sent,
         output_tokens=max(count(wire, "completion_tokens"), total - sent if sent else 0),
         cached_input_tokens=next(filter(None, (count(wire, *path) for path in _CACHED)), 0),
