@@ -87,17 +87,15 @@ def _content(content: object) -> tuple[str, tuple[Media, ...]]:
                 url = image.get("url") if isinstance(image, Mapping) else image
                 media.append(_from_data_url(url, f"image {len(media) + 1}"))
             case "file" | "input_file":
-                about = part.get("file") if part.get("type") == "file" else part
-                texts.append(_file(_as_mapping(about)))
+                about = _as_mapping(part.get("file") if part.get("type") == "file" else part)
+                file = _from_data_url(about.get("file_data"), str(about.get("filename") or "file"))
+                if file.is_pdf:
+                    media.append(file)
+                else:
+                    texts.append(text_of_file(file))
             case kind:
                 raise ValueError(f"Parts of the type {json.dumps(kind)} cannot be sent here.")
     return "\n\n".join(texts), tuple(media)
-
-
-def _file(about: Mapping[str, Any]) -> str:
-    """Return an attached text between markers. Raises `ValueError` for any other file."""
-    file = _from_data_url(about.get("file_data"), str(about.get("filename") or "file"))
-    return text_of_file(file)
 
 
 def text_of_file(file: Media) -> str:

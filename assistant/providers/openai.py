@@ -29,6 +29,7 @@ from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
 from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
+from assistant.providers.sent_media import with_sent_pdfs
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -87,6 +88,7 @@ class OpenAIModel:
         strict: request strict schemas for arguments; default for OpenAI's own address only.
         guard: checks the address and what it resolves to, for addresses that tenants have set.
         sees_images: send the model images that tools return; else it reads only their names and descriptions.
+        reads_pdfs: send PDFs that users attach as files; else the model reads their text.
         kind: what kind of provider it is, as docs/provider-quirks.md lists them; default by its address and the model.
         extra_body: further options of each request, as the provider names them.
         text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there; default by
@@ -111,6 +113,7 @@ class OpenAIModel:
         strict: bool | None = None,
         guard: UrlGuard | None = None,
         sees_images: bool = False,
+        reads_pdfs: bool = False,
         kind: str = "",
         extra_body: Mapping[str, Any] | None = None,
         text_calls: bool | None = None,
@@ -125,6 +128,7 @@ class OpenAIModel:
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
+        self._reads_pdfs = reads_pdfs and self._profile.content != "text"
         self._text_calls = self._profile.text_calls if text_calls is None else text_calls
         self._extra_body = checked_extra_body(extra_body, reserved=self._reserved)
         self._timeout = timeout
@@ -161,6 +165,7 @@ class OpenAIModel:
         return self._stream(request, on_text) if is_ours else self.stream(request)
 
     def _stream(self, request: ModelRequest, on_text: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
+        request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
         reader, assembler = self._reading(request)
         complete = partial(
             complete_error,

@@ -32,7 +32,15 @@ class ModelPriceAdmin(TenantScopedAdmin):
 
     form = PriceForm  # type: ignore[assignment]  # its rows take the tenant of their provider
     tenant_admins_may = frozenset()
-    list_display = ("model_or_all", "provider_or_any", "input_price", "output_price", "cached_price", "write_price", "valid_from")
+    list_display = (
+        "model_or_all",
+        "provider_or_any",
+        "input_price",
+        "output_price",
+        "cached_price",
+        "write_price",
+        "valid_from",
+    )
     list_display_links = ("model_or_all",)
     list_filter = ("provider", "valid_from")
     search_fields = ("model", "provider__name")

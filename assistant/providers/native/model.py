@@ -19,6 +19,7 @@ from assistant.providers.openai_wire.extra_body import checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
 from assistant.providers.openai_wire.sse import StreamReader
+from assistant.providers.sent_media import with_sent_pdfs
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class NativeModel(ABC, Generic[T]):
         strict: request strict schemas for arguments.
         guard: checks the address and what it resolves to, for addresses that tenants have set.
         sees_images: send the model images of users and tools; else it reads only their names and descriptions.
+        reads_pdfs: send PDFs that users attach as files; else the model reads their text.
         extra_body: further options of each request, as the provider names them.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
@@ -80,6 +82,7 @@ class NativeModel(ABC, Generic[T]):
         strict: bool | None = None,
         guard: UrlGuard | None = None,
         sees_images: bool = False,
+        reads_pdfs: bool = False,
         extra_body: Mapping[str, Any] | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
@@ -90,6 +93,7 @@ class NativeModel(ABC, Generic[T]):
         self._origin = origin_of(base_url)
         self._is_strict = bool(strict)
         self._sees_images = sees_images
+        self._reads_pdfs = reads_pdfs
         self._extra_body = checked_extra_body(extra_body)
         self._timeout = timeout
         self._max_retries = max_retries
@@ -111,6 +115,7 @@ class NativeModel(ABC, Generic[T]):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
+        request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
         assembler = self._assembler(request)
         complete = partial(complete_error, request=request, provider=self.provider, model=self.name, key=self._key)
         return read_answer(

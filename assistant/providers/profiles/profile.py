@@ -47,6 +47,7 @@ class Profile:
         kind: its name. What a provider gave goes back only to the same kind.
         system_role: the role of the system prompt.
         content: whether texts are sent as parts, or files cannot be sent because only texts are taken.
+        pdf_part: the part as which a PDF is sent.
         empty_content: the content of a message that has only calls.
         blank: sent in place of a text without a visible character, where such a text is refused.
         call_id: makes the id of a call that the provider did not make itself.
@@ -67,6 +68,7 @@ class Profile:
     kind: str
     system_role: Literal["system", "developer"] = "system"
     content: Literal["any", "text", "parts"] = "any"
+    pdf_part: Literal["file", "document_url"] = "file"
     empty_content: str | None = None
     blank: str = ""
     call_id: CallId = own_id

@@ -13,7 +13,7 @@ FAILURES = [
             400,
             {
                 "error": {
-                    "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+                    "message": "The prompt triggered Azure OpenAI's content management policy.",
                     "type": None,
                     "param": "prompt",
                     "code": "content_filter",
@@ -140,9 +140,7 @@ FAILURES = [
     ),
     failed(
         "Groq: an error event with a status",
-        raw(
-            b'event: error\ndata: {"error":{"message":"x","type":"internal_server_error","code":null,"status_code":500}}\n\n'
-        ),
+        raw(b'event: error\ndata: {"error":{"message":"x","type":"internal_server_error","status_code":500}}\n\n'),
         "failed",
         kind="groq",
         model="openai/gpt-oss-120b",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from assistant.client import ChatClient, InMemoryStore
+from assistant.models import Provider
 from assistant.providers import OpenAIModel
-from assistant.services.toolpolicy import catalogue
-from assistant.toolkit import Registry, Tool
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
-from tests.live import Server
+from tests.live import Server, serve
 from tests.providers.cases.case import Case
 from tests.providers.cases.test_answers import CaseServer, ask_thrice
 from tests.providers.cases.tools import CASES, ToolCase
-from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ TOLD = ("failed", "cannot be", "Error", "error", "No such", "media type", "argum
 
 
 def server_of(case: ToolCase) -> CaseServer:
-    called = reply(calls=[(case.function.__name__, case.arguments)])
+    called = reply(calls=[(case.tool.name, case.arguments)])
     return CaseServer(Case(case.name, (called, reply("Fine."))))
 
 
@@ -45,7 +45,7 @@ def check(case: ToolCase, server: CaseServer, answers: list[str]) -> list[str]:
 async def test_case(fake_provider: FakeProvider, cast: Cast, case: ToolCase) -> None:
     fake_provider.rule(server := server_of(case))
     model = OpenAIModel("gpt-4.1", base_url=fake_provider.url, api_key="", max_retries=0)
-    client = ChatClient(model=model, tools=[case.function], store=InMemoryStore())
+    client = ChatClient(model=model, tools=[case.tool], store=InMemoryStore())
     answers = []
     for text in ("One", "Two", "Three"):
         answers.append((await client.call(text, conversation="1")).text)
@@ -53,16 +53,19 @@ async def test_case(fake_provider: FakeProvider, cast: Cast, case: ToolCase) -> 
     assert check(case, server, answers) == []
 
 
-async def test_cases_in_tenants_runs(
-    uvicorn_server: Server, cast: Cast, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, provider: object
-) -> None:
-    tools = [Tool.from_function(case.function) for case in CASES]
-    monkeypatch.setattr(catalogue, "registry", lambda: Registry(tools))
+@pytest.fixture
+def server(cast: Cast, provider: Provider) -> Iterator[Server]:
+    for case in CASES:
+        switch_tool(cast.acme, case.tool.name)
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_tool_cases"}) as running:
+        yield running
+
+
+async def test_cases_in_tenants_runs(server: Server, cast: Cast, fake_provider: FakeProvider) -> None:
     wrong = []
     for case in CASES:
-        await in_db(switch_tool)(cast.acme, case.function.__name__)
-        fake_provider.rule(server := server_of(case))
-        async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-            answers, _ = await ask_thrice(socket, server)
-        wrong += check(case, server, answers)
+        fake_provider.rule(asked := server_of(case))
+        async with open_socket(server.url, user=cast.alice) as socket:
+            answers, _ = await ask_thrice(socket, asked)
+        wrong += check(case, asked, answers)
     assert wrong == []

@@ -29,7 +29,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from assistant.models import Tenant
-from assistant.toolkit import Param, ToolContext, ToolError, ToolResult
+from assistant.toolkit import Param, Tool, ToolContext, ToolError, ToolResult
 
 FAILED = "failed"
 
@@ -43,7 +43,7 @@ class ToolCase:
     """
 
     name: str
-    function: Callable[..., Any]
+    tool: Tool
     arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
     reads: str = ""
     is_told: bool = False
@@ -52,10 +52,11 @@ class ToolCase:
 CASES: list[ToolCase] = []
 
 
-def case(title: str, reads: str = "", /, *, is_told: bool = False, **arguments: Any) -> Callable[[Any], Any]:
-    def add(function: Any) -> Any:
-        CASES.append(ToolCase(title, function, arguments, reads, is_told))
-        return function
+def case(title: str, reads: str = "", /, *, is_told: bool = False, **arguments: Any) -> Callable[[Any], Tool]:
+    def add(function: Any) -> Tool:
+        made = Tool.from_function(function)
+        CASES.append(ToolCase(title, made, arguments, reads, is_told))
+        return made
 
     return add
 
@@ -415,7 +416,7 @@ def a_class() -> Any:
 @case("A function that was not called", "cannot be shown", is_told=True)
 def a_function() -> Any:
     """Give a function."""
-    return order
+    return case
 
 
 @case("A coroutine that a synchronous tool returns", "later")
@@ -520,7 +521,11 @@ def stop_iteration() -> Any:
 @case("`RecursionError`", FAILED, is_told=True)
 def recursion() -> Any:
     """Call itself."""
-    return recursion()
+
+    def again() -> Any:
+        return again()
+
+    return again()
 
 
 @case("`AssertionError` without a text", FAILED, is_told=True)
