@@ -11,7 +11,8 @@ import pytest
 
 from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.values.messages import Message, Reply, Usage
-from tests.fake_answers import Answer
+from assistant.providers.openai_wire import response_body
+from tests.fake_answers import Answer, chunk
 from tests.fake_provider import Cut, FakeProvider, Silence
 from tests.providers.asking import ask, model, offered
 from tests.providers.quirks import end, say, sse
@@ -188,6 +189,15 @@ async def test_short_pauses_are_allowed_but_a_long_one_after_them_is_a_timeout(
 async def test_silence_after_the_end_does_not_lose_the_answer(fake_provider: FakeProvider) -> None:
     fake_provider.stream(say("Hi"), end(), Silence())
     assert text((await ask(fake_provider, timeout=0.2))[1]) == "Hi"
+
+
+async def test_a_finish_reason_in_every_chunk_does_not_end_the_wait(
+    fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_body, "AFTER_END_SECONDS", 0.01)
+    chunks = [sse(chunk({"content": text}, finish="stop"), done=False) for text in ("H", "i", "!")]
+    fake_provider.raw(*chunks[:2], 0.2, chunks[2], b"data: [DONE]\n\n")
+    assert text((await ask(fake_provider))[1]) == "Hi!"
 
 
 async def test_a_body_that_ends_after_done_leaves_the_connection_usable(fake_provider: FakeProvider) -> None:

@@ -165,9 +165,11 @@ class AnthropicAssembler:
                 self._built.add_arguments(self._calls[index], _as_json(block.input))
             self._note_text()
             self._order.append("call")
-        elif block.type == "thinking" and block.signature:
+        elif block.type == "thinking" and (block.signature or block.thinking):
             self._note_text()
-            self._order.append({"type": "thinking", "thinking": block.thinking or "", "signature": block.signature})
+            # Servers of other models that speak this wire sign nothing, and want the thinking back all the same.
+            signature = block.signature or ""
+            self._order.append({"type": "thinking", "thinking": block.thinking or "", "signature": signature})
         elif block.type == "redacted_thinking" and block.data:
             self._note_text()
             self._order.append({"type": "redacted_thinking", "data": block.data})

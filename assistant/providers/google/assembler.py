@@ -65,14 +65,15 @@ class GoogleAssembler:
         self._signatures: list[str] = []
         self._text_signature = ""
         self._finish = self._finish_message = ""
+        self._goes_on = False
         self._blocked: ModelError | None = None
         self._usage: dict[str, Any] = {}
         self._model = ""
 
     @property
     def is_ended(self) -> bool:
-        """Whether the reason for the end has arrived."""
-        return bool(self._finish) or self._blocked is not None
+        """Whether the reason for the end has arrived: older models send one with every chunk."""
+        return (bool(self._finish) and not self._goes_on) or self._blocked is not None
 
     @property
     def usage(self) -> Usage:
@@ -125,7 +126,9 @@ class GoogleAssembler:
         )
 
     def _add(self, candidate: Candidate) -> None:
-        for part in (candidate.content.parts if candidate.content is not None else None) or ():
+        parts = (candidate.content.parts if candidate.content is not None else None) or ()
+        self._goes_on |= bool(self._finish and any(part.text or part.function_call for part in parts))
+        for part in parts:
             self._add_part(part)
         if candidate.finish_reason and candidate.finish_reason != "FINISH_REASON_UNSPECIFIED":
             self._finish = candidate.finish_reason

@@ -75,14 +75,15 @@ class Assembler:
         self._deltas: list[Delta] = []
         self._started_calls = 0
         self._finish = ""
+        self._goes_on = False
         self._is_refused = False
         self._usage: Any = None
         self._model = ""
 
     @property
     def is_ended(self) -> bool:
-        """Whether the finish reason has arrived; after it, only the usage can follow."""
-        return bool(self._finish)
+        """Whether the finish reason has arrived, after which only the usage follows: some servers send one too early."""
+        return bool(self._finish) and not self._goes_on
 
     @property
     def usage(self) -> Usage:
@@ -102,6 +103,8 @@ class Assembler:
                 continue
             if choice.delta is not None:
                 self._has_deltas = True
+                if self._finish and (choice.delta.content or choice.delta.tool_calls):
+                    self._goes_on = True
                 self._add(choice.delta)
             elif choice.message is not None and self._has_deltas:
                 self._whole = choice.message

@@ -150,9 +150,3 @@ def test_at_most_so_many_pdfs_are_files(cast: Cast, alice_member: Member, provid
     opened = send(alice_member, [stored(cast, f"Text {n}", **PDF) for n in range(5)])
     assert opened.setup is not None and len(opened.setup.history[-1].media) == 4
     assert "Text 4" in content(opened)
-
-
-def test_a_pdf_without_text_can_be_read_as_a_file(cast: Cast, alice_member: Member, provider: Provider) -> None:
-    Provider.objects.update(reads_pdfs=True)
-    opened = send(alice_member, [stored(cast, "", **PDF)])
-    assert opened.setup is not None and len(opened.setup.history[-1].media) == 1
