@@ -121,9 +121,10 @@ def _kimi(body: Body) -> Iterator[str]:
 def _minimax(body: Body) -> Iterator[str]:
     if not body.get("reasoning_split"):
         yield "The reasoning would be in the text."
-    for message, _ in calls_of(body):
+    for message, call in calls_of(body):
         details = message.get("reasoning_details") or ({},)
-        if [one.get("text") for one in details] != [REASONING]:
+        is_own = call["id"].startswith("call_function_")
+        if is_own and [one.get("text") for one in details] != [REASONING]:
             yield "The reasoning of a call is missing."
 
 

@@ -82,7 +82,7 @@ class Assembler:
 
     @property
     def is_ended(self) -> bool:
-        """Whether the finish reason has arrived, after which only the usage follows: some servers send one too early."""
+        """Whether the finish reason has arrived, after which only the usage follows; some servers send it too early."""
         return bool(self._finish) and not self._goes_on
 
     @property
