@@ -19,8 +19,6 @@ from assistant.toolkit.text import clean_text
 from assistant.toolkit.translation import gettext_noop
 
 NO_NAME = gettext_noop("The model asked for a tool without naming it.")
-# Fields of a call that the provider wants back with it.
-KEPT = ("extra_content", "provider_specific_fields")
 # What Kimi's ids have after the name.
 _COUNTED = re.compile(r":\d{1,6}\Z")
 MIXED_UP = gettext_noop("The provider mixed up the model's tool calls.")
@@ -83,9 +81,10 @@ class CallAssembler:
         arguments = piece.function.arguments if piece.function else None
         given_id = "" if piece.id is None else clean_text(str(piece.id))
         call = self._find(given_id, piece.index, name, arguments)
-        for kept in KEPT:
-            if (value := getattr(piece, kept)) is not None:
-                merge_fields(call.extra.setdefault(kept, {}), value)
+        if piece.extra_content is not None:
+            merge_fields(call.extra.setdefault("extra_content", {}), piece.extra_content)
+        if piece.provider_specific_fields is not None:
+            merge_fields(call.extra.setdefault("provider_specific_fields", {}), piece.provider_specific_fields)
         if name:
             self._add_name(call, name)
         if not isinstance(arguments, str):
@@ -94,10 +93,14 @@ class CallAssembler:
             call.is_whole = True
             arguments = json.dumps(arguments, ensure_ascii=False)
         if text := call.joiner.add(arguments):
+            if call.is_emitted:
+                call.parts.append(text)
+                yield call, text
+                return
             if call.parts == ["{}"] and text.startswith("{"):  # some gateways begin every call with an empty object
                 call.parts.clear()
             call.parts.append(text)
-            if call.is_emitted or text != "{}":
+            if text != "{}":
                 yield from self._emit(call, text)
 
     def finish(self) -> Iterator[tuple[OpenCall, str]]:

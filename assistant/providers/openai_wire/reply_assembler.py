@@ -13,7 +13,7 @@ from typing import Any
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import Reply, Usage
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
-from assistant.providers.openai_wire.chunks import CallPiece, Chunk, FunctionPiece, Piece
+from assistant.providers.openai_wire.chunks import CallPiece, Choice, Chunk, FunctionPiece, Piece
 from assistant.providers.openai_wire.endings import (
     CALL_CUT,
     CALL_REFUSED,
@@ -110,11 +110,14 @@ class Assembler:
                 self._whole = choice.message
             elif choice.message is not None:
                 self._add(choice.message)
-            # Some servers send a `stop` after the actual reason.
-            if choice.finish_reason and REASONS.get(self._finish) not in CUTS:
-                self._finish = known_name(choice.finish_reason) or self._finish
-            if choice.usage is not None:  # Kimi
-                self._usage = choice.usage
+            if choice.finish_reason:
+                self._end(choice, choice.finish_reason)
+
+    def _end(self, choice: Choice, reason: str) -> None:
+        if REASONS.get(self._finish) not in CUTS:  # some servers send a `stop` after the actual reason
+            self._finish = known_name(reason) or self._finish
+        if choice.usage is not None:  # Kimi
+            self._usage = choice.usage
 
     def take(self) -> list[Delta]:
         """Return the deltas since `take` was last called; adjacent ones of the same kind are joined."""
@@ -181,7 +184,7 @@ class Assembler:
 
     def _add(self, piece: Piece) -> None:
         reasoning = piece.reasoning_content or piece.reasoning
-        if piece.extra_content is not None or piece.reasoning_details or piece.thinking_blocks:
+        if piece.extra_content or piece.reasoning_details or piece.thinking_blocks:
             shown = self._kept.add(piece)
             reasoning = reasoning or shown
         if reasoning and isinstance(reasoning, str):
