@@ -22,7 +22,9 @@ LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keep
 
 async def limit_retry_wait(response: httpx2.Response) -> None:
     """Forbid retries after more than `MAX_RETRY_AFTER_SECONDS`; the providers' clients would wait for minutes."""
-    if _seconds(response.headers.get("retry-after", "")) > MAX_RETRY_AFTER_SECONDS:
+    headers = response.headers
+    wait = _seconds(headers.get("retry-after-ms", "")) / 1_000 or _seconds(headers.get("retry-after", ""))
+    if wait > MAX_RETRY_AFTER_SECONDS:
         response.headers["x-should-retry"] = "false"
 
 

@@ -68,9 +68,11 @@ async def test_a_provider_that_stays_busy_is_a_rate_limit(fake_provider: FakePro
     assert len(fake_provider.requests) == 2
 
 
-@pytest.mark.parametrize("wait", ["90", "45.5", formatdate(time.time() + 45, usegmt=True)])
-async def test_a_long_retry_after_is_not_waited_for(fake_provider: FakeProvider, wait: str) -> None:
-    fake_provider.respond(429, headers={"retry-after": wait})
+@pytest.mark.parametrize("form", ["retry-after: 90", "retry-after: 45.5", "retry-after-ms: 45000", "retry-after: date"])
+async def test_a_long_retry_after_is_not_waited_for(fake_provider: FakeProvider, form: str) -> None:
+    name, _, wait = form.partition(": ")
+    wait = formatdate(time.time() + 45, usegmt=True) if wait == "date" else wait
+    fake_provider.respond(429, headers={name: wait})
     assert failed((await ask(fake_provider, max_retries=2))[1])[0] == "provider_rate_limited"
     assert len(fake_provider.requests) == 1
 

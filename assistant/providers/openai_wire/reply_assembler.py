@@ -96,7 +96,7 @@ class Assembler:
             raise failure_in_stream(failure)
         if chunk.usage is not None:
             self._usage = chunk.usage
-        if chunk.model is not None:
+        if chunk.model:
             self._model = chunk.model
         for choice in chunk.choices or ():
             if choice is None or choice.index:

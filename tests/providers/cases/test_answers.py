@@ -72,7 +72,8 @@ def odd_texts(body: Body) -> list[str]:
     said = [str(message.get("content") or "") for message in body["messages"] if message["role"] != "tool"]
     may_be_empty = [m["role"] == "tool" or m.get("tool_calls") for m in body["messages"]]
     empty = [m["role"] for m, may in zip(body["messages"], may_be_empty, strict=True) if not (may or m["content"])]
-    return [*(f"empty text of {role}" for role in empty), *(text for text in said if "<think>" in text or "\0" in text)]
+    odd = [text for text in said if text.startswith("<think>") or "\0" in text]
+    return [*(f"empty text of {role}" for role in empty), *odd]
 
 
 def check(case: Case, server: CaseServer, answers: list[str], error: str) -> list[str]:

@@ -331,7 +331,7 @@ GOOGLE = (
     ),
     Quirk(
         "A call",
-        google(g.end("STOP", g.call("get_time", {"city": "Rome"}, thoughtSignature="c2ln"))),
+        google(g.end("STOP", g.call("get_time", {"city": "Rome"}, thoughtSignature=g.SIGNATURE))),
         calls=(("get_time", '{"city":"Rome"}'),),
         finish="tool_calls",
     ),
