@@ -156,7 +156,7 @@ class CallAssembler:
         call = self._call_at(wire_index)
         if call is None:
             last = self.calls[-1] if self.calls else None
-            is_rest = last is not None and last.name and not (given_id or name or last.is_complete)
+            is_rest = last is not None and last.name and arguments and not (given_id or name or last.is_complete)
             if last is None or not is_rest:
                 return self._open(given_id, wire_index)
             self._by_wire_index[wire_index or 0] = call = last  # its pieces have another index than its beginning
@@ -221,7 +221,7 @@ class CallAssembler:
         if call.parts:
             if not call.name:
                 call.name = piece
-            elif piece != call.name:
+            elif offered_name(piece, self._names) != offered_name(call.name, self._names):
                 raise ModelError(MIXED_UP)
             return
         joined = call.name + piece

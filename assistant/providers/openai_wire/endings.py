@@ -15,7 +15,7 @@ REASONS: dict[str, FinishReason] = {
     "refusal": "refusal",
 }
 # What some servers send in place of no reason.
-NO_REASON = frozenset({"null", "none", "undefined", "unknown", "finish_reason_unspecified"})
+NO_REASON = frozenset({"null", "none", "undefined", "finish_reason_unspecified"})
 # Reasons of a server that gave up; the same request may succeed soon.
 GAVE_UP = frozenset({"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"})
 # Reasons for an incomplete answer; a later reason does not replace these.

@@ -33,7 +33,7 @@ _STOPS = (
     "<｜end▁of▁sentence｜>",
     "</s>",
 )
-# Characters of such tokens that are held back.
+# Characters of such tokens that are held back; of more, one is.
 _MAX_STOPS = 200
 Kind = Literal["text", "reasoning", "call"]
 Part = tuple[Kind, Any]
@@ -134,9 +134,12 @@ class TextTags:
                 self._open = tag
                 self._is_streaming = tag != _CALL and not self._shown().strip()
                 return
-            rest = _after_stops(self._held[start : start + _MAX_STOPS])
+            found = self._held[start:]
+            rest = _after_stops(found)
             if any(tag.startswith(rest) for tag in (*tags, *_STOPS)):  # the rest of a tag may follow, or nothing
-                text, self._held = self._held[:start], self._held[start:]
+                if len(found) - len(rest) > _MAX_STOPS:  # a model that repeats them without end
+                    found = next(stop for stop in _STOPS if found.startswith(stop)) + rest
+                text, self._held = self._held[:start], found
                 yield from _nonempty("text", text)
                 return
             start = self._held.find("<", start + 1)

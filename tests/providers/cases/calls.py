@@ -264,6 +264,11 @@ CALLS = [
         calls({**CALL, "function": {"name": "functions.calculate", "arguments": SUM}}),
     ),
     called(
+        "Models: `functions.` before the name, in every piece",
+        calls({**CALL, "function": {"name": "functions.calculate", "arguments": SUM[:5]}}),
+        calls({**CALL, "function": {"name": "functions.calculate", "arguments": SUM[5:]}}),
+    ),
+    called(
         "Kimi elsewhere: its id as the name",
         calls({**CALL, "function": {"name": "functions.calculate:0", "arguments": SUM}}),
     ),

@@ -55,6 +55,7 @@ TEXTS = [
     said("Templates: `<|im_end|>` at the end", say("Hi"), say("<|im_"), say("end|>"), end()),
     said("Templates: `<|eot_id|>` and a line end", say("Hi<|eot_id|>\n"), end()),
     said("Templates: `</s>` at the end", say("Hi</s>"), end()),
+    said("Templates: tokens without end", say("Hi"), *(say("<|im_end|>") for _ in range(100)), end()),
     said("Templates: two tokens at the end", say("Hi<|im_end|><|endoftext|>"), end()),
     said("Text that ends with struck out text", say("<s>Ho</s>"), end(), text="<s>Ho</s>"),
     said("Text that speaks of a token", say("It ends with `<|im_end|>`."), end(), text="It ends with `<|im_end|>`."),
