@@ -122,7 +122,7 @@ def _minimax(body: Body) -> Iterator[str]:
     if not body.get("reasoning_split"):
         yield "The reasoning would be in the text."
     for message, call in calls_of(body):
-        details = message.get("reasoning_details") or ({},)
+        details: list[Body] = message.get("reasoning_details") or [{}]
         is_own = call["id"].startswith("call_function_")
         if is_own and [one.get("text") for one in details] != [REASONING]:
             yield "The reasoning of a call is missing."

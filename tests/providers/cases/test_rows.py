@@ -94,7 +94,8 @@ def problems(row: Row, server: Any, answers: list[str]) -> Iterator[str]:
 
 @by_wire
 async def test_a_thread_goes_on_after_every_row(fake_provider: FakeProvider, wire: str) -> None:
-    table, wrong = TABLES[wire], []
+    table = TABLES[wire]
+    wrong: list[str] = []
     for row in table.rows:
         fake_provider.rule(server := table.serve(raw(row.body)))
         model = model_class(wire)(table.model, base_url=fake_provider.url, api_key="", max_retries=0)
@@ -113,7 +114,8 @@ async def test_a_thread_goes_on_after_every_row(fake_provider: FakeProvider, wir
 async def test_a_tenants_thread_goes_on_after_every_row(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, wire: str
 ) -> None:
-    table, wrong = TABLES[wire], []
+    table = TABLES[wire]
+    wrong: list[str] = []
     await Provider.objects.filter(pk=provider.pk).aupdate(wire_format=wire, default_model=table.model)
     for row in table.rows:
         fake_provider.rule(server := table.serve(raw(row.body)))
