@@ -184,6 +184,8 @@ def _record_reply(span: Span, reply: Reply, labels: dict[str, str], content: boo
     span.set_attribute("gen_ai.usage.output_tokens", usage.output_tokens)
     if usage.cached_input_tokens:
         span.set_attribute("gen_ai.usage.cache_read.input_tokens", usage.cached_input_tokens)
+    if usage.cache_write_tokens:
+        span.set_attribute("gen_ai.usage.cache_creation.input_tokens", usage.cache_write_tokens)
     if usage.reasoning_tokens:
         span.set_attribute("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens)
     _tokens.record(usage.input_tokens, labels | {"gen_ai.token.type": "input"})

@@ -26,7 +26,8 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
         decisions: a person's decisions on calls that wait for approval, by call id.
         client_tools: tools that the model may call and that the caller runs.
         tool_choice: "auto", "none", "required", or the name of the tool to call; a call is required once in a turn.
-        files: images and texts that are sent with the message. Models see images if they were made with `sees_images`.
+        files: images, PDFs and texts that are sent with the message. Models see images if they were made with
+            `sees_images`, and read PDFs with `reads_pdfs`.
         on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
     """
 

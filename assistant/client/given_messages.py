@@ -36,23 +36,24 @@ def _continues(before: Message, message: Message) -> bool:
 def with_files(messages: tuple[Message, ...], files: Sequence[Media]) -> tuple[Message, ...]:
     """Return the messages with files in the last one, which they mark as untrusted by their names.
 
-    Images are for models that see, texts stand between markers before the message's own.
+    Images are for models that see, and PDFs for those that read them; texts stand between markers before the message's
+    own. The `description` of a PDF is what other models read of it.
 
     Raises:
-        ValueError: the last message is not a user's, or a file is neither an image nor text in UTF-8.
+        ValueError: the last message is not a user's, or a file is no image, PDF or text in UTF-8.
     """
     if not files:
         return messages
     if not messages or messages[-1].role != "user":
         raise ValueError("Files are sent with a message of the user.")
     last = messages[-1]
-    texts = [text_of_file(file) for file in files if not file.is_image]
+    texts = [text_of_file(file) for file in files if not (file.is_image or file.is_pdf)]
     return (
         *messages[:-1],
         replace(
             last,
             content="\n\n".join([*texts, last.content]),
-            media=(*last.media, *(file for file in files if file.is_image)),
+            media=(*last.media, *(file for file in files if file.is_image or file.is_pdf)),
             sources=bounded_sources((*last.sources, *(file.name for file in files))),
         ),
     )

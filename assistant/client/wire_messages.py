@@ -34,15 +34,29 @@ def message_of(given: object) -> Message | None:
         return Message("assistant", tool_calls=(call,))
     if kind == "function_call_output":
         text, media = _content(wire.get("output"))
-        return Message("tool", text, tool_call_id=_text(wire, "call_id"), media=media)
+        return Message("tool", text, tool_call_id=_text(wire, "call_id"), media=_images(media))
+    if wire.get("role") == "function":  # of older histories, as `function_call` is
+        name = _text(wire, "name")
+        return Message("tool", _content(wire.get("content") or "")[0], tool_call_id=f"function_{name}")
     role = _ROLES.get(str(wire.get("role")))
     if role is None:
         raise ValueError("A message needs a role: system, developer, user, assistant or tool.")
     text, media = _content(wire.get("content") or wire.get("refusal") or "")
     if media and role in ("system", "assistant"):
         raise ValueError("Only messages of users and tools can have images.")
+    media = media if role == "user" else _images(media)
     calls = tuple(_call(_as_mapping(call)) for call in wire.get("tool_calls") or ())
+    if not calls and (called := wire.get("function_call")):
+        name = _text(_as_mapping(called), "name")
+        calls = (ToolCall(f"function_{name}", name, _text(_as_mapping(called), "arguments")),)
     return Message(role, text, str(wire.get("id") or ""), calls, _text(wire, "tool_call_id"), media=media)
+
+
+def _images(media: tuple[Media, ...]) -> tuple[Media, ...]:
+    """Return the images of a message that is not a user's. Raises `ValueError` for other files."""
+    if other := next((one for one in media if not one.is_image), None):
+        raise ValueError(f"{other.name} can only be in a message of the user.")
+    return media
 
 
 def _as_mapping(given: object) -> Mapping[str, Any]:
@@ -87,17 +101,15 @@ def _content(content: object) -> tuple[str, tuple[Media, ...]]:
                 url = image.get("url") if isinstance(image, Mapping) else image
                 media.append(_from_data_url(url, f"image {len(media) + 1}"))
             case "file" | "input_file":
-                about = part.get("file") if part.get("type") == "file" else part
-                texts.append(_file(_as_mapping(about)))
+                about = _as_mapping(part.get("file") if part.get("type") == "file" else part)
+                file = _from_data_url(about.get("file_data"), str(about.get("filename") or "file"))
+                if file.is_pdf:
+                    media.append(file)
+                else:
+                    texts.append(text_of_file(file))
             case kind:
                 raise ValueError(f"Parts of the type {json.dumps(kind)} cannot be sent here.")
     return "\n\n".join(texts), tuple(media)
-
-
-def _file(about: Mapping[str, Any]) -> str:
-    """Return an attached text between markers. Raises `ValueError` for any other file."""
-    file = _from_data_url(about.get("file_data"), str(about.get("filename") or "file"))
-    return text_of_file(file)
 
 
 def text_of_file(file: Media) -> str:

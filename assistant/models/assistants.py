@@ -53,11 +53,18 @@ class Provider(models.Model):
     sees_images = models.BooleanField(
         default=False, help_text="Send images that tools return to the model. Otherwise it reads only their names."
     )
+    reads_pdfs = models.BooleanField(
+        "reads PDFs",
+        default=False,
+        db_default=False,
+        help_text="Send PDFs that people attach as files, which the model reads with their pictures. Otherwise it gets "
+        "their text.",
+    )
     prices = models.JSONField(
         default=dict,
         blank=True,
         help_text='What a million tokens cost, by the model\'s name or its beginning: {"gpt-4.1": {"input": 2, '
-        '"output": 8, "cached_input": 0.5}}. Empty: costs are not computed.',
+        '"output": 8, "cached_input": 0.5}}; also "cache_write". Empty: costs are not computed.',
     )
     is_small = models.BooleanField(
         "small model", default=False, help_text="Shows the model worked examples of each tool before the conversation."

@@ -51,6 +51,12 @@ class ModelPrice(models.Model):
     cached_input = _price(
         "cached input", null=True, blank=True, help_text="A million cached input tokens. Empty: as other input."
     )
+    cache_write = _price(
+        "cache writes",
+        null=True,
+        blank=True,
+        help_text="A million input tokens that the provider writes to a cache. Empty: 1.25 times other input.",
+    )
     valid_from = models.DateField(help_text="The first day, in UTC. What was used before keeps its cost.")
 
     class Meta:

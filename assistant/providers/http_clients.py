@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import AsyncGenerator
+from email.utils import parsedate_to_datetime
 from functools import cache
 
 import httpx2
@@ -20,9 +22,22 @@ LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keep
 
 async def limit_retry_wait(response: httpx2.Response) -> None:
     """Forbid retries after more than `MAX_RETRY_AFTER_SECONDS`; the providers' clients would wait for minutes."""
-    wait = response.headers.get("retry-after", "")
-    if wait.isdecimal() and int(wait) > MAX_RETRY_AFTER_SECONDS:
+    headers = response.headers
+    wait = _seconds(headers.get("retry-after-ms", "")) / 1_000 or _seconds(headers.get("retry-after", ""))
+    if wait > MAX_RETRY_AFTER_SECONDS:
         response.headers["x-should-retry"] = "false"
+
+
+def _seconds(retry_after: str) -> float:
+    """Return the seconds that a `Retry-After` says, as a number or a date; 0 if it says nothing."""
+    try:
+        return float(retry_after)
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(retry_after).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 async def limit_error_body(response: httpx2.Response) -> None:

@@ -9,26 +9,27 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.core.values.messages import Reply, Usage
-from assistant.providers.failures import as_model_error, complete_error, request_id_header
+from assistant.core.values.messages import Reply
+from assistant.providers.answers import AnswerAssembler, read_answer
+from assistant.providers.failures import complete_error, request_id_header
 from assistant.providers.openai_wire.error_sentences import NO_KEY
 from assistant.providers.openai_wire.extra_body import RESERVED, checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal, is_about_schema
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.request_body import request_body
-from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
 from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
+from assistant.providers.sent_media import with_sent_pdfs
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -42,8 +43,8 @@ _NO_KEY = "no-key"
 
 # The module that imports the openai package, which takes a large part of a second.
 http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
-# Servers that refused `stream_options`, by address and key, since a gateway may route each key to another server.
-_without_usage: set[tuple[str, str]] = set()
+# Servers that refused `stream_options`, for an hour: by address and key, as a gateway may route each key elsewhere.
+_without_usage: TTLCache[tuple[str, str], bool] = TTLCache(1_000, ttl=3_600)
 # Servers that refused structured output, for an hour: by address, key, path and model.
 _without_format: TTLCache[tuple[str, ...], bool] = TTLCache(1_000, ttl=3_600)
 # Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
@@ -66,12 +67,8 @@ _NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
 _NAMES_FORMAT = re.compile(r"response_format|text\.format|json_schema|structured output", re.IGNORECASE)
 
 
-class WholeAssembler(ReplyAssembler[Any], Protocol):
+class WholeAssembler(AnswerAssembler[Any], Protocol):
     """Puts one reply together."""
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens that the provider has counted so far."""
 
     def finish(self, *, is_closed: bool) -> Reply:
         """Return the complete reply; `is_closed` if the stream was ended. Raises `ModelError` if it is incomplete."""
@@ -91,6 +88,7 @@ class OpenAIModel:
         strict: request strict schemas for arguments; default for OpenAI's own address only.
         guard: checks the address and what it resolves to, for addresses that tenants have set.
         sees_images: send the model images that tools return; else it reads only their names and descriptions.
+        reads_pdfs: send PDFs that users attach as files; else the model reads their text.
         kind: what kind of provider it is, as docs/provider-quirks.md lists them; default by its address and the model.
         extra_body: further options of each request, as the provider names them.
         text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there; default by
@@ -115,6 +113,7 @@ class OpenAIModel:
         strict: bool | None = None,
         guard: UrlGuard | None = None,
         sees_images: bool = False,
+        reads_pdfs: bool = False,
         kind: str = "",
         extra_body: Mapping[str, Any] | None = None,
         text_calls: bool | None = None,
@@ -129,6 +128,7 @@ class OpenAIModel:
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
+        self._reads_pdfs = reads_pdfs and self._profile.content != "text"
         self._text_calls = self._profile.text_calls if text_calls is None else text_calls
         self._extra_body = checked_extra_body(extra_body, reserved=self._reserved)
         self._timeout = timeout
@@ -164,42 +164,25 @@ class OpenAIModel:
         is_ours = getattr(self.stream, "__func__", None) is _STREAM
         return self._stream(request, on_text) if is_ours else self.stream(request)
 
-    async def _stream(
-        self, request: ModelRequest, on_text: Callable[[str], bool] | None
-    ) -> AsyncGenerator[Delta | Reply]:
+    def _stream(self, request: ModelRequest, on_text: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
+        request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
         reader, assembler = self._reading(request)
-        headers: Mapping[str, str] = {}
-        try:
-            async with aclosing(await self._open(request)) as response:
-                headers = response.headers
-                body = Body(response, reader, assembler, seconds=self._timeout)
-                try:
-                    while (chunks := await body.read()) is not None:
-                        for chunk in chunks:
-                            assembler.feed(chunk)
-                        deltas: Sequence[Delta] = assembler.take()
-                        for delta in deltas:
-                            yield delta
-                        if on_text is not None and deltas and isinstance(deltas[-1], TextDelta):
-                            for delta in await body.pass_text(on_text):
-                                yield delta
-                finally:
-                    await body.close()
-        except Exception as exc:
-            error = as_model_error(exc)
-            self._complete(error, request, assembler, headers)
-            for delta in assembler.take():
-                yield delta
-            if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
-                raise error from None
-        try:
-            reply = assembler.finish(is_closed=reader.is_done)
-        except ModelError as error:
-            self._complete(error, request, assembler, headers)
-            raise
-        for delta in assembler.take():
-            yield delta
-        yield reply
+        complete = partial(
+            complete_error,
+            request=request,
+            provider=self.provider,
+            model=self.name,
+            key="" if self._key == _NO_KEY else self._key,
+        )
+        return read_answer(
+            partial(self._open, request),
+            reader,
+            assembler,
+            lambda: assembler.finish(is_closed=reader.is_done),
+            complete,
+            seconds=self._timeout,
+            on_text=on_text,
+        )
 
     def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], WholeAssembler]:
         """Return what parses the answer to a request, and what puts the reply together."""
@@ -213,19 +196,6 @@ class OpenAIModel:
             begins_thinking=self._profile.begins_thinking,
         )
         return EventReader(), assembler
-
-    def _complete(
-        self, error: ModelError, request: ModelRequest, assembler: WholeAssembler, headers: Mapping[str, str]
-    ) -> None:
-        complete_error(
-            error,
-            request,
-            provider=self.provider,
-            model=self.name,
-            usage=assembler.usage,
-            headers=headers,
-            key="" if self._key == _NO_KEY else self._key,
-        )
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request and return the response, whose body has not been read."""
@@ -251,7 +221,7 @@ class OpenAIModel:
         """Note what the server refused, and return the request to send without it; None if that would not help."""
         if "stream_options" not in refusal.reason or self._server_key in _without_usage:
             return None
-        _without_usage.add(self._server_key)
+        _without_usage[self._server_key] = True
         return request
 
     def _body(self, request: ModelRequest) -> bytes:

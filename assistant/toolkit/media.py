@@ -70,6 +70,10 @@ class Media:
         return self.media_type in IMAGE_STARTS
 
     @property
+    def is_pdf(self) -> bool:
+        return self.media_type == "application/pdf"
+
+    @property
     def sentence(self) -> str:
         """The text about the file that the model reads."""
         about = f": {self.description.strip()}" if self.description.strip() else ""

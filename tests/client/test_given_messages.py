@@ -39,6 +39,25 @@ async def test_chat_completions_as_mappings_and_objects() -> None:
     assert messages[2].tool_calls[0].name == "get_time"
 
 
+async def test_calls_and_results_as_older_histories_have_them() -> None:
+    history = [
+        {"role": "user", "content": "What time is it?"},
+        {"role": "assistant", "content": None, "function_call": {"name": "get_time", "arguments": "{}"}},
+        {"role": "function", "name": "get_time", "content": "12:00"},
+    ]
+    _, call, result, _ = await sent(history)
+    assert (call.tool_calls[0].name, result.role, result.content) == ("get_time", "tool", "12:00")
+    assert call.tool_calls[0].id == result.tool_call_id
+
+
+async def test_pdfs_are_in_messages_of_the_user_only() -> None:
+    part = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERg=="}}
+    (message,) = await sent((), [{"role": "user", "content": [part]}])
+    assert [one.media_type for one in message.media] == ["application/pdf"]
+    with pytest.raises(ValueError, match="only be in a message of the user"):
+        await sent([{"role": "tool", "tool_call_id": "c1", "content": [part]}])
+
+
 async def test_images_and_files_among_the_parts() -> None:
     text = base64.b64encode(b"Umbrellas: 30 days.").decode()
     parts = [

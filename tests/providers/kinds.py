@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tests.fake_answers import Answer, Recorded, Script, chunk, reply, respond, stream
@@ -118,6 +118,16 @@ def _kimi(body: Body) -> Iterator[str]:
             yield "Invalid tool call id."
 
 
+def _minimax(body: Body) -> Iterator[str]:
+    if not body.get("reasoning_split"):
+        yield "The reasoning would be in the text."
+    for message, call in calls_of(body):
+        details: list[Body] = message.get("reasoning_details") or [{}]
+        is_own = call["id"].startswith("call_function_")
+        if is_own and [one.get("text") for one in details] != [REASONING]:
+            yield "The reasoning of a call is missing."
+
+
 def _template(body: Body) -> Iterator[str]:
     yield from _content_is_text(body)
     yield from _alternating(body)
@@ -138,6 +148,7 @@ KINDS: dict[str, tuple[str, Check]] = {
     "mistral": ("mistral-large-latest", _mistral),
     "deepseek": ("deepseek-reasoner", _deepseek),
     "kimi": ("kimi-k2-thinking", _kimi),
+    "minimax": ("MiniMax-M3", _minimax),
     "qwen": ("Qwen/Qwen3.5-35B", _content_is_text),
     "vllm": ("google/gemma-3-27b-it", _template),
     "llama.cpp": ("gemma-3", _template),
@@ -176,13 +187,14 @@ def called(
     call_id: str = "call_1",
     reasoning: str = "",
     field: str = "reasoning_content",
+    before: Sequence[dict[str, Any]] = (),
     **extra: Any,
 ) -> Answer:
     """Return an answer with one call of `current_time`, with what a provider gives beside it."""
     call = {"index": 0, "id": call_id, "type": "function", "function": {"name": "current_time", "arguments": arguments}}
     deltas: list[dict[str, Any]] = [{field: reasoning}] if reasoning else []
     deltas.append({"tool_calls": [{**call, **extra}]})
-    return stream(*(chunk(delta) for delta in deltas), chunk(finish="tool_calls"))
+    return stream(*(chunk(delta) for delta in (*before, *deltas)), chunk(finish="tool_calls"))
 
 
 def given_by(kind: str, number: int = 0) -> Answer:
@@ -199,6 +211,11 @@ def given_by(kind: str, number: int = 0) -> Answer:
             return called(call_id=f"call_00_{number}", reasoning=REASONING)
         case "groq" | "ollama" | "vllm":
             return called(call_id=f"chatcmpl-tool-{number}", reasoning=REASONING, field="reasoning")
+        case "minimax":
+            entry = {"type": "reasoning.text", "id": "r-1", "format": "MiniMax-response-v1", "index": 0}
+            pieces = (REASONING[:9], REASONING[9:])
+            details = [{"reasoning_details": [{**entry, "text": text}]} for text in pieces]
+            return called(call_id=f"call_function_{number}", before=details)
         case "anthropic-compatible":
             return called(call_id=f"toolu_01{number}")
         case _:

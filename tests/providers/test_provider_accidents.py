@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
+from email.utils import formatdate
 
 import pytest
 
 from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.values.messages import Message, Reply, Usage
-from tests.fake_answers import Answer
+from assistant.providers.openai_wire import response_body
+from tests.fake_answers import Answer, chunk
 from tests.fake_provider import Cut, FakeProvider, Silence
 from tests.providers.asking import ask, model, offered
 from tests.providers.quirks import end, say, sse
@@ -65,8 +68,11 @@ async def test_a_provider_that_stays_busy_is_a_rate_limit(fake_provider: FakePro
     assert len(fake_provider.requests) == 2
 
 
-async def test_a_long_retry_after_is_not_waited_for(fake_provider: FakeProvider) -> None:
-    fake_provider.respond(429, headers={"retry-after": "90"})
+@pytest.mark.parametrize("form", ["retry-after: 90", "retry-after: 45.5", "retry-after-ms: 45000", "retry-after: date"])
+async def test_a_long_retry_after_is_not_waited_for(fake_provider: FakeProvider, form: str) -> None:
+    name, _, wait = form.partition(": ")
+    wait = formatdate(time.time() + 45, usegmt=True) if wait == "date" else wait
+    fake_provider.respond(429, headers={name: wait})
     assert failed((await ask(fake_provider, max_retries=2))[1])[0] == "provider_rate_limited"
     assert len(fake_provider.requests) == 1
 
@@ -185,6 +191,15 @@ async def test_short_pauses_are_allowed_but_a_long_one_after_them_is_a_timeout(
 async def test_silence_after_the_end_does_not_lose_the_answer(fake_provider: FakeProvider) -> None:
     fake_provider.stream(say("Hi"), end(), Silence())
     assert text((await ask(fake_provider, timeout=0.2))[1]) == "Hi"
+
+
+async def test_a_finish_reason_in_every_chunk_does_not_end_the_wait(
+    fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_body, "AFTER_END_SECONDS", 0.01)
+    chunks = [sse(chunk({"content": text}, finish="stop"), done=False) for text in ("H", "i", "!")]
+    fake_provider.raw(*chunks[:2], 0.2, chunks[2], b"data: [DONE]\n\n")
+    assert text((await ask(fake_provider))[1]) == "Hi!"
 
 
 async def test_a_body_that_ends_after_done_leaves_the_connection_usable(fake_provider: FakeProvider) -> None:

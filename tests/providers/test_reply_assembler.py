@@ -12,6 +12,7 @@ from assistant.core.values.messages import Usage
 from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.reply_assembler import Assembler
+from assistant.providers.openai_wire.token_counts import usage_of
 
 
 def delta(**piece: Any) -> Chunk:
@@ -53,14 +54,17 @@ def test_a_call_opens_with_its_id_and_whole_name_when_its_arguments_begin() -> N
 
 def test_calls_open_in_the_order_of_the_reply() -> None:
     assembler = fed(
-        call(0, name="get_time", call_id="a"), call(1, name="get_weather", call_id="b"), call(1, "{}"), call(0, "{}")
+        call(0, name="get_time", call_id="a"),
+        call(1, name="get_weather", call_id="b"),
+        call(1, '{"a": 1}'),
+        call(0, '{"b": 2}'),
     )
     assert [
         (item.index, item.name, item.arguments) for item in assembler.take() if isinstance(item, ToolCallDelta)
     ] == [
         (0, "get_time", ""),
-        (1, "get_weather", "{}"),
-        (0, "", "{}"),
+        (1, "get_weather", '{"a": 1}'),
+        (0, "", '{"b": 2}'),
     ]
 
 
@@ -101,3 +105,19 @@ def test_a_joiner_returns_text_as_soon_as_its_characters_are_complete() -> None:
         "a", "💀b", "", "€", "c",
     ]  # fmt: skip
     assert joiner.finish() == ""
+
+
+@pytest.mark.parametrize(
+    ("wire", "expected"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 16}, Usage(9, 7)),  # xAI, Gemini: with reasoning
+        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 4}, Usage(9, 2, 4)),  # DeepSeek
+        ({"prompt_tokens": 9, "completion_tokens": 2, "cached_tokens": 4}, Usage(9, 2, 4)),  # Kimi
+        ({"prompt_tokens": 9, "cache_creation_input_tokens": 5}, Usage(9, cache_write_tokens=5)),  # LiteLLM
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cache_write_tokens": 5}}, Usage(9, cache_write_tokens=5)),
+        ({"total_tokens": 16}, Usage()),
+        ({"prompt_tokens": -1, "completion_tokens": "2", "prompt_tokens_details": [4]}, Usage()),
+    ],
+)
+def test_token_counts_are_read_in_the_forms_of_servers(wire: Any, expected: Usage) -> None:
+    assert usage_of(wire) == expected

@@ -46,6 +46,7 @@ class ProviderForm(TenantForm):
             "is_small",
             "is_strict",
             "sees_images",
+            "reads_pdfs",
             "extra_body",
             "prices",
         )
@@ -117,6 +118,7 @@ class ProviderAdmin(ProviderPages):
         "is_small",
         "is_strict",
         "sees_images",
+        "reads_pdfs",
         "extra_body",
         "prices",
         "users",

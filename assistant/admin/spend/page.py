@@ -119,6 +119,7 @@ def spend_csv(request: HttpRequest) -> HttpResponse:
         _("Runs"),
         _("Input tokens"),
         _("Cached input tokens"),
+        _("Cache writes"),
         _("Output tokens"),
         _("Cost"),
     ]
@@ -129,6 +130,7 @@ def spend_csv(request: HttpRequest) -> HttpResponse:
             line.runs,
             line.input_tokens,
             line.cached_input_tokens,
+            line.cache_write_tokens,
             line.output_tokens,
             f"{line.cost:.6f}",
         )

@@ -32,12 +32,20 @@ class ModelPriceAdmin(TenantScopedAdmin):
 
     form = PriceForm  # type: ignore[assignment]  # its rows take the tenant of their provider
     tenant_admins_may = frozenset()
-    list_display = ("model_or_all", "provider_or_any", "input_price", "output_price", "cached_price", "valid_from")
+    list_display = (
+        "model_or_all",
+        "provider_or_any",
+        "input_price",
+        "output_price",
+        "cached_price",
+        "write_price",
+        "valid_from",
+    )
     list_display_links = ("model_or_all",)
     list_filter = ("provider", "valid_from")
     search_fields = ("model", "provider__name")
     list_select_related = ("provider__tenant",)
-    fields = ("provider", "model", "input", "output", "cached_input", "valid_from")
+    fields = ("provider", "model", "input", "output", "cached_input", "cache_write", "valid_from")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ModelPrice]:
         """With a tenant picked, the prices that hold for it: those of no tenant's provider too."""
@@ -60,6 +68,10 @@ class ModelPriceAdmin(TenantScopedAdmin):
     @admin.display(description="cached input", ordering="cached_input")
     def cached_price(self, price: ModelPrice) -> str:
         return "—" if price.cached_input is None else _shown(price.cached_input)
+
+    @admin.display(description="cache writes", ordering="cache_write")
+    def write_price(self, price: ModelPrice) -> str:
+        return "—" if price.cache_write is None else _shown(price.cache_write)
 
     @admin.display(description="model", ordering="model")
     def model_or_all(self, price: ModelPrice) -> str:

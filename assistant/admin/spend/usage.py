@@ -27,6 +27,7 @@ class UsageEntryAdmin(LongList, ReadOnlyAdmin):
         "input_tokens",
         "output_tokens",
         "cached_input_tokens",
+        "cache_write_tokens",
         "reasoning_tokens",
     )
     list_filter = (TENANT, AssistantFilter, "provider", "model", "purpose", "created_at")

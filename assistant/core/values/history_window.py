@@ -28,6 +28,8 @@ def estimate_tokens(text: str) -> int:
 def estimate(message: Message) -> int:
     """Estimate the tokens of a message."""
     tokens = MESSAGE_OVERHEAD + estimate_tokens(message.content) + IMAGE_TOKENS * len(message.media)
+    if message.media and message.role == "user":  # a PDF is sent as a file, or as this text
+        tokens += sum(estimate_tokens(one.description) for one in message.media)
     if message.page:
         tokens += estimate_tokens(message.page)
     if message.provider_state:  # such as reasoning, which goes back

@@ -154,6 +154,7 @@ class Usage:
     """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones.
 
     Attributes:
+        cache_write_tokens: of the input, those that the provider wrote to a cache, which costs more.
         is_estimated: whether some of it is an estimate, because an answer broke off or the provider sent no counts.
         cost: in millionths of the currency unit of the prices; 0 where no price is known.
     """
@@ -164,6 +165,7 @@ class Usage:
     reasoning_tokens: int = 0
     is_estimated: bool = False
     cost: int = 0
+    cache_write_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -177,6 +179,7 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             self.is_estimated or other.is_estimated,
             self.cost + other.cost,
+            self.cache_write_tokens + other.cache_write_tokens,
         )
 
 

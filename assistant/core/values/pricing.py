@@ -12,23 +12,36 @@ from assistant.core.values.messages import Usage
 
 # Costs are integers in millionths of a currency unit, so the price of a million tokens is the cost of one token.
 MILLIONTHS = 1_000_000
-_NAMES = frozenset({"input", "output", "cached_input"})
+_NAMES = frozenset({"input", "output", "cached_input", "cache_write"})
+# What providers charge for input that they write to a cache, compared with other input.
+# Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+CACHE_WRITE_FACTOR = 1.25
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of a million tokens; cached input costs as much as other input unless it has its own price."""
+    """The price of a million tokens.
+
+    Without prices of their own cached input costs as much as other input, and input that is written to a cache
+    `CACHE_WRITE_FACTOR` times as much.
+    """
 
     input: float
     output: float
     cached_input: float | None = None
+    cache_write: float | None = None
 
     def of(self, usage: Usage) -> int:
         """Return the cost of these tokens in millionths, rounded up."""
         cached = min(usage.cached_input_tokens, usage.input_tokens)
+        written = min(usage.cache_write_tokens, usage.input_tokens - cached)
         cached_price = self.input if self.cached_input is None else self.cached_input
+        write_price = self.input * CACHE_WRITE_FACTOR if self.cache_write is None else self.cache_write
         return math.ceil(
-            (usage.input_tokens - cached) * self.input + cached * cached_price + usage.output_tokens * self.output
+            (usage.input_tokens - cached - written) * self.input
+            + cached * cached_price
+            + written * write_price
+            + usage.output_tokens * self.output
         )
 
 
@@ -107,7 +120,7 @@ def read_prices(
 
 def _price(model: str, value: Any) -> Price:
     if not isinstance(value, Mapping) or not {"input", "output"} <= set(value) <= _NAMES:
-        raise ValueError(f"the price of {model!r} needs input and output, and may have cached_input")
+        raise ValueError(f"the price of {model!r} needs input and output, and may have cached_input and cache_write")
     for name, number in value.items():
         is_number = isinstance(number, int | float) and not isinstance(number, bool)
         if not is_number or not 0 <= number <= MILLIONTHS:

@@ -70,6 +70,7 @@ class AnthropicAssembler:
             input_tokens=sum(found.get(name, 0) for name in _COUNTS[:3]),
             output_tokens=found.get("output_tokens", 0),
             cached_input_tokens=found.get("cache_read_input_tokens", 0),
+            cache_write_tokens=found.get("cache_creation_input_tokens", 0),
             reasoning_tokens=found.get("thinking_tokens", 0),
         )
 
@@ -164,9 +165,11 @@ class AnthropicAssembler:
                 self._built.add_arguments(self._calls[index], _as_json(block.input))
             self._note_text()
             self._order.append("call")
-        elif block.type == "thinking" and block.signature:
+        elif block.type == "thinking" and (block.signature or block.thinking):
             self._note_text()
-            self._order.append({"type": "thinking", "thinking": block.thinking or "", "signature": block.signature})
+            # Servers of other models that speak this wire sign nothing, and want the thinking back all the same.
+            signature = block.signature or ""
+            self._order.append({"type": "thinking", "thinking": block.thinking or "", "signature": signature})
         elif block.type == "redacted_thinking" and block.data:
             self._note_text()
             self._order.append({"type": "redacted_thinking", "data": block.data})

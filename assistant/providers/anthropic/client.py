@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 import anthropic
 import httpx2
 
 from assistant.providers.anthropic.errors import failure_of
+from assistant.providers.client_cache import ClientCache
 from assistant.providers.http_clients import CONNECT_SECONDS, new_http_client
 from assistant.providers.openai_wire.error_sentences import request_id_in
 from assistant.providers.openai_wire.refusals import Refusal
 from assistant.toolkit.guards.url_guard import UrlGuard
-from assistant.toolkit.per_loop import PerLoop
 
 # Headers of the package that name the operating system, the processor and the Python version.
 _TELEMETRY = (
@@ -110,34 +110,20 @@ def _environment_headers() -> Iterator[str]:
             yield name.strip()
 
 
-_Clients = dict[tuple[str, str, UrlGuard | None], tuple[Client, AsyncGenerator[Client]]]
-_clients: PerLoop[_Clients] = PerLoop(dict)
-
-
 async def client_of(url: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient | None) -> Client:
     """Return the client for this address and key in this event loop, cached.
 
     Args:
         http_client: sends the requests; with it the client is not cached. By default the client gets one of its own.
     """
-    if http_client is not None:
-        return _new_client(url, key, guard, http_client)
-    clients = _clients.get()
-    cache_key = (url, key, guard)
-    if cache_key not in clients:
-        generator = _open_client(*cache_key)
-        clients[cache_key] = (await anext(generator), generator)
-    return clients[cache_key][0]
+    return await _clients.get(url, key, guard) if http_client is None else _new_client(url, key, guard, http_client)
 
 
-async def _open_client(url: str, key: str, guard: UrlGuard | None) -> AsyncGenerator[Client]:
-    """Yield a client, and close it when the event loop closes its asynchronous generators, as `asyncio.run` does."""
-    client = _new_client(url, key, guard, new_http_client(guard))
-    try:
-        yield client
-    finally:
-        _clients.reset()
-        await client.close()
+async def _make_client(url: str, key: str, guard: UrlGuard | None) -> Client:
+    return _new_client(url, key, guard, new_http_client(guard))
+
+
+_clients = ClientCache(_make_client)
 
 
 def _new_client(url: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient) -> Client:

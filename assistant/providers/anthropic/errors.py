@@ -13,7 +13,6 @@ from assistant.providers.openai_wire.error_sentences import failure
 from assistant.toolkit.translation import gettext_noop
 
 OVERLOADED = gettext_noop("The provider is overloaded. Try again later.")
-NO_CREDIT = gettext_noop("The provider's account has no credit left.")
 NO_KEY = "Anthropic needs a key: set ANTHROPIC_API_KEY, or the key of the provider in the admin."
 _STATUSES = {
     "invalid_request_error": 400,
@@ -41,12 +40,7 @@ def failure_of(status: int | None, reported: Any, *, request_id: str = "") -> Mo
     status = status or _STATUSES.get(kind)
     error = failure(status, kind, said=said if isinstance(said, str) else "", request_id=request_id)
     if status == 529 and error.kind == "down":
-        return _with_details(ModelError(OVERLOADED, kind="busy"), error)
-    if status == 402:
-        return _with_details(ModelError(NO_CREDIT), error)
-    return error
-
-
-def _with_details(error: ModelError, other: ModelError) -> ModelError:
-    error.details = other.details
+        overloaded = ModelError(OVERLOADED, kind="busy")
+        overloaded.details = error.details
+        return overloaded
     return error

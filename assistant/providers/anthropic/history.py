@@ -18,13 +18,13 @@ from assistant.providers.native.request_parts import (
     FROM_OUTSIDE,
     arguments_of,
     states_of,
-    visible_images,
     with_note,
 )
 from assistant.providers.openai_wire.call_ids import CallIds, sent_name
 from assistant.providers.openai_wire.history import with_one_system_message
 from assistant.providers.openai_wire.provider_state import ProviderState
 from assistant.providers.profiles.profile import Profile, plain_id
+from assistant.providers.sent_media import shown_media
 from assistant.toolkit import Media
 
 Body = dict[str, Any]
@@ -48,7 +48,7 @@ def wire_conversation(
     messages = with_one_system_message(messages)
     states = states_of(messages, KIND, model, origin) if with_state else {}
     ids = CallIds(_PROFILE)
-    shown = visible_images(messages, sees_images=sees_images)
+    shown = shown_media(messages, sees_images=sees_images)
     system: list[Body] = []
     wire: list[Body] = []
     for index, message in enumerate(messages):
@@ -176,4 +176,5 @@ def _text(text: str) -> Body:
 
 def _image(image: Media) -> Body:
     data = base64.b64encode(image.data).decode()
-    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
+    source = {"type": "base64", "media_type": image.media_type, "data": data}
+    return {"type": "image", "source": source} if image.is_image else {"type": "document", "source": source}

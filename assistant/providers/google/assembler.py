@@ -16,17 +16,15 @@ from assistant.providers.google.errors import failure_of
 from assistant.providers.google.events import Candidate, Chunk, Part
 from assistant.providers.native.reply_builder import ReplyBuilder
 from assistant.providers.openai_wire.endings import CUT
-from assistant.providers.openai_wire.error_sentences import MAX_FAILED_CALL, REFUSED
+from assistant.providers.openai_wire.error_sentences import BLOCKED, MAX_FAILED_CALL, REFUSED
 from assistant.providers.openai_wire.provider_state import CallState, written_state
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
 from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
 from assistant.toolkit.text import clean_text
-from assistant.toolkit.translation import gettext_noop
 
 KIND = "google"
 # The fields of the state.
 CALL_SIGNATURE, TEXT_SIGNATURE = "thoughtSignature", "text_signature"
-BLOCKED = gettext_noop("The provider's content filter blocked the question.")
 _FILTERS = (
     "SAFETY",
     "RECITATION",
@@ -67,14 +65,15 @@ class GoogleAssembler:
         self._signatures: list[str] = []
         self._text_signature = ""
         self._finish = self._finish_message = ""
+        self._goes_on = False
         self._blocked: ModelError | None = None
         self._usage: dict[str, Any] = {}
         self._model = ""
 
     @property
     def is_ended(self) -> bool:
-        """Whether the reason for the end has arrived."""
-        return bool(self._finish) or self._blocked is not None
+        """Whether the reason for the end has arrived: older models send one with every chunk."""
+        return (bool(self._finish) and not self._goes_on) or self._blocked is not None
 
     @property
     def usage(self) -> Usage:
@@ -127,7 +126,9 @@ class GoogleAssembler:
         )
 
     def _add(self, candidate: Candidate) -> None:
-        for part in (candidate.content.parts if candidate.content is not None else None) or ():
+        parts = (candidate.content.parts if candidate.content is not None else None) or ()
+        self._goes_on |= bool(self._finish and any(part.text or part.function_call for part in parts))
+        for part in parts:
             self._add_part(part)
         if candidate.finish_reason and candidate.finish_reason != "FINISH_REASON_UNSPECIFIED":
             self._finish = candidate.finish_reason

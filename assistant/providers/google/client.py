@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ from google import genai
 from google.genai import errors, types
 
 from assistant.core.llm.protocol import ModelError
+from assistant.providers.client_cache import ClientCache
 from assistant.providers.google.errors import failure_of, retry_delay
 from assistant.providers.http_clients import CONNECT_SECONDS, MAX_RETRY_AFTER_SECONDS, new_http_client
 from assistant.providers.openai_wire.error_sentences import NOT_FOUND, request_id_in
 from assistant.providers.openai_wire.refusals import Refusal
 from assistant.toolkit.guards.url_guard import UrlGuard
-from assistant.toolkit.per_loop import PerLoop
 
 # The package refuses an empty key, and gateways on an internal network may need none.
 _NO_KEY = "no-key"
@@ -96,10 +96,15 @@ class Client:
             httpx_async_client=_Transport(http_client),
         )
         self._models = genai.Client(vertexai=False, api_key=key or _NO_KEY, http_options=options).aio.models
+        self._http_client = http_client
         self._config = types.GenerateContentConfig(
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
             automatic_continuation=False,
         )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http_client.aclose()
 
     async def ask(self, model: str, content: bytes, *, seconds: float, max_retries: int) -> httpx2.Response:
         """Send the body of a request; returns the response, whose body has not been read.
@@ -185,10 +190,6 @@ def _error_of(exc: errors.APIError) -> ModelError:
     return Refusal(error, str(exc.message or "")) if status in (400, 422) else error
 
 
-_Key = tuple[str, str, str, UrlGuard | None]
-_clients: PerLoop[dict[_Key, tuple[Client, AsyncGenerator[Client]]]] = PerLoop(dict)
-
-
 async def client_of(
     url: str, version: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient | None
 ) -> Client:
@@ -200,20 +201,12 @@ async def client_of(
     """
     if http_client is not None:
         return Client(url, version, key, http_client)
-    clients = _clients.get()
-    cache_key = (url, version, key, guard)
-    if cache_key not in clients:
-        generator = _open_client(*cache_key)
-        clients[cache_key] = (await anext(generator), generator)
-    return clients[cache_key][0]
+    return await _clients.get(url, version, key, guard)
 
 
-async def _open_client(url: str, version: str, key: str, guard: UrlGuard | None) -> AsyncGenerator[Client]:
-    """Yield a client, and close it when the event loop closes its asynchronous generators, as `asyncio.run` does."""
-    http_client = new_http_client(guard)
-    try:
-        # In a thread: the package builds hundreds of types and several TLS contexts, for a third of a second.
-        yield await asyncio.to_thread(Client, url, version, key, http_client)
-    finally:
-        _clients.reset()
-        await http_client.aclose()
+async def _make_client(url: str, version: str, key: str, guard: UrlGuard | None) -> Client:
+    # In a thread: the package builds hundreds of types and several TLS contexts, for a third of a second.
+    return await asyncio.to_thread(Client, url, version, key, new_http_client(guard))
+
+
+_clients = ClientCache(_make_client)

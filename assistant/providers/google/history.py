@@ -18,13 +18,13 @@ from assistant.providers.native.request_parts import (
     FROM_OUTSIDE,
     arguments_of,
     states_of,
-    visible_images,
     with_note,
 )
 from assistant.providers.openai_wire.call_ids import sent_name
 from assistant.providers.openai_wire.history import AFTER_RESULTS, with_one_system_message
 from assistant.providers.openai_wire.provider_state import ProviderState
 from assistant.providers.profiles.profile import family
+from assistant.providers.sent_media import shown_media
 from assistant.toolkit import Media
 
 Body = dict[str, Any]
@@ -49,7 +49,7 @@ def wire_conversation(
     messages = with_one_system_message(messages)
     states = states_of(messages, KIND, model, origin) if with_state else {}
     is_older = _OLDER.match(family(model)) is not None
-    shown = visible_images(messages, sees_images=sees_images)
+    shown = shown_media(messages, sees_images=sees_images)
     # Of each call: its name, and the id that the model gave it.
     called: dict[str, tuple[str, str]] = {}
     system = ""

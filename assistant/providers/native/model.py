@@ -6,19 +6,20 @@ import asyncio
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from cachetools import TTLCache
 
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
-from assistant.core.values.messages import Reply, Usage
+from assistant.core.values.messages import Reply
+from assistant.providers.answers import AnswerAssembler, read_answer
 from assistant.providers.failures import as_model_error, complete_error
 from assistant.providers.openai_wire.extra_body import checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
-from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
 from assistant.providers.openai_wire.sse import StreamReader
+from assistant.providers.sent_media import with_sent_pdfs
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 if TYPE_CHECKING:
@@ -36,17 +37,11 @@ OF_SCHEMAS = frozenset({"format", "strict"})
 _learned: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=3_600)
 
 
-class Assembler(ReplyAssembler[T], Protocol[T]):  # type: ignore[misc]  # the base is contravariant
+class Assembler(AnswerAssembler[T], Protocol[T]):  # type: ignore[misc]  # the base is contravariant
     """Puts one reply together."""
 
-    @property
-    def usage(self) -> Usage: ...
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether nothing can follow any more."""
-
-    def finish(self) -> Reply: ...
+    def finish(self) -> Reply:
+        """Return the complete reply. Raises `ModelError` if it is incomplete."""
 
 
 class NativeModel(ABC, Generic[T]):
@@ -63,6 +58,7 @@ class NativeModel(ABC, Generic[T]):
         strict: request strict schemas for arguments.
         guard: checks the address and what it resolves to, for addresses that tenants have set.
         sees_images: send the model images of users and tools; else it reads only their names and descriptions.
+        reads_pdfs: send PDFs that users attach as files; else the model reads their text.
         extra_body: further options of each request, as the provider names them.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
@@ -86,6 +82,7 @@ class NativeModel(ABC, Generic[T]):
         strict: bool | None = None,
         guard: UrlGuard | None = None,
         sees_images: bool = False,
+        reads_pdfs: bool = False,
         extra_body: Mapping[str, Any] | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
@@ -96,6 +93,7 @@ class NativeModel(ABC, Generic[T]):
         self._origin = origin_of(base_url)
         self._is_strict = bool(strict)
         self._sees_images = sees_images
+        self._reads_pdfs = reads_pdfs
         self._extra_body = checked_extra_body(extra_body)
         self._timeout = timeout
         self._max_retries = max_retries
@@ -115,40 +113,19 @@ class NativeModel(ABC, Generic[T]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, provider={self.provider!r})"
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
-        assembler, reader = self._assembler(request), self._reader()
-        headers: Mapping[str, str] = {}
-        try:
-            async with aclosing(await self._open(request)) as response:
-                headers = response.headers
-                body = Body(response, reader, assembler, seconds=self._timeout)
-                try:
-                    while (events := await body.read()) is not None:
-                        for event in events:
-                            assembler.feed(event)
-                        reader.is_done |= assembler.is_closed
-                        for delta in assembler.take():
-                            yield delta
-                finally:
-                    await body.close()
-        except Exception as exc:
-            error = as_model_error(exc)
-            self._complete(error, request, assembler, headers)
-            for delta in assembler.take():
-                yield delta
-            if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
-                raise error from None
-        try:
-            reply = assembler.finish()
-        except ModelError as error:
-            self._complete(error, request, assembler, headers)
-            for delta in assembler.take():
-                yield delta
-            raise
-        for delta in assembler.take():
-            yield delta
-        yield reply
+        request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
+        assembler = self._assembler(request)
+        complete = partial(complete_error, request=request, provider=self.provider, model=self.name, key=self._key)
+        return read_answer(
+            partial(self._open, request),
+            self._reader(),
+            assembler,
+            assembler.finish,
+            complete,
+            seconds=self._timeout,
+        )
 
     async def list_models(self, limit: int) -> list[str]:
         """Return the names of the provider's models, of which it is asked for `limit`. Raises `ModelError`."""
@@ -204,19 +181,6 @@ class NativeModel(ABC, Generic[T]):
     def _place(self) -> tuple[str, ...]:
         key = hashlib.sha256(self._key.encode(errors="surrogatepass")).hexdigest()
         return type(self).__name__, self._url, self.name, key
-
-    def _complete(
-        self, error: ModelError, request: ModelRequest, assembler: Assembler[T], headers: Mapping[str, str]
-    ) -> None:
-        complete_error(
-            error,
-            request,
-            provider=self.provider,
-            model=self.name,
-            usage=assembler.usage,
-            headers=headers,
-            key=self._key,
-        )
 
     @abstractmethod
     def _reader(self) -> StreamReader[T]:

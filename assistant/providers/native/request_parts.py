@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from assistant.core.values.messages import Message
-from assistant.providers.openai_wire.history import MAX_IMAGES, object_of
+from assistant.providers.openai_wire.history import object_of
 from assistant.providers.openai_wire.provider_state import ProviderState, read_state
-from assistant.toolkit import Media
 from assistant.toolkit.bounded_json import load_json
 
 # In place of a text without a visible character, which providers refuse.
@@ -42,16 +41,6 @@ def states_of(messages: Sequence[Message], kind: str, model: str, origin: str) -
         for index, message in enumerate(messages)
         if message.provider_state and (state := read_state(message.provider_state, kind, model, origin))
     }
-
-
-def visible_images(messages: Sequence[Message], *, sees_images: bool) -> frozenset[int]:
-    """Return the ids (`id`) of the images that are sent: the newest `MAX_IMAGES`."""
-    media = [one for message in messages for one in message.media if is_image(one)] if sees_images else []
-    return frozenset(id(one) for one in media[-MAX_IMAGES:])
-
-
-def is_image(media: Media) -> bool:
-    return media.media_type.startswith("image/")
 
 
 def with_note(content: str, missing: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
@@ -18,6 +19,8 @@ from assistant.toolkit.text import clean_text
 from assistant.toolkit.translation import gettext_noop
 
 NO_NAME = gettext_noop("The model asked for a tool without naming it.")
+# What Kimi's ids have after the name.
+_COUNTED = re.compile(r":\d{1,6}\Z")
 MIXED_UP = gettext_noop("The provider mixed up the model's tool calls.")
 
 
@@ -32,7 +35,7 @@ class OpenCall:
         self.given_id = given_id
         self.wire_index = wire_index
         self.name = ""
-        self.extra: dict[str, Any] = {}
+        self.extra: dict[str, dict[str, Any]] = {}
         self.parts: list[str] = []
         self.joiner = SplitCharacterJoiner(exact=True)
         self.is_whole = False
@@ -76,9 +79,12 @@ class CallAssembler:
     def _add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
         name = clean_text((piece.function and piece.function.name) or "")
         arguments = piece.function.arguments if piece.function else None
-        call = self._find(clean_text(piece.id or ""), piece.index, name, arguments)
+        given_id = "" if piece.id is None else clean_text(str(piece.id))
+        call = self._find(given_id, piece.index, name, arguments)
         if piece.extra_content is not None:
-            merge_fields(call.extra, piece.extra_content)
+            merge_fields(call.extra.setdefault("extra_content", {}), piece.extra_content)
+        if piece.provider_specific_fields is not None:
+            merge_fields(call.extra.setdefault("provider_specific_fields", {}), piece.provider_specific_fields)
         if name:
             self._add_name(call, name)
         if not isinstance(arguments, str):
@@ -87,8 +93,15 @@ class CallAssembler:
             call.is_whole = True
             arguments = json.dumps(arguments, ensure_ascii=False)
         if text := call.joiner.add(arguments):
+            if call.is_emitted:
+                call.parts.append(text)
+                yield call, text
+                return
+            if call.parts == ["{}"] and text.startswith("{"):  # some gateways begin every call with an empty object
+                call.parts.clear()
             call.parts.append(text)
-            yield from self._emit(call, text)
+            if text != "{}":
+                yield from self._emit(call, text)
 
     def finish(self) -> Iterator[tuple[OpenCall, str]]:
         """End all calls, and yield what was not emitted yet.
@@ -111,7 +124,7 @@ class CallAssembler:
 
     def states(self) -> list[CallState]:
         """Return what the provider gave with each call for itself."""
-        return [CallState(call.given_id, {"extra_content": call.extra} if call.extra else {}) for call in self.calls]
+        return [CallState(call.given_id, {n: kept for n, kept in call.extra.items() if kept}) for call in self.calls]
 
     def check_repeated(self, pieces: Iterable[CallPiece | None]) -> None:
         """Raise `ModelError` if the pieces of a repetition contain a call that is not one of these calls."""
@@ -132,6 +145,7 @@ class CallAssembler:
                 return
             if not earlier.is_emitted:
                 earlier.is_emitted = True
+                earlier.name = offered_name(earlier.name, self._names)
                 yield earlier, "".join(earlier.parts)
 
     def _find(self, given_id: str, wire_index: int | None, name: str, arguments: Any) -> OpenCall:
@@ -141,7 +155,11 @@ class CallAssembler:
                 return same
         call = self._call_at(wire_index)
         if call is None:
-            return self._open(given_id, wire_index)
+            last = self.calls[-1] if self.calls else None
+            is_rest = last is not None and last.name and arguments and not (given_id or name or last.is_complete)
+            if last is None or not is_rest:
+                return self._open(given_id, wire_index)
+            self._by_wire_index[wire_index or 0] = call = last  # its pieces have another index than its beginning
         if wire_index is None and name and not given_id:
             if call.index >= self._count_before_chunk:  # no provider splits one call within one list
                 return self._open(given_id, wire_index)
@@ -203,7 +221,7 @@ class CallAssembler:
         if call.parts:
             if not call.name:
                 call.name = piece
-            elif piece != call.name:
+            elif offered_name(piece, self._names) != offered_name(call.name, self._names):
                 raise ModelError(MIXED_UP)
             return
         joined = call.name + piece
@@ -230,3 +248,15 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def offered_name(name: str, names: Collection[str]) -> str:
+    """Return the offered tool that a name means: models write `functions.` before it, or tokens of a template after.
+
+    A name that cannot be assigned is returned as it is; the tool layer informs the model.
+    """
+    if name in names:
+        return name
+    bare = name.partition("<|")[0].strip()
+    bare = bare if bare in names else _COUNTED.sub("", bare.removeprefix("functions.").removeprefix("default_api."))
+    return bare if bare in names else name

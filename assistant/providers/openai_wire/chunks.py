@@ -18,12 +18,13 @@ class FunctionPiece(msgspec.Struct, gc=False):
 
 
 class CallPiece(msgspec.Struct, gc=False):
-    """More of one tool call; `extra_content` is what Gemini wants back with it."""
+    """More of one tool call; `extra_content` is what Gemini wants back with it, and the last field LiteLLM."""
 
     index: int | None = None
-    id: str | None = None
+    id: str | int | None = None
     function: FunctionPiece | None = None
     extra_content: Any = None
+    provider_specific_fields: Any = None
 
 
 class Piece(msgspec.Struct, gc=False):
@@ -33,9 +34,11 @@ class Piece(msgspec.Struct, gc=False):
     reasoning_content: Any = None
     reasoning: Any = None
     refusal: str | None = None
-    tool_calls: list[CallPiece | None] | None = None
+    tool_calls: list[CallPiece | None] | CallPiece | None = None
     function_call: FunctionPiece | None = None
     extra_content: Any = None
+    reasoning_details: Any = None
+    thinking_blocks: Any = None
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -49,10 +52,11 @@ class Choice(msgspec.Struct, gc=False):
     delta: Piece | None = None
     message: Piece | None = None
     finish_reason: str | None = None
+    usage: Any = None
 
 
 class Chunk(msgspec.Struct, gc=False):
-    """One event of the stream, or a whole reply; servers report failures in `error`, `message` or `detail`."""
+    """One event of the stream, or a whole reply; servers report failures in the fields from `error` on."""
 
     choices: list[Choice | None] | None = None
     usage: Any = None
@@ -60,10 +64,23 @@ class Chunk(msgspec.Struct, gc=False):
     error: Any = None
     message: Any = None
     detail: Any = None
+    msg: Any = None
+    error_msg: Any = None
+    code: Any = None
+    error_code: Any = None
+    type: Any = None
+    base_resp: Any = None
 
     @property
     def failure(self) -> Any:
         """The error that the provider reports, in its own form; None if there is none."""
         if self.error:
             return self.error
-        return (self.message or self.detail) if self.choices is None and self.usage is None else None
+        if self.choices is not None or self.usage is not None:
+            return None
+        if said := self.message or self.detail or self.msg or self.error_msg:
+            return {"message": said, "code": self.code or self.error_code, "type": self.type}
+        status = self.base_resp if isinstance(self.base_resp, dict) else {}  # MiniMax's
+        return (
+            {"message": status.get("status_msg"), "code": status["status_code"]} if status.get("status_code") else None
+        )

@@ -21,6 +21,8 @@ NOT_FOUND = gettext_noop("The provider does not know this model or address.")
 MOVED = gettext_noop("The provider's address points to another one, which is not followed.")
 BROKEN = gettext_noop("The provider failed. Try again later.")
 REFUSED = gettext_noop("The provider did not accept the request.")
+NO_CREDIT = gettext_noop("The provider's account has no credit left.")
+BLOCKED = gettext_noop("The provider's content filter blocked the question.")
 
 # Where OpenAI, Anthropic, Azure, AWS and Cloudflare give their ids of requests.
 REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray")
@@ -38,6 +40,15 @@ _UNREAD_CALL = re.compile(
     r"|(?:tool|function)[ _-]call arguments? (?:as|is not|are not|must be) (?:valid )?json",
     re.IGNORECASE,
 )
+# Codes and sentences of questions that a filter has blocked: Azure, DashScope, OpenRouter and others.
+_BLOCKED_CODE = re.compile(
+    r"content_?filter|content_policy|responsible_?ai|data_?inspection|moderation|prohibited_content"
+)
+_BLOCKED = re.compile(
+    r"content (?:management|filter|policy|safety)|(?:was|been|is|input) flagged|inappropriate content|safety system",
+    re.IGNORECASE,
+)
+_NO_CREDIT = re.compile(r"credit balance is too low|insufficient (?:balance|credit|funds)", re.IGNORECASE)
 _RAW_CALL = re.compile(r"raw='(.{1,4000}?)', err=", re.DOTALL)
 # Statuses after which the same request may soon succeed.
 _PASSING = frozenset({408, 409, 429})
@@ -76,6 +87,10 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
         return ModelError(REFUSED, kind="bad_call")
     if is_overflow(status, hint, said):
         return ModelError(TOO_LONG, kind="too_long")
+    if status in (None, 400, 403, 422) and (_BLOCKED_CODE.search(hint) or _BLOCKED.search(said[:MAX_SEARCHED])):
+        return ModelError(BLOCKED)
+    if status == 402 or (status in (None, 400, 403) and _NO_CREDIT.search(said[:MAX_SEARCHED])):
+        return ModelError(NO_CREDIT)
     if "rate_limit" in hint or "quota" in hint:
         return ModelError(TOO_BUSY, "provider_rate_limited", kind="busy")
     if "invalid_api_key" in hint or "authentication" in hint:
@@ -91,7 +106,7 @@ def _by_status(status: int | None) -> ModelError:
             return ModelError(REFUSED_KEY)
         case 404:
             return ModelError(NOT_FOUND)
-        case 429:
+        case 429 | 498:  # 498 is Groq's for a tier without room
             return ModelError(TOO_BUSY, "provider_rate_limited", kind="busy")
         case 408 | 504:
             return ModelError(TOO_SLOW, "provider_timeout", kind="slow")

@@ -13,13 +13,12 @@ from assistant.core.values.messages import Message
 from assistant.providers.openai_wire.call_ids import CallIds, sent_name
 from assistant.providers.openai_wire.provider_state import ProviderState, read_state
 from assistant.providers.profiles.profile import Profile
+from assistant.providers.sent_media import shown_media
 from assistant.toolkit import Media
 from assistant.toolkit.bounded_json import load_json, may_exceed
 from assistant.toolkit.calls.arguments import decoded_once
 from assistant.toolkit.text import clean_text
 
-# How many images are sent with a request: the newest of the run.
-MAX_IMAGES = 8
 # Stands between results and a message of the user, where these must not follow each other.
 AFTER_RESULTS = "The tools have answered."
 # Reasoning in its place where calls without any are refused.
@@ -47,9 +46,8 @@ def wire_messages(
         if message.provider_state and (state := read_state(message.provider_state, profile.kind, model, origin))
     }
     ids = CallIds(profile)
-    has_images = sees_images and profile.content != "text" and any(message.media for message in messages)
-    media = [one for message in messages for one in message.media] if has_images else []
-    shown = {id(one) for one in media[-MAX_IMAGES:]}
+    has_media = profile.content != "text" and any(message.media for message in messages)
+    shown = shown_media(messages, sees_images=sees_images) if has_media else frozenset()
     bodies: list[dict[str, Any]] = []
     images: list[tuple[Media, bool]] = []
     for index, message in enumerate(messages):
@@ -57,9 +55,9 @@ def wire_messages(
             bodies.append(_images(images))
             images = []
         body = _message(message, states.get(index), ids, profile)
-        sent = [one for one in message.media if id(one) in shown] if has_images else []
+        sent = [one for one in message.media if id(one) in shown] if has_media else []
         if message.role == "user":
-            body = _with_images(_with_note(body, len(message.media) - len(sent)), sent)
+            body = _with_media(_with_note(body, len(message.media) - len(sent)), sent, profile)
         else:
             images += [(one, bool(message.sources)) for one in sent]
         bodies.append(body)
@@ -165,17 +163,28 @@ def _with_note(body: dict[str, Any], missing: int) -> dict[str, Any]:
     return {**body, "content": "\n\n".join(filter(None, (body["content"], f"[Images that are not shown: {missing}]")))}
 
 
-def _with_images(body: dict[str, Any], images: Sequence[Media]) -> dict[str, Any]:
-    """Return a user's message with the images that were sent with it, after its text."""
-    if not images:
+def _with_media(body: dict[str, Any], media: Sequence[Media], profile: Profile) -> dict[str, Any]:
+    """Return a user's message with the images and PDFs that were sent with it, after its text."""
+    if not media:
         return body
     parts = _parts(body["content"]) if body["content"] else []
-    return {**body, "content": [*parts, *map(_image_part, images)]}
+    return {**body, "content": [*parts, *(_media_part(one, profile) for one in media)]}
+
+
+def _media_part(media: Media, profile: Profile) -> dict[str, Any]:
+    if media.is_image:
+        return _image_part(media)
+    if profile.pdf_part == "document_url":
+        return {"type": "document_url", "document_url": _data_url(media), "document_name": media.name}
+    return {"type": "file", "file": {"filename": media.name, "file_data": _data_url(media)}}
 
 
 def _image_part(image: Media) -> dict[str, Any]:
-    url = f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
-    return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "image_url", "image_url": {"url": _data_url(image)}}
+
+
+def _data_url(media: Media) -> str:
+    return f"data:{media.media_type};base64,{base64.b64encode(media.data).decode()}"
 
 
 def _alternating(bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

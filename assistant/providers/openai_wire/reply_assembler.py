@@ -11,22 +11,23 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
-from assistant.core.values.messages import FinishReason, Reply, Usage
+from assistant.core.values.messages import Reply, Usage
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
-from assistant.providers.openai_wire.chunks import CallPiece, Chunk, FunctionPiece, Piece
+from assistant.providers.openai_wire.chunks import CallPiece, Choice, Chunk, FunctionPiece, Piece
 from assistant.providers.openai_wire.endings import (
     CALL_CUT,
     CALL_REFUSED,
     CONTRADICTED,
-    CUT,
     CUTS,
     EMPTY,
-    NO_CALL,
     REASONS,
+    known_name,
+    reason_of,
 )
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
-from assistant.providers.openai_wire.provider_state import merge_fields, written_state
-from assistant.providers.openai_wire.reply_parts import UNREADABLE, Channel, plain_text
+from assistant.providers.openai_wire.kept_fields import KeptFields
+from assistant.providers.openai_wire.provider_state import written_state
+from assistant.providers.openai_wire.reply_parts import Channel, content_parts
 from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
@@ -46,6 +47,8 @@ class Assembler:
         begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
+    is_closed = False  # the reader sees `[DONE]`
+
     def __init__(
         self,
         *,
@@ -59,7 +62,7 @@ class Assembler:
     ) -> None:
         self._origin = kind, model, origin
         self._reasoning_field = ""
-        self._extra: dict[str, Any] = {}
+        self._kept = KeptFields()
         self._tags = TextTags(self._text_so_far, names if text_calls else (), begins_inside=begins_thinking)
         self._names, self._reads_calls, self._begins_thinking = names, text_calls, begins_thinking
         self._in_text: list[CallPiece] = []
@@ -72,14 +75,15 @@ class Assembler:
         self._deltas: list[Delta] = []
         self._started_calls = 0
         self._finish = ""
+        self._goes_on = False
         self._is_refused = False
         self._usage: Any = None
         self._model = ""
 
     @property
     def is_ended(self) -> bool:
-        """Whether the finish reason has arrived; after it, only the usage can follow."""
-        return bool(self._finish)
+        """Whether the finish reason has arrived, after which only the usage follows; some servers send it too early."""
+        return bool(self._finish) and not self._goes_on
 
     @property
     def usage(self) -> Usage:
@@ -92,21 +96,28 @@ class Assembler:
             raise failure_in_stream(failure)
         if chunk.usage is not None:
             self._usage = chunk.usage
-        if chunk.model is not None:
+        if chunk.model:
             self._model = chunk.model
         for choice in chunk.choices or ():
             if choice is None or choice.index:
                 continue
             if choice.delta is not None:
                 self._has_deltas = True
+                if self._finish and (choice.delta.content or choice.delta.tool_calls):
+                    self._goes_on = True
                 self._add(choice.delta)
             elif choice.message is not None and self._has_deltas:
                 self._whole = choice.message
             elif choice.message is not None:
                 self._add(choice.message)
-            # Some servers send a `stop` after the actual reason.
-            if choice.finish_reason and REASONS.get(self._finish.lower()) not in CUTS:
-                self._finish = choice.finish_reason
+            if choice.finish_reason:
+                self._end(choice, choice.finish_reason)
+
+    def _end(self, choice: Choice, reason: str) -> None:
+        if REASONS.get(self._finish) not in CUTS:  # some servers send a `stop` after the actual reason
+            self._finish = known_name(reason) or self._finish
+        if choice.usage is not None:  # Kimi
+            self._usage = choice.usage
 
     def take(self) -> list[Delta]:
         """Return the deltas since `take` was last called; adjacent ones of the same kind are joined."""
@@ -131,7 +142,9 @@ class Assembler:
             repeats += self._add_whole_message(self._whole)
         if not self._calls.calls:
             self._add_calls(next(filter(None, repeats), ()))
-        reason = self._reason(is_closed)
+        reason = reason_of(
+            self._finish, is_closed=is_closed, has_calls=bool(self._calls.calls), is_refused=self._is_refused
+        )
         if self._calls.calls:
             if reason != "tool_calls":
                 raise ModelError(CALL_CUT)
@@ -152,40 +165,28 @@ class Assembler:
             usage=usage_of(self._usage),
             finish_reason=reason,
             model=clean_text(self._model)[:MAX_MODEL_NAME],
-            provider_state=self._state() if self._calls.calls or self._extra else "",
+            provider_state=self._state(),
         )
 
     def _state(self) -> str:
         kind, model, origin = self._origin
         reasoning = "".join(self._reasoning.parts)
+        fields = self._kept.fields(has_calls=bool(self._calls.calls))
+        is_in_field = reasoning and self._reasoning_field and "reasoning_details" not in fields
         return written_state(
             kind,
             model,
             calls=self._calls.states(),
-            fields={"extra_content": self._extra} if self._extra else {},
-            reasoning=(self._reasoning_field, reasoning) if reasoning and self._reasoning_field else None,
+            fields=fields,
+            reasoning=(self._reasoning_field, reasoning) if is_in_field else None,
             origin=origin,
         )
 
-    def _reason(self, is_closed: bool) -> FinishReason:
-        has_calls = bool(self._calls.calls)
-        if not self._finish:
-            if not is_closed:
-                raise ModelError(CUT, kind="down")
-            return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
-        reason = REASONS.get(self._finish.lower())
-        if reason is None:
-            error = ModelError(CUT)
-            error.add_note(f"finish_reason {self._finish[:40]!r}")
-            raise error
-        if reason == "tool_calls" and not has_calls:
-            raise ModelError(NO_CALL)
-        if reason == "stop":
-            return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
-        return reason
-
     def _add(self, piece: Piece) -> None:
         reasoning = piece.reasoning_content or piece.reasoning
+        if piece.extra_content or piece.reasoning_details or piece.thinking_blocks:
+            shown = self._kept.add(piece)
+            reasoning = reasoning or shown
         if reasoning and isinstance(reasoning, str):
             self._tags.expect_text()
             self._reasoning_field = "reasoning_content" if piece.reasoning_content else "reasoning"
@@ -199,13 +200,11 @@ class Assembler:
                     self._add_text(text)
             else:
                 self._add_parts(content)
-        if piece.extra_content is not None:
-            merge_fields(self._extra, piece.extra_content)
         if piece.refusal:
             self._is_refused = True
             self._emit(self._text, self._text.joiner.add(piece.refusal))
         if piece.tool_calls:
-            self._add_calls(piece.tool_calls)
+            self._add_calls([piece.tool_calls] if isinstance(piece.tool_calls, CallPiece) else piece.tool_calls)
         if piece.function_call is not None:
             # Used at the end, and only if no `tool_calls` have arrived: the same call can be in both.
             self._legacy.append(CallPiece(index=0, function=piece.function_call))
@@ -221,8 +220,10 @@ class Assembler:
         for kind, found in parts:
             if kind == "call":
                 self._in_text.append(CallPiece(index=len(self._in_text), function=FunctionPiece(*found)))
-            else:
-                self._emit(self._text if kind == "text" else self._reasoning, found)
+            elif kind == "text":
+                self._emit(self._text, found)
+            elif not self._reasoning_field:  # some servers give it in a field and leave it in the text
+                self._emit(self._reasoning, found)
 
     def _add_calls(self, pieces: Sequence[CallPiece | None]) -> None:
         for call, text in self._calls.add(pieces):
@@ -234,7 +235,7 @@ class Assembler:
         if rest := self._text.joiner.finish():
             self._add_text(rest)
         if not self._tags.is_idle:
-            is_cut = is_cut or bool(self._calls.calls) or REASONS.get(self._finish.lower()) in CUTS
+            is_cut = is_cut or bool(self._calls.calls) or REASONS.get(self._finish) in CUTS
             self._add_parts_of_text(self._tags.finish(is_cut=is_cut))
         self._flush()
         return "".join(self._text.parts)
@@ -253,23 +254,18 @@ class Assembler:
                 raise ModelError(CONTRADICTED)
             self._emit(self._text, text[len(streamed) :])
         self._is_refused |= whole._is_refused
-        return [message.tool_calls or (), whole._legacy]
+        repeated = message.tool_calls or ()
+        return [[repeated] if isinstance(repeated, CallPiece) else repeated, whole._legacy]
 
     def _add_parts(self, parts: list[Any]) -> None:
-        for part in parts:
-            kind = part.get("type", "text") if isinstance(part, dict) else ""
-            match kind:
-                case "text" | "output_text":
-                    self._add_text(self._text.joiner.add(plain_text(part.get("text"))))
-                case "refusal":
-                    self._is_refused = True
-                    self._emit(self._text, self._text.joiner.add(plain_text(part.get("refusal"))))
-                case "thinking" | "reasoning":
-                    self._emit(
-                        self._reasoning, self._reasoning.joiner.add(plain_text(part.get(kind) or part.get("text")))
-                    )
-                case _:
-                    raise ModelError(UNREADABLE)
+        for kind, text in content_parts(parts):
+            if kind == "reasoning":
+                self._emit(self._reasoning, self._reasoning.joiner.add(text))
+            elif kind == "text":
+                self._add_text(self._text.joiner.add(text))
+            else:
+                self._is_refused = True
+                self._emit(self._text, self._text.joiner.add(text))
 
     def _emit(self, source: Channel | OpenCall, text: str, *, allow_empty: bool = False) -> None:
         if not text and not allow_empty:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values.split_characters import SplitCharacterJoiner
@@ -31,3 +32,18 @@ def plain_text(value: Any) -> str:
     if value is None:
         return ""
     raise ModelError(UNREADABLE)
+
+
+def content_parts(parts: Iterable[Any]) -> Iterator[tuple[Literal["text", "reasoning", "refusal"], str]]:
+    """Yield the kind and the text of each part of a content that is a list. Raises `ModelError` for other kinds."""
+    for given in parts:
+        part = {"type": "text", "text": given} if isinstance(given, str) else given
+        match kind := part.get("type", "text") if isinstance(part, dict) else "":
+            case "text" | "output_text":
+                yield "text", plain_text(part.get("text"))
+            case "refusal":
+                yield "refusal", plain_text(part.get("refusal"))
+            case "thinking" | "reasoning":
+                yield "reasoning", plain_text(part.get(kind) or part.get("text"))
+            case _:
+                raise ModelError(UNREADABLE)

@@ -46,6 +46,7 @@ def request_body(
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
     body: dict[str, Any] = {
+        **profile.defaults,
         **_named(extra, profile),
         **_named(request.options, profile, omitted=profile.omitted),
         "model": model,

@@ -37,13 +37,14 @@ class Decoder(Generic[T]):
     def read(self, payload: bytes) -> T:
         """Decode one document. Raises `ValueError` if it is not JSON, or nested too deeply.
 
-        msgspec refuses lone surrogates and NaN, which some servers send; the standard library's decoder accepts them.
+        msgspec refuses lone surrogates, NaN and numbers as text, which some servers send; they are accepted here.
         """
         check_depth(payload)
         try:
             return self.fast(payload)
         except _UNDECODABLE:
-            return msgspec.convert(load_json(payload.decode("utf-8", "surrogateescape")), self._shape)
+            values = load_json(payload.decode("utf-8", "surrogateescape"))
+            return msgspec.convert(values, self._shape, strict=False)
 
 
 CHUNKS = Decoder(Chunk)
@@ -130,6 +131,8 @@ class StreamReader(Generic[T]):
             elif line:
                 if line.startswith(b"{"):  # servers that fail in mid-stream send their error without the prefix
                     self._read_unusual(line, chunks)
+                elif line.startswith(b"error:"):  # llama.cpp
+                    self._read_unusual(b'{"error":%b}' % line[6:], chunks)
             elif self._event:
                 self._read_event(chunks)
             if self.is_done or self.failure:
@@ -138,9 +141,11 @@ class StreamReader(Generic[T]):
 
     def _read_unusual(self, value: bytes, chunks: list[T]) -> None:
         text = value.strip()
-        if text == b"[DONE]":
+        if text in (b"[DONE]", b'"[DONE]"'):
             self.is_done = True
-        elif text:
+        elif text.startswith(b"data:"):  # of a proxy that adds another prefix
+            self._read_unusual(text[5:], chunks)
+        elif text and text != b"null":
             try:
                 chunks.append(self.decoder.read(text))
             except ValueError:

@@ -18,7 +18,23 @@ MAX_CALL = 65_536
 # After so many tags the rest of an answer is text: each is looked at with all the text before it.
 MAX_TAGS = 100
 _THINK, _CALL = "<think>", "<tool_call>"
-_ENDS = {"<think>": "</think>", "<tool_call>": "</tool_call>"}
+# Other tags of reasoning, at the beginning of an answer only: gpt-oss on Bedrock, Gemini, Nova.
+_OTHERS = ("<reasoning>", "<thought>", "<thinking>")
+_ENDS = {tag: f"</{tag[1:]}" for tag in (_THINK, _CALL, *_OTHERS)}
+# Tokens with which templates end an answer, and which servers leave at the end of the text.
+_STOPS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "<|return|>",
+    "<end_of_turn>",
+    "<｜end▁of▁sentence｜>",
+    "</s>",
+)
+# Characters of such tokens that are held back; of more, one is.
+_MAX_STOPS = 200
 Kind = Literal["text", "reasoning", "call"]
 Part = tuple[Kind, Any]
 
@@ -59,7 +75,7 @@ class TextTags:
         self._more.append(text)
         self._size += len(text)
         is_waiting = self._open and not self._is_streaming and ">" not in text
-        if is_waiting and self._size <= (MAX_HELD if self._open == _THINK else MAX_CALL):
+        if is_waiting and self._size <= (MAX_CALL if self._open == _CALL else MAX_HELD):
             return
         self._held, self._more = self._held + "".join(self._more), []
         while self._held:
@@ -91,7 +107,14 @@ class TextTags:
             if self._may_be_text is not None and not is_cut:
                 yield from _nonempty("text", "".join((*self._may_be_text, held)).lstrip())
         else:
-            yield from _nonempty("text", tag + held)
+            yield from _nonempty("text", tag + held if tag else self._without_stops(held))
+
+    def _without_stops(self, text: str) -> str:
+        """Return the end of the answer without the tokens that end it; `</s>` also ends text that is struck out."""
+        found = text.find("<")
+        if found < 0 or _after_stops(text[found:]) or ("</s>" in text and "<s>" in self._shown() + text):
+            return text
+        return text[:found].rstrip()
 
     def _outside(self) -> Iterator[Part]:
         if self._skips_space:  # models separate their reasoning from the answer by empty lines
@@ -99,7 +122,9 @@ class TextTags:
             self._skips_space = not self._held
         start = self._held.find("<")
         while start >= 0:
-            tag = next((tag for tag in self._tags if self._held.startswith(tag, start)), "")
+            is_first = not self._found_tags and not (self._shown() + self._held[:start]).strip()
+            tags = (*self._tags, *_OTHERS) if is_first else self._tags
+            tag = next((tag for tag in tags if self._held.startswith(tag, start)), "")
             self._found_tags += bool(tag)
             if self._found_tags > MAX_TAGS:
                 break
@@ -107,10 +132,14 @@ class TextTags:
                 before, self._held = self._held[:start], self._held[start + len(tag) :]
                 yield from _nonempty("text", before)
                 self._open = tag
-                self._is_streaming = tag == _THINK and not self._shown().strip()
+                self._is_streaming = tag != _CALL and not self._shown().strip()
                 return
-            if any(tag.startswith(self._held[start:]) for tag in self._tags):  # the rest of a tag may follow
-                text, self._held = self._held[:start], self._held[start:]
+            found = self._held[start:]
+            rest = _after_stops(found)
+            if any(tag.startswith(rest) for tag in (*tags, *_STOPS)):  # the rest of a tag may follow, or nothing
+                if len(found) - len(rest) > _MAX_STOPS:  # a model that repeats them without end
+                    found = next(stop for stop in _STOPS if found.startswith(stop)) + rest
+                text, self._held = self._held[:start], found
                 yield from _nonempty("text", text)
                 return
             start = self._held.find("<", start + 1)
@@ -125,7 +154,7 @@ class TextTags:
         if at >= 0:
             inner, self._held = self._held[:at], self._held[at + len(end) :]
             self._open = ""
-            if tag == _THINK and (self._is_streaming or len(inner) <= MAX_HELD):
+            if tag != _CALL and (self._is_streaming or len(inner) <= MAX_HELD):
                 yield from _nonempty("reasoning", inner)
                 self._skips_space, self._may_be_text = True, None
             elif tag == _CALL and (call := self._call_in(inner)) is not None:
@@ -140,7 +169,7 @@ class TextTags:
             if self._may_be_text is not None and inner:
                 self._may_be_text.append(inner)
             yield from _nonempty("reasoning", inner)
-        elif len(self._held) > (MAX_HELD if tag == _THINK else MAX_CALL):
+        elif len(self._held) > (MAX_CALL if tag == _CALL else MAX_HELD):
             text, self._held, self._open = tag + self._held, "", ""
             yield from _nonempty("text", text)
 
@@ -169,6 +198,13 @@ class TextTags:
             return None
         arguments = found.get("arguments", found.get("parameters", {}))
         return found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _after_stops(text: str) -> str:
+    """Return what follows the tokens that end an answer, at the beginning of a text."""
+    while stop := next((stop for stop in _STOPS if text.startswith(stop)), ""):
+        text = text[len(stop) :].lstrip()
+    return text
 
 
 def _nonempty(kind: Kind, text: str) -> Iterator[Part]:

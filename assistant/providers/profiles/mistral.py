@@ -13,6 +13,7 @@ MODELS = re.compile(r"(open-)?(mistral|mixtral|ministral|magistral|codestral|dev
 def profile(model: str) -> Profile:
     return Profile(
         "mistral",
+        pdf_part="document_url",
         empty_content="",
         call_id=nine_characters,
         alternates=True,

@@ -47,6 +47,7 @@ class Profile:
         kind: its name. What a provider gave goes back only to the same kind.
         system_role: the role of the system prompt.
         content: whether texts are sent as parts, or files cannot be sent because only texts are taken.
+        pdf_part: the part as which a PDF is sent.
         empty_content: the content of a message that has only calls.
         blank: sent in place of a text without a visible character, where such a text is refused.
         call_id: makes the id of a call that the provider did not make itself.
@@ -58,6 +59,7 @@ class Profile:
         call_extra: what the first call of a message is sent with if the provider gave nothing with its calls.
         renamed: other names of options.
         omitted: options that are refused.
+        defaults: options that are sent unless others are set.
         text_calls: whether the models write calls into their text (`<tool_call>`) where a server does not read them.
         begins_thinking: whether the model's template opens the reasoning itself: an answer of a server that does not
             separate it begins with reasoning, and has only `</think>`.
@@ -66,6 +68,7 @@ class Profile:
     kind: str
     system_role: Literal["system", "developer"] = "system"
     content: Literal["any", "text", "parts"] = "any"
+    pdf_part: Literal["file", "document_url"] = "file"
     empty_content: str | None = None
     blank: str = ""
     call_id: CallId = own_id
@@ -76,6 +79,7 @@ class Profile:
     call_extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     omitted: frozenset[str] = frozenset()
+    defaults: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     text_calls: bool = False
     begins_thinking: bool = False
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from cachetools import TTLCache
+
 from assistant.core.llm.protocol import ModelRequest
 from assistant.providers.openai import OpenAIModel, WholeAssembler, call_ids_of
 from assistant.providers.openai_wire.extra_body import RESERVED_BY_RESPONSES
@@ -27,8 +29,8 @@ _NAMES_STATE = re.compile(
     re.IGNORECASE,
 )
 _NAMES_ENCRYPTION = re.compile(r"encrypted|\binclude\b", re.IGNORECASE)
-# Servers and models that refused to encrypt reasoning, by address, key and model.
-_without_encryption: set[tuple[str, str, str]] = set()
+# Servers and models that refused to encrypt reasoning, for an hour: by address, key and model.
+_without_encryption: TTLCache[tuple[str, str, str], bool] = TTLCache(1_000, ttl=3_600)
 
 
 class ResponsesModel(OpenAIModel):
@@ -80,5 +82,5 @@ class ResponsesModel(OpenAIModel):
             return replace(request, messages=messages) if any(one.provider_state for one in request.messages) else None
         if not self._encrypts or not _NAMES_ENCRYPTION.search(refusal.reason):
             return None
-        _without_encryption.add(self.circuit_key)
+        _without_encryption[self.circuit_key] = True
         return request

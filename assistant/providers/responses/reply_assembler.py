@@ -41,6 +41,8 @@ class ResponseAssembler:
         begins_thinking: the text begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
+    is_closed = False  # the reader is told, and sees `[DONE]`
+
     def __init__(
         self,
         *,

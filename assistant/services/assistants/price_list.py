@@ -18,7 +18,7 @@ from assistant.services.db.json_rows import JsonArrayOf
 def price_column() -> Subquery:
     """Return the annotation `listed_prices`: the rows for any provider, the deployment's, and the tenant's own."""
     of_tenant = Q(tenant=None) | Q(tenant=OuterRef("tenant"))
-    row = JSONArray("provider_id", "model", "input", "output", "cached_input", "valid_from")
+    row = JSONArray("provider_id", "model", "input", "output", "cached_input", "cache_write", "valid_from")
     rows = ModelPrice.objects.filter(of_tenant).order_by().annotate(rows=JsonArrayOf(row))
     # As text: most deployments have no rows, and the field's conversion from JSON would be called for None too.
     return Subquery(rows.values("rows"), output_field=TextField())
@@ -51,6 +51,7 @@ def prices_of(
 
 
 def _listed(row: Sequence[Any]) -> ListedPrice:
-    _, model, tokens_in, tokens_out, cached, since = row
-    price = Price(float(tokens_in), float(tokens_out), None if cached is None else float(cached))
+    _, model, tokens_in, tokens_out, *of_caches, since = row
+    cached, written = (None if price is None else float(price) for price in of_caches)
+    price = Price(float(tokens_in), float(tokens_out), cached, written)
     return ListedPrice(model, price, date.fromisoformat(since))

@@ -43,6 +43,7 @@ class ProviderChoice:
     is_small: bool = False
     is_strict: bool = False
     sees_images: bool = False
+    reads_pdfs: bool = False
     is_guarded: bool = False
     wire_format: str = CHAT_COMPLETIONS
     kind: str = ""
@@ -131,6 +132,7 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         is_small=provider.is_small,
         is_strict=provider.is_strict,
         sees_images=provider.sees_images and takes_images,
+        reads_pdfs=provider.reads_pdfs and takes_images,
         is_guarded=provider.tenant_id is not None,
         wire_format=provider.wire_format,
         kind=kind if _has_kinds(provider.wire_format) else "",
@@ -156,7 +158,12 @@ def choose_other_model(choice: ProviderChoice, assistant: Assistant, model: str)
     if model not in assistant.other_models or choice.source in ("embedded", "stand-in"):
         raise ValueError("forwardedProps.model must be one of the assistant's other models.")
     takes_images = _takes_images(choice.wire_format, choice.kind, choice.base_url, model) and not sees_nothing(model)
-    return replace(choice, model=model, sees_images=choice.sees_images and takes_images)
+    return replace(
+        choice,
+        model=model,
+        sees_images=choice.sees_images and takes_images,
+        reads_pdfs=choice.reads_pdfs and takes_images,
+    )
 
 
 def check_prices(prices: object) -> None:
@@ -220,6 +227,7 @@ def model_of(choice: ProviderChoice) -> Model:
         small=choice.is_small,
         strict=choice.is_strict or None,
         sees_images=choice.sees_images,
+        reads_pdfs=choice.reads_pdfs,
         guard=tenant_guard() if choice.is_guarded else None,
         extra_body=choice.extra_body,
         **options,

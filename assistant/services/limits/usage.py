@@ -146,6 +146,7 @@ def columns_of(spent: Usage) -> dict[str, Any]:
         "output_tokens": spent.output_tokens,
         "cached_input_tokens": spent.cached_input_tokens,
         "reasoning_tokens": spent.reasoning_tokens,
+        "cache_write_tokens": spent.cache_write_tokens,
         "cost": spent.cost,
         "is_estimated": spent.is_estimated,
     }

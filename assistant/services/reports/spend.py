@@ -28,6 +28,7 @@ _SUMS: Mapping[str, Any] = {
     "input_sum": Sum("input_tokens", default=0),
     "output_sum": Sum("output_tokens", default=0),
     "cached_sum": Sum("cached_input_tokens", default=0),
+    "written_sum": Sum("cache_write_tokens", default=0),
     "cost_sum": Sum("cost", default=0),
 }
 _TESTS = Sum("cost", filter=Q(is_test=True), default=0)
@@ -94,6 +95,7 @@ class Line:
     input_tokens: int
     output_tokens: int
     cached_input_tokens: int
+    cache_write_tokens: int
     millionths: int
     unpriced_tokens: int = 0
     test_millionths: int = 0
@@ -194,7 +196,7 @@ def _line(key: Any, name: str, belongs_to: str, sums: Mapping[str, Any]) -> Line
 
 
 def _rest(total: Line, lines: Sequence[Line]) -> Line:
-    columns = ("runs", "input_tokens", "output_tokens", "cached_input_tokens", "millionths")
+    columns = ("runs", "input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "millionths")
     # A run that several of the lines paid for is counted in each of them.
     left = (max(0, getattr(total, name) - sum(getattr(line, name) for line in lines)) for name in columns)
     return Line(None, "", "", *left)

@@ -163,6 +163,74 @@ ANTHROPIC = (
         ),
         "Hi",
     ),
+    Quirk(
+        "A null message and null counts",
+        anthropic({"type": "message_start", "message": None}, *a.text(0, "Hi"), *a.end(output_tokens=None)),
+        "Hi",
+    ),
+    Quirk(
+        "Two reasons, the first null",
+        anthropic(*a.text(0, "Hi"), {"type": "message_delta", "delta": {"stop_reason": None}, "usage": None}, *a.end()),
+        "Hi",
+    ),
+    Quirk("`[DONE]` after the end", anthropic(*a.text(0, "Hi"), *a.end(), b"data: [DONE]\n\n"), "Hi"),
+    Quirk("Blocks without an end", anthropic(*a.text(0, "Hi")[:-1], *a.end()), "Hi"),
+    Quirk(
+        "Blocks without an index",
+        anthropic(
+            *({name: value for name, value in one.items() if name != "index"} for one in a.text(0, "Hi")), *a.end()
+        ),
+        "Hi",
+    ),
+    Quirk(
+        "Thinking without a signature", anthropic(*a.thinking(0, "Hm.", ""), *a.text(1, "Hi"), *a.end()), "Hi", "Hm."
+    ),
+    Quirk(
+        "Text with citations",
+        anthropic(
+            *a.block(
+                0,
+                {"type": "text", "text": "", "citations": None},
+                {"type": "text_delta", "text": "Hi"},
+                {"type": "citations_delta", "citation": {"cited_text": "x"}},
+            ),
+            *a.end(),
+        ),
+        "Hi",
+    ),
+    Quirk(
+        "A search of the server",
+        anthropic(
+            *a.block(
+                0,
+                {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+                {"type": "input_json_delta", "partial_json": "{}"},
+            ),
+            *a.block(1, {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
+            *a.text(2, "Hi"),
+            *a.end(),
+        ),
+        "Hi",
+    ),
+    Quirk("Comments between events", b": keep-alive\n\n" + anthropic(*a.text(0, "Hi"), b": ping\n\n", *a.end()), "Hi"),
+    Quirk("An error as text", anthropic({"type": "error", "error": "overloaded"}), error="failed"),
+    Quirk(
+        "A whole error with status 200",
+        json.dumps({"type": "error", "error": {"type": "api_error", "message": "x"}}).encode(),
+        error="failed",
+    ),
+    Quirk(
+        "Arguments as an object, whole",
+        anthropic(*a.call(0, "get_time", input={"city": "Rome"}), *a.end("tool_use")),
+        calls=(("get_time", '{"city":"Rome"}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "An empty object and then pieces",
+        anthropic(*a.call(0, "get_time", "", '{"city":"Rome"}', input={}), *a.end("tool_use")),
+        calls=(("get_time", '{"city":"Rome"}'),),
+        finish="tool_calls",
+    ),
     Quirk("Events without names", b"".join(event(one) for one in [a.start(), *a.text(0, "Hi"), *a.end()]), "Hi"),
     Quirk("Lines that end with CR LF", anthropic(*a.text(0, "Hi"), *a.end()).replace(b"\n", b"\r\n"), "Hi"),
     Quirk("Half a character", anthropic(half(r"\ud83d"), half(r"\ude00"), *a.end()), "\U0001f600"),
@@ -191,6 +259,68 @@ ANTHROPIC = (
 )
 
 GOOGLE = (
+    Quirk("A finish reason in every chunk", google(*(g.chunk({"text": one}, finish="STOP") for one in "Hi")), "Hi"),
+    Quirk(
+        "A role and an index that are null",
+        google(
+            {
+                "candidates": [
+                    {"content": {"role": None, "parts": [{"text": "Hi"}]}, "finishReason": "STOP", "index": None}
+                ]
+            }
+        ),
+        "Hi",
+    ),
+    Quirk(
+        "Ratings and sources beside the text",
+        google(
+            {
+                "candidates": [
+                    {
+                        "content": {"parts": [{"text": "Hi"}]},
+                        "finishReason": "STOP",
+                        "safetyRatings": [],
+                        "groundingMetadata": {"groundingChunks": []},
+                        "avgLogprobs": -0.1,
+                    }
+                ]
+            }
+        ),
+        "Hi",
+    ),
+    Quirk(
+        "`STOP` with a call",
+        google(g.chunk({"functionCall": {"name": "get_time", "args": None}}, finish="STOP")),
+        calls=TIME,
+        finish="tool_calls",
+    ),
+    Quirk(
+        "Code that the model ran",
+        google(
+            g.chunk(
+                {"executableCode": {"code": "1"}},
+                {"codeExecutionResult": {"output": "1"}},
+                {"text": "Hi"},
+                finish="STOP",
+            )
+        ),
+        "Hi",
+    ),
+    Quirk(
+        "Null parts",
+        google({"candidates": [{"content": {"parts": None}}]}, g.chunk({"text": "Hi"}, finish="STOP")),
+        "Hi",
+    ),
+    Quirk(
+        "A candidate without content before the text",
+        google({"candidates": [{}]}, g.chunk({"text": "Hi"}, finish="STOP")),
+        "Hi",
+    ),
+    Quirk(
+        "An error beside candidates",
+        google({"candidates": [], "error": {"code": 500, "message": "x", "status": "INTERNAL"}}),
+        error="failed",
+    ),
     Quirk("Text in pieces", google(g.chunk({"text": "Hal"}), g.end("STOP", {"text": "lo"})), "Hallo"),
     Quirk("Several parts of text", google(g.end("STOP", {"text": "One. "}, {"text": "Two."})), "One. Two."),
     Quirk("Thoughts", google(g.chunk({"text": "Hm.", "thought": True}), g.end("STOP", {"text": "Hi"})), "Hi", "Hm."),
@@ -201,7 +331,7 @@ GOOGLE = (
     ),
     Quirk(
         "A call",
-        google(g.end("STOP", g.call("get_time", {"city": "Rome"}, thoughtSignature="c2ln"))),
+        google(g.end("STOP", g.call("get_time", {"city": "Rome"}, thoughtSignature=g.SIGNATURE))),
         calls=(("get_time", '{"city":"Rome"}'),),
         finish="tool_calls",
     ),

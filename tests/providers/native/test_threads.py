@@ -352,6 +352,7 @@ async def test_usage_counts_what_came_from_caches(fake_provider: FakeProvider, w
     model = model_class(wire.name)(wire.model, base_url=fake_provider.url, api_key="", max_retries=0)
     usage = (await ChatClient(model=model).call("Hi")).usage
     assert (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens) == (11, 4, 7)
+    assert usage.cache_write_tokens == (2 if wire.name == "anthropic" else 0)
 
 
 async def test_a_fallback_of_another_wire_takes_over(fake_provider: FakeProvider, wire: Wire) -> None:

@@ -64,6 +64,17 @@ def test_cached_input_and_output_have_their_prices(cast: Cast) -> None:
         assert setup.settings.prices.priced(USED, "gpt-4.1").cost == expected
 
 
+def test_writing_to_a_cache_has_its_price(cast: Cast) -> None:
+    use_provider(cast)
+    row = price("claude", 2)
+    used = Usage(1_000, 0, cached_input_tokens=200, cache_write_tokens=400)
+    for written, expected in ((None, 600 * 2 + 1_000), (Decimal(5), 600 * 2 + 2_000), (Decimal(0), 600 * 2)):
+        ModelPrice.objects.filter(pk=row.pk).update(cache_write=written)
+        setup = begin(cast.alice.pk).setup
+        assert setup is not None
+        assert setup.settings.prices.priced(used, "claude-sonnet").cost == expected
+
+
 def test_the_provider_and_then_the_longest_name_decide(cast: Cast) -> None:
     provider = use_provider(cast)
     other = make_provider(base_url=URL)

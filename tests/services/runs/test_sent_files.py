@@ -118,3 +118,35 @@ def test_files_are_counted_in_what_is_reserved_of_quotas(
         opened = send(alice_member, files)
         reserved.append(Run.objects.get(pk=opened.key.pk).reserved_tokens)
     assert [one - reserved[0] for one in reserved[1:]] == [100, 250, 1_000]
+
+
+PDF: dict[str, Any] = {"kind": "pdf", "media_type": "application/pdf", "text_format": "pdf", "name": "plan.pdf"}
+
+
+def test_a_pdf_is_a_file_with_its_text_for_models_that_read_pdfs(
+    cast: Cast, alice_member: Member, provider: Provider
+) -> None:
+    Provider.objects.update(reads_pdfs=True)
+    opened = send(alice_member, [stored(cast, "One\fTwo", **PDF), stored(cast, "Notes")])
+    assert opened.setup is not None and opened.setup.provider.reads_pdfs
+    (pdf,) = opened.setup.history[-1].media
+    assert (pdf.media_type, pdf.name, pdf.data) == ("application/pdf", "plan.pdf", samples.PNG)
+    assert "[page 2]\nTwo" in pdf.description and "Two" not in content(opened) and "Notes" in content(opened)
+    assert [document.name for document in opened.setup.documents] == ["plan.pdf", "a.txt"]
+
+
+def test_a_pdf_is_text_for_other_models_and_if_it_is_large(
+    cast: Cast, alice_member: Member, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Two" in content(send(alice_member, [stored(cast, "One\fTwo", **PDF)]))
+    Provider.objects.update(reads_pdfs=True)
+    assert "Big" in content(send(alice_member, [stored(cast, "Big", **PDF | {"size": 6 * 2**20})]))
+    monkeypatch.setattr(sent_files, "MAX_PDF_PAGES", 1)
+    assert "Two" in content(send(alice_member, [stored(cast, "One\fTwo", **PDF)]))
+
+
+def test_at_most_so_many_pdfs_are_files(cast: Cast, alice_member: Member, provider: Provider) -> None:
+    Provider.objects.update(reads_pdfs=True)
+    opened = send(alice_member, [stored(cast, f"Text {n}", **PDF) for n in range(5)])
+    assert opened.setup is not None and len(opened.setup.history[-1].media) == 4
+    assert "Text 4" in content(opened)

@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from django.db.models import QuerySet
-from django.db.models.functions import Left, Length
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Left, Length, Replace
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
@@ -16,6 +16,7 @@ from assistant.core.values.history_window import IMAGE_TOKENS
 from assistant.core.values.messages import AttachedFile, Message
 from assistant.core.values.untrusted import bounded_sources, fenced
 from assistant.models import Attachment, Conversation, Tenant
+from assistant.providers.sent_media import MAX_PDFS
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.errors import Refused
 from assistant.services.files.limits import attachment_limits
@@ -28,6 +29,7 @@ from assistant.services.runs.leases import release_run
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import TextMessage
 from assistant.toolkit import Media
+from assistant.toolkit.media import MAX_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +45,8 @@ QUOTED = "Name the file, and the page if there is one, where you use it."
 EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
 # The newest are read; the model is told the names of older ones.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
+# Providers take a hundred pages or more in one file.
+MAX_PDF_PAGES = 100
 CANNOT_SEE = gettext_noop("The model of this assistant cannot see images. Remove the image, or describe it.")
 
 
@@ -131,8 +135,11 @@ def _with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     documents = [uuid.UUID(file.id) for file in files if not file.is_image][:MAX_DOCUMENTS]
     images = [uuid.UUID(file.id) for file in files if file.is_image][: MAX_IMAGES if setup.provider.sees_images else 0]
     of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation_id=key.conversation_id)
-    rows = of_thread.defer("text").annotate(characters=Length("text")).in_bulk([*documents, *images])
-    reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED)
+    breaks = Length("text") - Length(Replace("text", Value("\f"), Value("")))
+    measured = of_thread.defer("text").annotate(characters=Length("text"), pages=breaks + 1)
+    rows = measured.in_bulk([*documents, *images])
+    pdfs = MAX_PDFS if setup.provider.reads_pdfs else 0
+    reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED, pdfs)
     # The newest first, so that it is the older ones that no longer fit.
     history = [reader.read(message) if message.attachments else message for message in reversed(setup.history)]
     return replace(setup, history=tuple(reversed(history)), documents=tuple(reader.given))
@@ -156,6 +163,7 @@ class _Reader:
         rows: those that are read, without their texts, but with their number of `characters`.
         room: the characters of text that are left.
         searched: the characters that may still be searched for passages.
+        pdfs: how many PDFs may still be sent as files.
         given: the documents that were put into messages.
     """
 
@@ -164,22 +172,36 @@ class _Reader:
     question: str
     room: int
     searched: int
+    pdfs: int = 0
     given: list[GivenDocument] = field(default_factory=list)
 
     def read(self, message: Message) -> Message:
         """Return a message with its files, before its text."""
         texts: list[str] = []
-        images: list[Media] = []
+        media: list[Media] = []
         for file in message.attachments:
             row = self.rows.get(uuid.UUID(file.id))
-            if row is not None and file.is_image and (image := _image(row)) is not None:
-                images.append(image)
-            elif row is not None and not file.is_image and (text := self._text(row)):
-                texts.append(text)
+            if row is not None and file.is_image and (image := _media(row)) is not None:
+                media.append(image)
+                continue
+            text = self._text(row) if row is not None and not file.is_image else ""
+            what = "image" if file.is_image else "file"
+            text = text or fenced(f"Name: {file.name}", f"an attached {what} that is not shown here", file.id)
+            if row is not None and self._is_sent(row) and (pdf := _media(row, text)) is not None:
+                self.pdfs -= 1
+                media.append(pdf)
             else:
-                what = "image" if file.is_image else "file"
-                texts.append(fenced(f"Name: {file.name}", f"an attached {what} that is not shown here", file.id))
-        return replace(message, content="\n\n".join([*texts, message.content]), media=tuple(images))
+                texts.append(text)
+        return replace(message, content="\n\n".join([*texts, message.content]), media=tuple(media))
+
+    def _is_sent(self, row: Attachment) -> bool:
+        """Return whether a file is sent as one: a PDF, within the limits of its size and its pages."""
+        return (
+            self.pdfs > 0
+            and row.kind == Attachment.Kind.PDF
+            and row.size <= MAX_BYTES
+            and getattr(row, "pages", 0) <= MAX_PDF_PAGES
+        )
 
     def _text(self, row: Attachment) -> str:
         """Return what is shown of a document, "" for nothing."""
@@ -222,10 +244,11 @@ def _with_pages(row: Attachment, text: str) -> str:
     return "\n\n".join(f"[page {number}]\n{page}" for number, page in enumerate(text.split("\f"), start=1))
 
 
-def _image(row: Attachment) -> Media | None:
+def _media(row: Attachment, text: str = "") -> Media | None:
+    """Return a stored image, or a PDF with what is sent of it to models that take none; None if it cannot be read."""
     try:
         with row.file.open("rb") as stored:
-            return Media(stored.read(), row.media_type, name=row.name)
+            return Media(stored.read(), row.media_type, name=row.name, description=text)
     except Exception:  # storages raise their own
-        logger.warning("The stored image of attachment %s cannot be read", row.pk, exc_info=True)
+        logger.warning("The stored content of attachment %s cannot be read", row.pk, exc_info=True)
         return None
