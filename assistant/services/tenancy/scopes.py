@@ -90,6 +90,10 @@ OPENAI: Mapping[str, Mapping[str, Rule]] = {
     "models": {"GET": _CHAT_OR_READ},
     "models/<str:model>": {"GET": _CHAT_OR_READ},
     "chat/completions": {"POST": _CHAT},
+    "responses": {"POST": _CHAT},
+    "responses/<str:response>": {"GET": _READ_OR_OWN, "DELETE": _CHAT},
+    "responses/<str:response>/cancel": {"POST": _CHAT},
+    "responses/<str:response>/input_items": {"GET": _READ_OR_OWN},
 }
 # Every request to `/mcp/` needs the scope, whatever its method, and so do notifications.
 MCP = _TOOLS

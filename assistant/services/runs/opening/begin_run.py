@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from django.db.models import CharField, Func
 
@@ -50,6 +51,7 @@ def begin_run(
     path: Path = WHOLE,
     answers: ToolAnswers | None = None,
     model: str = "",
+    response: Mapping[str, Any] | None = None,
 ) -> tuple[Run, RunSetup]:
     """Store a run and its new messages, and return its setup by the assistant's configuration.
 
@@ -64,6 +66,7 @@ def begin_run(
         path: the path of the conversation that `history` is the end of.
         answers: how tools are answered in a test; None for any other run.
         model: one of the assistant's other models; "" for its own.
+        response: what a caller of the Responses API asked for; None for any other run.
 
     Raises:
         Refused: `invalid_input`, if the assistant does not list the model.
@@ -107,6 +110,7 @@ def begin_run(
             reserved_cost=expected.cost,
             lease_owner=owner,
             is_test=answers is not None,
+            response=response,
         )
     )
     if replaced:

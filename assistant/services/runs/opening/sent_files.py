@@ -131,6 +131,9 @@ def _with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     documents = [uuid.UUID(file.id) for file in files if not file.is_image][:MAX_DOCUMENTS]
     images = [uuid.UUID(file.id) for file in files if file.is_image][: MAX_IMAGES if setup.provider.sees_images else 0]
     of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation_id=key.conversation_id)
+    if setup.is_stateless:
+        # A response has the messages of those that it continues, each in a conversation of its own.
+        of_thread = Attachment.objects.filter(tenant_id=key.tenant_id, conversation__user_id=key.user_id)
     rows = of_thread.defer("text").annotate(characters=Length("text")).in_bulk([*documents, *images])
     reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED)
     # The newest first, so that it is the older ones that no longer fit.
