@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,6 +16,8 @@ from assistant.api.base import REPLAYED, claim_request
 from assistant.api.event_stream import stream_slot
 from assistant.api.openai.endpoint import endpoint
 from assistant.api.openai.following import as_stream, entries_of, followed, in_background, settle
+from assistant.api.openai.lists import number_in, page_of, query_of
+from assistant.api.openai.new_response import new_response
 from assistant.api.openai.response_events import PRELUDE, Part, ResponseEvents
 from assistant.api.openai.shapes import CompletionFailed, error
 from assistant.api.openai.views import no_such_model
@@ -29,9 +31,6 @@ from assistant.services.run_key import key_of
 from assistant.services.runs.idempotency import Claim, fingerprint
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.request_fields import InvalidRequest
-from assistant.services.runs.opening.run_setup import OpenedRun
-from assistant.services.runs.responses.ids import response_id
-from assistant.services.runs.responses.prepare import stateless_input
 from assistant.services.runs.responses.request import ResponseRequest, parse_response
 from assistant.services.runs.responses.stored import (
     ResponseBusy,
@@ -41,13 +40,10 @@ from assistant.services.runs.responses.stored import (
     find_response,
     input_items,
     response_body,
-    writer_for,
     writer_of,
 )
 from assistant.services.tenancy.authentication import Caller
 
-NAMESPACE = uuid.UUID("6f1f6f5e-3f0b-4c55-9c3c-5d0f9f6c8d21")
-MAX_PAGE, DEFAULT_PAGE = 100, 20
 # How long a request to cancel waits for the run to end.
 CANCEL_SECONDS = 5.0
 encode = msgspec.json.Encoder().encode
@@ -60,13 +56,16 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     known = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     if wanted.model not in {one.slug for one in known}:
         return no_such_model(wanted.model)
-    response = response_id(_conversation_id(request, caller, body), is_only_run=True)
-    claimed = await in_database(claim_request, caller.member, request, body, response)
+    key = request.headers.get("Idempotency-Key")
+    new = await in_database(
+        new_response, caller.member, wanted, "" if key is None else _mark(request, caller, body, key)
+    )
+    claimed = await in_database(claim_request, caller.member, request, body, new.id)
     if claimed is not None and claimed.status is not None:
         return _replayed(claimed, wanted)
-    collector, open_run = new_response(caller, wanted, response)
+    collector, open_run = new.collector(), partial(new.open_run, caller.member)
     if wanted.is_background and not wanted.is_streamed:
-        return JsonResponse(await _in_background(caller, wanted, response, open_run, claimed))
+        return JsonResponse(await _in_background(caller, wanted, new.id, open_run, claimed))
     parts = followed(caller, open_run, collector, claimed=claimed, outlives=wanted.is_background)
     if not wanted.is_streamed:
         async for _ in parts:
@@ -78,34 +77,10 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     return as_stream(_stream(first, parts, collector))
 
 
-def new_response(
-    caller: Caller, wanted: ResponseRequest, response: str, *, unstored: Iterable[str] = ()
-) -> tuple[ResponseEvents, Callable[[], Any]]:
-    """Return what collects a new response, and what opens its run.
-
-    Args:
-        unstored: ids of responses that were not stored and may be continued nevertheless.
-    """
-    conversation = uuid.UUID(response.removeprefix("resp_")[:32])
-    collector = ResponseEvents(response, wanted.echo, writer_for(conversation, wanted.model, wanted.echo))
-
-    async def open_run() -> OpenedRun:
-        member = caller.member
-        given = await in_database(
-            stateless_input, member=member, wanted=wanted, response=response, unstored=frozenset(unstored)
-        )
-        return await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=given)
-
-    return collector, open_run
-
-
-def _conversation_id(request: HttpRequest, caller: Caller, body: dict[str, Any]) -> uuid.UUID:
-    """Return the id of a new response's conversation: with an `Idempotency-Key` the same for each repetition."""
-    key = request.headers.get("Idempotency-Key")
-    if key is None:
-        return uuid.uuid4()
+def _mark(request: HttpRequest, caller: Caller, body: dict[str, Any], key: str) -> str:
+    """Return what is the same for each repetition of a request with an `Idempotency-Key`, and for no other."""
     mark = fingerprint(method="POST", path=request.path, body=body)
-    return uuid.uuid5(NAMESPACE, f"{caller.member.tenant_id} {caller.member.user_id} {key} {mark}")
+    return f"{caller.member.tenant_id} {caller.member.user_id} {key} {mark}"
 
 
 async def _in_background(
@@ -168,7 +143,7 @@ def _replayed(claimed: Claim, wanted: ResponseRequest) -> HttpResponseBase:
 
 async def _retrieve(request: HttpRequest, caller: Caller, response: str) -> HttpResponseBase:
     """Return a stored response, or its events after a number."""
-    query = _query(request, {"stream", "starting_after", "include", "include[]", "include_obfuscation"})
+    query = query_of(request, {"stream", "starting_after", "include", "include[]", "include_obfuscation"})
     run = await in_database(find_response, member=caller.member, response=response)
     if run is None:
         return _no_such_response(response)
@@ -176,7 +151,7 @@ async def _retrieve(request: HttpRequest, caller: Caller, response: str) -> Http
         if "starting_after" in query:
             raise InvalidRequest("starting_after", "is only allowed when stream is true.")
         return JsonResponse(await in_database(response_body, run))
-    after = _number(query, "starting_after", least=0, most=2**31) if "starting_after" in query else -1
+    after = number_in(query, "starting_after", least=0, most=2**31) if "starting_after" in query else -1
     async with AsyncExitStack() as slot:
         await slot.enter_async_context(stream_slot(caller.member))
         kept = slot.pop_all()
@@ -236,47 +211,11 @@ async def _cancel(request: HttpRequest, caller: Caller, response: str) -> HttpRe
 
 async def _input_items(request: HttpRequest, caller: Caller, response: str) -> HttpResponseBase:
     """List the items of a response's input, the latest first."""
-    query = _query(request, {"after", "include", "include[]", "limit", "order"})
+    query = query_of(request, {"after", "include", "include[]", "limit", "order"})
     run = await in_database(find_response, member=caller.member, response=response)
     if run is None:
         return _no_such_response(response)
     return JsonResponse(page_of(await in_database(input_items, run), query))
-
-
-def page_of(items: list[dict[str, Any]], query: Mapping[str, str], *, newest_first: bool = True) -> dict[str, Any]:
-    """Return a page of objects, oldest first, as OpenAI's lists have it. Raises `InvalidRequest`."""
-    order = query.get("order", "desc" if newest_first else "asc")
-    if order not in ("asc", "desc"):
-        raise InvalidRequest("order", "must be asc or desc.")
-    limit = _number(query, "limit", least=1, most=MAX_PAGE) if "limit" in query else DEFAULT_PAGE
-    ordered = items if order == "asc" else items[::-1]
-    if "after" in query:
-        ids = [item["id"] for item in ordered]
-        if query["after"] not in ids:
-            raise InvalidRequest("after", "names no object of this list.")
-        ordered = ordered[ids.index(query["after"]) + 1 :]
-    shown = ordered[:limit]
-    return {
-        "object": "list",
-        "data": shown,
-        "first_id": shown[0]["id"] if shown else None,
-        "last_id": shown[-1]["id"] if shown else None,
-        "has_more": len(ordered) > limit,
-    }
-
-
-def _query(request: HttpRequest, known: set[str]) -> dict[str, str]:
-    for name in request.GET:
-        if name not in known:
-            raise InvalidRequest(name[:100], "there is no such parameter.", error_code="unknown_parameter")
-    return {name: str(value) for name, value in request.GET.items()}
-
-
-def _number(query: Mapping[str, str], name: str, *, least: int, most: int) -> int:
-    given = query[name]
-    if given.isascii() and given.isdigit() and len(given) <= 10 and least <= int(given) <= most:
-        return int(given)
-    raise InvalidRequest(name, f"must be a number from {least} to {most}.")
 
 
 def _no_such_response(response: str) -> JsonResponse:

@@ -31,6 +31,7 @@ STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "attachment_refused": (400, "invalid_request_error"),
     "limit_reached": (400, "invalid_request_error"),
     "thread_not_found": (404, "invalid_request_error"),
+    "thread_busy": (409, "invalid_request_error"),
     "quota_exceeded": (429, "insufficient_quota"),
     "too_many_requests": (429, "rate_limit_error"),
     "provider_rate_limited": (429, "rate_limit_error"),

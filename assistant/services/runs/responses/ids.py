@@ -10,12 +10,12 @@ _ITEM = re.compile(r"(?P<kind>msg|rs|fc|mcp|mcpr)_(?P<conversation>[0-9a-f]{32})
 _FILE = re.compile(r"file-(?P<id>[0-9a-f]{32})")
 
 
-def response_id(conversation: uuid.UUID, *, is_only_run: bool) -> str:
-    """Return the id of a new response in a conversation, which is also that of its run.
+def response_id(conversation: uuid.UUID, run: uuid.UUID | None = None) -> str:
+    """Return the id of a response in a conversation, which is also that of its run.
 
-    `is_only_run`: whether the conversation never has another one.
+    `run`: makes it different from those of the conversation's other responses; None if it is the only one.
     """
-    return f"resp_{conversation.hex}" + ("" if is_only_run else uuid.uuid4().hex[:16])
+    return f"resp_{conversation.hex}" + ("" if run is None else run.hex[:16])
 
 
 def conversation_of(response: str) -> uuid.UUID | None:

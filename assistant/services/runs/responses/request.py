@@ -123,6 +123,8 @@ def parse_response(body: Mapping[str, Any]) -> ResponseRequest:
     is_stored, is_background = body.get("store") is not False, flag_of(body, "background")
     if is_background and not is_stored:
         raise InvalidRequest("background", "needs store, because the response is read later.")
+    if conversation and not is_stored:
+        raise InvalidRequest("store", "must be true in a conversation, which keeps what is said.")
     instructions = body.get("instructions")
     if instructions is not None and not isinstance(instructions, str):
         raise InvalidRequest("instructions", "must be a text.")
