@@ -24,6 +24,7 @@ from tests.python_template import forked_python
         ("rest.md", "finished Half past nine."),
         ("attachments.md", "finished Half past nine."),
         ("openai.md", "['support']\nHalf past nine."),
+        ("responses.md", "Half past nine."),
     ],
 )
 def test_the_client_of_a_document_gets_an_answer(
