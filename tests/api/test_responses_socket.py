@@ -102,6 +102,23 @@ async def test_a_handshake_needs_a_key_that_may_chat(uvicorn_server: Server, cas
         assert refused.value.response.status_code == status
 
 
+async def test_a_response_of_another_tenant_is_not_there(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    async with client_of(uvicorn_server, cast) as client:
+        theirs = await client.responses.create(model="support", input="A secret")
+    key = await in_db(key_of)(cast.globex, cast.mallory)
+    client = AsyncOpenAI(base_url=f"{uvicorn_server.url}/v1", api_key=key)
+    async with client, client.responses.connect() as connection:
+        for given in (
+            {"input": "x", "previous_response_id": theirs.id},
+            {"input": [{"type": "item_reference", "id": theirs.output[0].id}]},
+        ):
+            (refused,) = await turn(connection, **given)
+            assert refused.error.code in ("previous_response_not_found", "item_not_found")
+    assert await in_db(Run.objects.count)() == 1
+
+
 async def test_leaving_stops_the_response(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

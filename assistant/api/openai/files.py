@@ -56,8 +56,7 @@ def _form_of(request: HttpRequest, limits: AttachmentLimits) -> tuple[str, str, 
         raise HttpRefusal(400, "invalid_input", "The form cannot be read.") from exc
     for field in fields:
         if field != "purpose":
-            code = "unsupported_parameter" if field.startswith("expires_after") else "unknown_parameter"
-            raise InvalidRequest(field[:100], "there is no such parameter.", error_code=code)
+            raise InvalidRequest(field[:100], "there is no such parameter.", error_code="unknown_parameter")
     if (purpose := fields.get("purpose")) not in PURPOSES:
         raise InvalidRequest("purpose", f"must be {', '.join(PURPOSES)}.")
     sent = files.getlist("file")
@@ -102,7 +101,9 @@ async def _delete(request: HttpRequest, caller: Caller, file: str) -> HttpRespon
 
 async def _find(caller: Caller, file: str) -> Attachment | None:
     attachment = parse_file_id(file)
-    return attachment and await in_database(find_key_file, member=caller.member, attachment_id=attachment)
+    if attachment is None:
+        return None
+    return await in_database(find_key_file, member=caller.member, attachment_id=attachment)
 
 
 def file_body(row: Attachment) -> dict[str, Any]:

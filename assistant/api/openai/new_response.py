@@ -42,11 +42,20 @@ class NewResponse:
 
     async def open_run(self, member: Member) -> OpenedRun:
         """Start its run. Raises `Refused`."""
-        wanted, named = self.wanted, {"member": member, "wanted": self.wanted, "response": self.id}
+        wanted = self.wanted
         if wanted.conversation:
-            given = await in_database(conversation_input, **named, conversation=self.conversation, is_new=self.is_new)
+            given = await in_database(
+                conversation_input,
+                member=member,
+                wanted=wanted,
+                response=self.id,
+                conversation=self.conversation,
+                is_new=self.is_new,
+            )
             return await get_runs().open(member=member, assistant_slug=wanted.model, given=given)
-        stateless = await in_database(stateless_input, **named, unstored=self.unstored)
+        stateless = await in_database(
+            stateless_input, member=member, wanted=wanted, response=self.id, unstored=self.unstored
+        )
         return await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=stateless)
 
 

@@ -53,7 +53,6 @@ MAX_WAITING = 8
 # Responses that were not stored and can be continued on a connection: the latest.
 MAX_UNSTORED = 100
 CLOSE_DONE, CLOSE_RESTART, CLOSE_ACCESS_LOST, CLOSE_TOO_MANY = 1000, 1012, 4401, 4429
-LIMIT_REACHED = "websocket_connection_limit_reached"
 _PATH = re.compile(r"/v1/responses\Z")
 
 
@@ -167,7 +166,9 @@ class _Connection:
                     lifetime.reschedule(until)
         except TimeoutError:
             minutes = LIFETIME_SECONDS / 60
-            await self._error(error(400, f"A connection lasts {minutes:.0f} minutes.", code=LIMIT_REACHED))
+            await self._error(
+                error(400, f"A connection lasts {minutes:.0f} minutes.", code="websocket_connection_limit_reached")
+            )
             self._code = CLOSE_DONE
 
     async def _answer_frame(self, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 from assistant.core.values.messages import Message
 from assistant.services.errors import Refused
@@ -14,6 +14,16 @@ from assistant.toolkit.text import clean_text
 
 MAX_MESSAGES = 2000
 MAX_ID_LENGTH = 128
+# OpenAI's names of what is wrong with a request.
+ErrorCode = Literal[
+    "invalid_value",
+    "unknown_parameter",
+    "unsupported_parameter",
+    "previous_response_not_found",
+    "item_not_found",
+    "unknown_event",
+]
+ERROR_CODES: tuple[str, ...] = get_args(ErrorCode)
 # The type, minimum and maximum of a number.
 Bounds = tuple[type, float, float]
 
@@ -21,7 +31,7 @@ Bounds = tuple[type, float, float]
 class InvalidRequest(Refused):
     """The request is not valid; `param` is the field that is wrong, `error_code` OpenAI's name of the error."""
 
-    def __init__(self, param: str, message: str, *, error_code: str = "invalid_value") -> None:
+    def __init__(self, param: str, message: str, *, error_code: ErrorCode = "invalid_value") -> None:
         super().__init__("invalid_input", f"{param}: {message}")
         self.param = param
         self.error_code = error_code

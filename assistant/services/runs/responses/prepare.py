@@ -66,8 +66,8 @@ def _messages_before(member: Member, previous: str, unstored: Collection[str]) -
         return []
     run = find_response(member=member, response=previous, unstored=unstored)
     if run is None:
-        code = "previous_response_not_found"
-        raise InvalidRequest("previous_response_id", "there is no such response.", error_code=code)
+        sentence = "there is no such response."
+        raise InvalidRequest("previous_response_id", sentence, error_code="previous_response_not_found")
     if not run.conversation.is_stateless:
         raise InvalidRequest("previous_response_id", "belongs to a conversation: send conversation in its place.")
     if run.status != Run.Status.FINISHED:
