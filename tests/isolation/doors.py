@@ -83,6 +83,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "slug": "nowhere",
         "name": "nowhere.png",
         "path": "nowhere",
+        "address": "nowhere",
     }
     if parameter == "app_label":
         return [*APPS, "auth"]
