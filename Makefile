@@ -19,6 +19,8 @@ WORKERS ?= 3
 CONFORMANCE := tests/mcp/conformance
 CLIENTS := tests/clients
 CLIENT_PAGES := tests/client_pages
+# Python's clients have an environment of their own: they bring many packages, in other versions.
+CLIENTS_VENV := .venv-clients
 LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) --ignore=$(CLIENT_PAGES)
 PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # They read the files of assistant_deploy_files.
@@ -117,8 +119,8 @@ sbom: $(TOOLS)/.installed  ## Write to build/ what the product runs on: a Cyclon
 conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.installed  ## Run the official MCP conformance suite
 	@$(BIN)/python -m pytest $(CONFORMANCE) $(ARGS)
 
-clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
-	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
+clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed chromium  ## Run clients from npm and PyPI: @ag-ui/client, the AI SDK, MCP clients, openai-agents, pydantic-ai
+	@PATH="$(abspath $(BIN)):$$PATH" CLIENTS_PYTHON="$(abspath $(CLIENTS_VENV))/bin/python" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
 clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, and CopilotKit and assistant-ui in Chromium: 375 packages
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
@@ -160,7 +162,7 @@ lint-deployment:
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 clean:  ## Remove what these commands made
-	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) .venv-sbom build dist $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules $(CLIENT_PAGES)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) $(CLIENTS_VENV) .venv-sbom build dist $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules $(CLIENT_PAGES)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \
@@ -191,6 +193,12 @@ $(CONFORMANCE)/node_modules/.installed: $(CONFORMANCE)/package.json | $(BIN)/nod
 $(CLIENTS)/node_modules/.installed: $(CLIENTS)/package.json | $(BIN)/node
 	@echo "Installing the clients from npm ..."
 	@cd $(CLIENTS) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
+	@touch $@
+
+$(CLIENTS_VENV)/.installed: $(CLIENTS)/requirements.txt | $(BIN)/python
+	@echo "Installing the clients from PyPI ..."
+	@$(BIN)/python -m venv $(CLIENTS_VENV)
+	@$(CLIENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(CLIENTS)/requirements.txt
 	@touch $@
 
 $(CLIENT_PAGES)/node_modules/.installed: $(CLIENT_PAGES)/package.json | $(BIN)/node

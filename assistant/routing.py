@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
+from assistant.api.openai.websocket import is_responses, responses_socket
 from assistant.api.request_end import with_request_end
 from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies
@@ -105,7 +106,11 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     router = ProtocolTypeRouter(
         {
             "http": with_bounded_bodies(_choosing(_is_websocket_of_ours, upgrade_required, api)),
-            "websocket": _choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown),
+            "websocket": _choosing(
+                is_responses,
+                responses_socket,
+                _choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown),
+            ),
             "lifespan": lifespan,
         }
     )

@@ -6,7 +6,7 @@ from django.urls import include, path
 
 from assistant import health
 from assistant.api import openapi_pages
-from assistant.api.openai import views as chat_completions
+from assistant.api.openai import elsewhere
 from assistant.docs_site import views
 from assistant.pages import (
     account,
@@ -60,5 +60,5 @@ urlpatterns = [
     path("api/", include("assistant.api.urls")),
     path("v1/", include("assistant.api.openai.urls")),
     path("api", openapi_pages.nothing_here),
-    path("v1", chat_completions.nothing_here),
+    path("v1", elsewhere.nothing_here),
 ]

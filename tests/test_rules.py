@@ -149,8 +149,8 @@ ALLOWED = {
     (HTML, "assistant/admin/conversations/thread.py:markdown_html"): "what the renderer has sanitised, as for members",
     (HTML, "assistant/pages/base_template.py:render_page"): "a page that the template engine has rendered",
     (HTML, "assistant/pages/shares.py:_html"): "what the renderer has sanitised, as in the chat",
-    (CSRF, "assistant/api/openai/views.py:endpoint.decorate.wrapped"): BY_KEY,
-    (CSRF, "assistant/api/openai/views.py:nothing_here"): "404 for everybody",
+    (CSRF, "assistant/api/openai/endpoint.py:endpoint.wrapped"): BY_KEY,
+    (CSRF, "assistant/api/openai/elsewhere.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/openapi_pages.py:nothing_here"): "404 for everybody",
 }
 

@@ -18,7 +18,7 @@ MAX_BUFFERED_BYTES = 2 * MAX_BODY
 # The admin's addresses with forms that may have files.
 _FORMS = ("_add", "_change")
 # Where files are uploaded for messages; the app may stand below another path.
-_ATTACHMENTS = re.compile(r"/api/v1/tenants/[^/]+/attachments/\Z")
+_ATTACHMENTS = re.compile(r"/(?:api/v1/tenants/[^/]+/attachments/|v1/files)\Z")
 
 
 def least_bound() -> int:

@@ -11,7 +11,7 @@ from django.db import models
 
 from assistant.models.conversations import Conversation
 from assistant.models.runs import ToolCall
-from assistant.models.tenants import Tenant
+from assistant.models.tenants import ApiKey, Tenant
 
 # The alias in STORAGES of a project that stores attachments elsewhere than in a folder.
 STORAGE_ALIAS = "attachments"
@@ -64,6 +64,22 @@ class Attachment(models.Model):
     size = models.PositiveBigIntegerField(help_text="In bytes.")
     sha256 = models.CharField(max_length=64)
     file = models.FileField(storage=attachment_storage, upload_to=attachment_path, max_length=100)
+    purpose = models.CharField(
+        max_length=20,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What for, as its uploader at the Files API said. Empty: it was uploaded another way.",
+    )
+    api_key = models.ForeignKey(
+        ApiKey,
+        null=True,
+        on_delete=models.SET_NULL,
+        editable=False,
+        related_name="+",
+        help_text="The key that it was uploaded with at the Files API.",
+    )
     text = models.TextField(blank=True, help_text="The text that was read from it; pages are separated by form feeds.")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -10,6 +10,7 @@ import pytest
 
 from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
 from assistant.models import Provider
+from assistant.services.runs.opening.request_fields import ERROR_CODES
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks, codes, table
@@ -24,6 +25,7 @@ from tests.python_template import forked_python
         ("rest.md", "finished Half past nine."),
         ("attachments.md", "finished Half past nine."),
         ("openai.md", "['support']\nHalf past nine."),
+        ("responses.md", "Half past nine."),
     ],
 )
 def test_the_client_of_a_document_gets_an_answer(
@@ -56,6 +58,6 @@ def documented(document: str, heading: str, column: int) -> set[str]:
 
 
 def test_every_code_of_the_openai_door_is_documented() -> None:
-    used = refusals("error", 3) | set(STATUS_OF_ERROR) - {"thread_not_found"}
+    used = refusals("error", 3) | set(STATUS_OF_ERROR) - {"thread_not_found"} | set(ERROR_CODES)
     used |= {"unauthorized", "forbidden", "too_large", "too_many_requests", "invalid_host", "internal_error"}
     assert {CODES.get(code, code) for code in used} == documented("openai.md", "## Errors", 1)

@@ -32,6 +32,7 @@ RUN_BY_CI = {"make test", "make lint", "make test-model", "make conformance"}
 # Documents whose snippets are run by other tests.
 ELSEWHERE = {
     "saas.md", "testing.md", "releases.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md", "openai.md",
+    "responses.md",
     "webhooks.md", "attachments.md", "README.md",
 }  # fmt: skip
 # Lines for a file of a reader's own project, which other tests write into one.

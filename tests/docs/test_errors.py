@@ -11,6 +11,7 @@ from assistant.api.attachments import STATUS_OF_FILE
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
 from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
 from assistant.services.errors import Failure
+from assistant.services.runs.opening.request_fields import ERROR_CODES
 from tests.docs.snippets import ROOT, codes, table
 from tests.docs.test_facts import calls, listed, literals, text_argument
 
@@ -26,6 +27,7 @@ def answered() -> Iterator[tuple[str, int]]:
         if isinstance(first, ast.Constant) and isinstance(first.value, int):
             for code in text_argument(call, 1, "code"):
                 yield code, first.value
+    yield from ((code, 400) for code in ERROR_CODES)
     yield from STATUS_OF_REFUSAL.items()
     yield from STATUS_OF_FILE.items()
     yield from ((code, status) for status, code in CODE_OF_STATUS.items())

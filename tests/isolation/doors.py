@@ -70,7 +70,8 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "run_id": rows[Run].run_id,
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
-        "file": by_model["toolfile"],
+        "file": by_model["attachment" if address.path.startswith("/v1/") else "toolfile"],
+        "response": f"resp_{by_model['conversation'].replace('-', '')}",
         "image": by_model["brandimage"],
         "colour": "8a3a8f",
         "share": by_model["conversationshare"],
@@ -82,6 +83,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "slug": "nowhere",
         "name": "nowhere.png",
         "path": "nowhere",
+        "address": "nowhere",
     }
     if parameter == "app_label":
         return [*APPS, "auth"]

@@ -16,9 +16,14 @@ from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.models import Assistant
 from assistant.services.conversations.pagination import ClientMessage
+from assistant.services.db.threads import in_database
 from assistant.services.eventlog.frames import decode_event
 from assistant.services.eventlog.log import Entry
 from assistant.services.limits.runs_at_once import RETRY_SECONDS
+from assistant.services.run_key import RunKey
+from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.reading.run_result import run_outcome
+from assistant.services.tenancy.members import Member
 
 # HTTP status and OpenAI's error type for each code of a run's error.
 STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
@@ -26,6 +31,7 @@ STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "attachment_refused": (400, "invalid_request_error"),
     "limit_reached": (400, "invalid_request_error"),
     "thread_not_found": (404, "invalid_request_error"),
+    "thread_busy": (409, "invalid_request_error"),
     "quota_exceeded": (429, "insufficient_quota"),
     "too_many_requests": (429, "rate_limit_error"),
     "provider_rate_limited": (429, "rate_limit_error"),
@@ -71,6 +77,13 @@ class CompletionFailed(Exception):
         if not may_retry and self.retry_after is None:
             answer["x-should-retry"] = "false"
         return answer
+
+
+def failure_of(event: events.RunError, *, was_queued: bool) -> CompletionFailed:
+    """Return the failure for the last event of a run; `was_queued`: the event before said that it waits."""
+    if was_queued and event.code == "limit_reached":
+        return CompletionFailed("too_many_requests", event.message, retry_after=RETRY_SECONDS)
+    return CompletionFailed(event.code or "internal_error", event.message)
 
 
 def error_body(message: str, *, kind: str, code: str, param: str | None = None) -> dict[str, Any]:
@@ -130,11 +143,14 @@ def _is_answer(message: ClientMessage) -> bool:
 class Answer:
     """Collects one answer from a run's events: its text, and the calls of the caller's own tools.
 
-    The tenant's tools do not appear: to the caller they are part of the model.
+    The tenant's tools do not appear: to the caller they are part of the model. Of a run that an earlier request has
+    started, the texts are loaded from the database at its end, and come as a whole.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, header: CompletionHeader) -> None:
+        self.header = header
         self.is_complete = False
+        self._is_joined = False
         self.finish_reason = "stop"
         self.tool_calls: list[dict[str, Any]] = []
         self.usage: dict[str, Any] = {}
@@ -149,8 +165,24 @@ class Answer:
     def text(self) -> str:
         return "".join(self._texts).removeprefix(TEXT_SEPARATOR)
 
-    def load_stored(self, messages: Sequence[ClientMessage]) -> None:
-        """Load the stored messages of a run. Call `take` with its last event afterwards."""
+    @property
+    def body(self) -> dict[str, Any]:
+        return self.header.completion(self)
+
+    def begin(self, opened: OpenedRun) -> None:
+        self._is_joined = opened.setup is None
+
+    def wants(self, entry: Entry) -> bool:
+        return not self._is_joined
+
+    def lacks_events(self, entry: Entry) -> bool:
+        return self._is_joined
+
+    async def load(self, member: Member, key: RunKey) -> None:
+        outcome = await in_database(run_outcome, member=member, key=key)
+        self._load_stored(outcome.messages)
+
+    def _load_stored(self, messages: Sequence[ClientMessage]) -> None:
         self._texts = [
             text if number == 0 else TEXT_SEPARATOR + text
             for number, text in enumerate(one.content for one in messages if _is_answer(one))
@@ -183,11 +215,12 @@ class Answer:
                 self.finish_reason = str(value["reason"])
             case events.RunFinished():
                 self._finish(event)
-            case events.RunError(message=message, code="limit_reached") if was_queued:
-                self.was_refused = True
-                raise CompletionFailed("too_many_requests", message, retry_after=RETRY_SECONDS)
-            case events.RunError(message=message, code=code):
-                raise CompletionFailed(code or "internal_error", message)
+                if self._is_joined and self.text:
+                    yield self.text
+            case events.RunError():
+                failure = failure_of(event, was_queued=was_queued)
+                self.was_refused = failure.retry_after is not None
+                raise failure
 
     def _finish(self, event: events.RunFinished) -> None:
         outcome = event.outcome

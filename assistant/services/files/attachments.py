@@ -93,8 +93,10 @@ def check_size(size: int, limits: AttachmentLimits) -> None:
 
 
 @transaction.atomic
-def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits) -> Attachment:
+def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits, purpose: str = "") -> Attachment:
     """Store a file that `read_upload` returned, which its uploader can send or delete.
+
+    `purpose`: what for, if it is uploaded at the Files API, where only the same key finds it.
 
     Raises:
         FileRefused: `file_quota`, the tenant's files, or the uploader's unsent ones, are too many or too large.
@@ -123,6 +125,8 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
         size=len(read.content),
         sha256=hashlib.sha256(read.content).hexdigest(),
         text=read.text,
+        purpose=purpose,
+        api_key_id=member.key_id if purpose else None,
     )
     row.file.save(read.name, ContentFile(read.content), save=False)
     try:

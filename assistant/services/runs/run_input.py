@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import (
@@ -63,6 +63,23 @@ class ToolAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedResponse:
+    """How a caller of the Responses API wants to be answered.
+
+    Attributes:
+        instructions: read by the model before the new message, as the caller's words, and not kept.
+        options: sent to the provider.
+        kept: what `Run.response` keeps.
+    """
+
+    kept: Mapping[str, Any]
+    instructions: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tool_choice: str | None = None
+    response_format: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunInput:
     """The validated input of a run.
 
@@ -82,6 +99,7 @@ class RunInput:
         state: what client and tools share.
         must_answer: whether nothing may be said while interrupts are open and not answered, as AG-UI has it.
         has_instructions: whether it has system or developer messages, which are not used.
+        asked: how a caller of the Responses API wants to be answered; None for any other.
     """
 
     thread_id: uuid.UUID
@@ -107,6 +125,7 @@ class RunInput:
     state: Any = None
     has_instructions: bool = False
     must_answer: bool = False
+    asked: AskedResponse | None = None
 
     @property
     def thread(self) -> str:

@@ -13,18 +13,25 @@ from typing import Any
 
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
-from assistant.services.runs.client_tools import MAX_TOOLS, check_sizes
+from assistant.services.runs.client_tools import MAX_TOOLS
 from assistant.services.runs.content_parts import FILE_PARTS, File, files_of_parts
+from assistant.services.runs.opening.request_fields import (
+    MAX_ID_LENGTH,
+    MAX_MESSAGES,
+    Bounds,
+    InvalidRequest,
+    check_turns,
+    flag_of,
+    function_tools,
+    number_of,
+    text_of,
+)
 from assistant.services.runs.opening.tool_answers import ToolAnswers
-from assistant.services.text import MAX_TEXT
-from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit import Tool
 from assistant.toolkit.schema.bounds import InvalidSchema, check_size
-from assistant.toolkit.text import clean_text
 
-MAX_MESSAGES = 2000
-MAX_ID_LENGTH = 128
 # Options that are sent to the provider unchanged: name, type, minimum, maximum.
-NUMBERS: Mapping[str, tuple[type, float, float]] = {
+NUMBERS: Mapping[str, Bounds] = {
     "temperature": (float, 0, 2),
     "top_p": (float, 0, 1),
     "frequency_penalty": (float, -2, 2),
@@ -38,14 +45,6 @@ MAX_STOPS = 4
 UNSUPPORTED = ("functions", "function_call", "logprobs", "audio", "prediction")
 
 
-class InvalidRequest(Refused):
-    """The request is not valid; `param` is the field that is wrong."""
-
-    def __init__(self, param: str, message: str) -> None:
-        super().__init__("invalid_input", f"{param}: {message}")
-        self.param = param
-
-
 @dataclass(frozen=True, slots=True)
 class StatelessInput:
     """The validated input of a stateless run.
@@ -56,6 +55,8 @@ class StatelessInput:
         thread_id: set if the request may be repeated, so that the repetition finds the run with its id.
         answers: how tools are answered in a test; None for any other run.
         prompt_version_id: the version of the prompt that a test uses; None for the published one.
+        follows: the id of the response that it continues; "" for none.
+        response: what its caller asked for, as `Run.response` keeps it; None for all but responses.
     """
 
     run_id: str
@@ -69,6 +70,8 @@ class StatelessInput:
     response_format: Mapping[str, Any] | None = None
     answers: ToolAnswers | None = None
     prompt_version_id: int | None = None
+    follows: str = ""
+    response: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,11 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
     messages = _messages(body.get("messages"), files)
     client_tools = _tools(body.get("tools"))
     options = body.get("stream_options")
-    is_streamed = _flag(body, "stream")
+    is_streamed = flag_of(body, "stream")
     if options is not None and not is_streamed:
         raise InvalidRequest("stream_options", "is only allowed when stream is true.")
     return CompletionRequest(
-        model=_text(body.get("model"), "model", most=MAX_ID_LENGTH),
+        model=text_of(body.get("model"), "model", most=MAX_ID_LENGTH),
         run=StatelessInput(
             run_id=f"chatcmpl-{uuid.uuid4().hex}",
             messages=messages,
@@ -108,7 +111,7 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
             response_format=_response_format(body.get("response_format")),
         ),
         is_streamed=is_streamed,
-        with_usage=_flag(options, "include_usage") if isinstance(options, dict) else False,
+        with_usage=flag_of(options, "include_usage") if isinstance(options, dict) else False,
     )
 
 
@@ -116,21 +119,10 @@ def _messages(given: object, files: dict[str, tuple[File, ...]]) -> tuple[Messag
     """Return the messages; their files are put into `files`."""
     if not isinstance(given, list) or not 0 < len(given) <= MAX_MESSAGES:
         raise InvalidRequest("messages", f"must be a list of 1 to {MAX_MESSAGES} messages.")
-    messages: list[Message] = []
-    open_calls: set[str] = set()
-    for index, item in enumerate(given):
-        message = _message(item, f"messages[{index}]", files)
-        if message.role == "tool":
-            if message.tool_call_id not in open_calls:
-                raise InvalidRequest(f"messages[{index}]", "answers no tool call of the message before.")
-            open_calls.remove(message.tool_call_id)
-        elif open_calls:
-            raise InvalidRequest(f"messages[{index}]", "comes before every tool call was answered by a tool message.")
-        open_calls.update(call.id for call in message.tool_calls)
-        messages.append(message)
-    if open_calls or messages[-1].role == "assistant":
-        raise InvalidRequest("messages", "must end with a user's message, or with answers to all tool calls.")
-    return tuple(messages)
+    where = [f"messages[{index}]" for index in range(len(given))]
+    messages = tuple(_message(item, place, files) for item, place in zip(given, where, strict=True))
+    check_turns(messages, where, name="messages")
+    return messages
 
 
 def _message(item: object, where: str, files: dict[str, tuple[File, ...]]) -> Message:
@@ -146,7 +138,7 @@ def _message(item: object, where: str, files: dict[str, tuple[File, ...]]) -> Me
         return _user_message(content, where, files)
     text = _content(content, where, may_be_empty=role == "tool")
     if role == "tool":
-        call_id = _text(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID_LENGTH)
+        call_id = text_of(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID_LENGTH)
         return Message("tool", text, id=uuid.uuid4().hex, tool_call_id=call_id, from_caller=True)
     if role not in ("user", "system", "developer"):
         raise InvalidRequest(f"{where}.role", "must be system, developer, user, assistant or tool.")
@@ -174,16 +166,10 @@ def _content(content: object, where: str, *, may_be_empty: bool) -> str:
                 f"{where}.content",
                 "may hold parts of the type text, and a user's also image_url and file.",
             )
-        content = "\n".join(_text(part.get("text"), f"{where}.content", least=0) for part in content)
+        content = "\n".join(text_of(part.get("text"), f"{where}.content", least=0) for part in content)
     if content is None and may_be_empty:
         return ""
-    return _text(content, f"{where}.content", least=0 if may_be_empty else 1)
-
-
-def _text(value: object, where: str, *, least: int = 1, most: int = MAX_TEXT) -> str:
-    if not isinstance(value, str) or not least <= len(value) <= most:
-        raise InvalidRequest(where, f"must be a text of {least} to {most} characters.")
-    return clean_text(value)
+    return text_of(content, f"{where}.content", least=0 if may_be_empty else 1)
 
 
 def _calls(given: object, where: str) -> tuple[ToolCall, ...]:
@@ -199,9 +185,9 @@ def _calls(given: object, where: str) -> tuple[ToolCall, ...]:
             raise InvalidRequest(here, "must have an id and a function.")
         calls.append(
             ToolCall(
-                id=_text(item.get("id"), f"{here}.id", most=MAX_ID_LENGTH),
-                name=_text(function.get("name"), f"{here}.function.name", most=MAX_ID_LENGTH),
-                arguments=_text(function.get("arguments"), f"{here}.function.arguments", least=0),
+                id=text_of(item.get("id"), f"{here}.id", most=MAX_ID_LENGTH),
+                name=text_of(function.get("name"), f"{here}.function.name", most=MAX_ID_LENGTH),
+                arguments=text_of(function.get("arguments"), f"{here}.function.arguments", least=0),
             )
         )
     if len({call.id for call in calls}) != len(calls):
@@ -219,30 +205,13 @@ def _tools(given: object) -> tuple[Tool, ...]:
         return ()
     if not isinstance(given, list) or len(given) > MAX_TOOLS:
         raise InvalidRequest("tools", f"must be a list of at most {MAX_TOOLS} tools.")
-    functions = [item.get("function") for item in given if isinstance(item, dict)]
-    try:
-        check_sizes(one["parameters"] for one in functions if isinstance(one, dict) and one.get("parameters"))
-    except InvalidTool as exc:
-        raise InvalidRequest("tools", str(exc)) from exc
-    tools = []
+    functions: list[Mapping[str, Any]] = []
     for index, item in enumerate(given):
         function = item.get("function") if isinstance(item, dict) and item.get("type") == "function" else None
         if not isinstance(function, dict):
             raise InvalidRequest(f"tools[{index}]", "must be of the type function.")
-        parameters = function.get("parameters") or {"type": "object", "properties": {}}
-        try:
-            tools.append(
-                Tool.client_side(
-                    name=_text(function.get("name"), f"tools[{index}].function.name", most=64),
-                    description=_text(
-                        function.get("description") or "", f"tools[{index}].function.description", least=0
-                    ),
-                    parameters=parameters if isinstance(parameters, dict) else {},
-                )
-            )
-        except InvalidTool as exc:
-            raise InvalidRequest(f"tools[{index}]", str(exc)) from exc
-    return tuple(tools)
+        functions.append(function)
+    return function_tools(functions, [f"tools[{index}].function" for index in range(len(given))])
 
 
 def _tool_choice(given: object, own: set[str]) -> str | None:
@@ -258,23 +227,16 @@ def _tool_choice(given: object, own: set[str]) -> str | None:
 
 
 def _options(body: Mapping[str, Any]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name, (kind, least, most) in NUMBERS.items():
-        value = body.get(name)
-        if value is None:
-            continue
-        is_number = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
-        if not is_number or not least <= value <= most:
-            raise InvalidRequest(name, f"must be a number from {least} to {most}.")
-        options[name] = value
+    numbers = {name: number_of(body, name, bounds) for name, bounds in NUMBERS.items()}
+    options: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     stop = body.get("stop")
     if stop is not None:
         stops = stop if isinstance(stop, list) else [stop]
         if len(stops) > MAX_STOPS:
             raise InvalidRequest("stop", f"must be at most {MAX_STOPS} texts.")
-        options["stop"] = [_text(one, "stop", most=1000) for one in stops]
+        options["stop"] = [text_of(one, "stop", most=1000) for one in stops]
     if body.get("parallel_tool_calls") is not None and body.get("tools"):
-        options["parallel_tool_calls"] = _flag(body, "parallel_tool_calls")
+        options["parallel_tool_calls"] = flag_of(body, "parallel_tool_calls")
     return options
 
 
@@ -288,10 +250,3 @@ def _response_format(given: object) -> Mapping[str, Any] | None:
     except InvalidSchema as exc:
         raise InvalidRequest("response_format", f"cannot be used: {exc}.") from exc
     return given
-
-
-def _flag(body: Mapping[str, Any], name: str) -> bool:
-    value = body.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise InvalidRequest(name, "must be true or false.")
-    return bool(value)

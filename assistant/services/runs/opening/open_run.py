@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import WHOLE
+from assistant.core.values.messages import Message
 from assistant.models import Assistant, Conversation, Run
 from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
@@ -32,10 +34,10 @@ from assistant.services.runs.opening.known_thread import known_thread, unknown_t
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.page import ignored_parts, with_page
-from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, with_file_contents
 from assistant.services.runs.opening.tested_prompt import tested_prompt
-from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_input import AskedResponse, RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.toolkit.context import UserId
 
@@ -166,13 +168,14 @@ def _open_once(
         path=followed.path,
         owner=owner,
         must_wait=must_wait,
-        history=with_page((*history, *(new_rows or request_to_go_on(history))), given, state.assistant),
+        history=with_page((*history, *_told(given), *(new_rows or request_to_go_on(history))), given, state.assistant),
         new=new_rows,
         messages=0 if is_answer and all(message.role != "user" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
         answers=None if test is None else test.answers,
         model=given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history)),
         client_input=to_store(given, decisions),
+        response=None if given.asked is None else given.asked.kept,
     )
     check_files(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
     if decisions:
@@ -187,11 +190,29 @@ def _open_once(
         state=given.state,
         ignored=ignored_parts(given, state.assistant),
     )
-    if setup.queued is not None and test is None and shares_runs():
+    if given.asked is not None:
+        setup = _as_asked(setup, given.asked)
+    elif setup.queued is not None and test is None and shares_runs():
         Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))
     on_disconnect = given.on_disconnect or OnDisconnect(state.assistant.on_disconnect)
     return OpenedRun(key_of(run, owner), setup, on_disconnect=on_disconnect)
+
+
+def _told(given: RunInput) -> tuple[Message, ...]:
+    """Return what the caller tells the model for this run alone."""
+    told = "" if given.asked is None else given.asked.instructions
+    return (Message("user", told, id=uuid.uuid4().hex),) if told.strip() else ()
+
+
+def _as_asked(setup: RunSetup, asked: AskedResponse) -> RunSetup:
+    """Return the setup of a run as its request wants it; the assistant's own type of answer comes first."""
+    return replace(
+        setup,
+        settings=replace(setup.settings, options={**setup.settings.options, **asked.options}),
+        tool_choice=asked.tool_choice,
+        response_format=None if setup.settings.answer_schema else asked.response_format,
+    )
 
 
 def _new_conversation(member: Member, assistant: Assistant, given: RunInput, test_tools: str) -> Conversation:

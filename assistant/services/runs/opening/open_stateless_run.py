@@ -95,6 +95,8 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         # The questions of a replay come all at once, and not from people.
         messages=1 if new[-1].role == "user" and given.answers is None else 0,
         answers=given.answers,
+        follows=given.follows,
+        response=given.response,
     )
     check_files(messages, tenant=state.assistant.tenant, provider=setup.provider)
     setup = replace(
