@@ -32,6 +32,7 @@ MESSAGE = {
     "tool_calls": [],
     "tool_call_id": "",
     "is_partial": False,
+    "cut_reason": "",
     "attachments": [],
     "versions": None,
     "created_at": "2026-11-21T09:30:04Z",

@@ -138,7 +138,10 @@ class MessageOut(ApiSerializer):
     reasoning = serializers.CharField()
     tool_calls = ToolCallOut(many=True)
     tool_call_id = serializers.CharField(help_text="Of a tool message: the call that it answers.")
-    is_partial = serializers.BooleanField(help_text="Cut off by a cancel, an error or a crash.")
+    is_partial = serializers.BooleanField(help_text="Cut off by a limit, a cancel, an error or a crash.")
+    cut_reason = serializers.CharField(
+        help_text="Why a partial answer was cut off: length, content_filter or invalid_form. Empty: see its run."
+    )
     attachments = SentFileOut(many=True, help_text="The files that were sent with it.")
     versions = VersionsOut(allow_null=True, help_text="Of a question that was changed, or another answer; else null.")
     created_at = serializers.DateTimeField()

@@ -175,6 +175,14 @@ class Message(models.Model):
     )
     tool_call_id = models.CharField(max_length=128, blank=True)
     is_partial = models.BooleanField(default=False, help_text="Cut off by a cancel, an error or a crash.")
+    cut_reason = models.CharField(
+        max_length=20,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Why a partial answer was cut off: length, content_filter or invalid_form. Empty: see its run.",
+    )
     sources = sources_field(help_text="Where untrusted text in it came from.")
     from_caller = models.BooleanField(
         default=False, db_default=False, help_text="The result of a tool that the caller ran itself."

@@ -27,7 +27,10 @@ def sub_agents_to_agui(runs: Iterable[SubAgentRun]) -> list[dict[str, Any]]:
 
 
 def to_agui(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Messages as AG-UI's MESSAGES_SNAPSHOT carries them; partial ones have `metadata: {"partial": true}`."""
+    """Messages as AG-UI's MESSAGES_SNAPSHOT carries them.
+
+    Partial ones have `metadata: {"partial": true}`, and there `cutReason` if a reason is known.
+    """
     wire: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "user":
@@ -64,6 +67,7 @@ def _assistant_to_agui(message: Message) -> list[dict[str, Any]]:
         if message.tool_calls:
             answer["toolCalls"] = [call.to_wire() for call in message.tool_calls]
         if message.is_partial:
-            answer["metadata"] = {"partial": True}
+            reason = {"cutReason": message.cut_reason} if message.cut_reason else {}
+            answer["metadata"] = {"partial": True, **reason}
         wire.append(answer)
     return wire

@@ -14,7 +14,9 @@ class Draft:
     `open` counts its parts (text, reasoning, calls) that have started and not ended.
     """
 
-    __slots__ = ("_complete", "calls", "id", "is_cut", "open", "provider_state", "reasoning", "sources", "text")
+    __slots__ = (
+        "_complete", "calls", "cut_reason", "id", "is_cut", "open", "provider_state", "reasoning", "sources", "text",
+    )  # fmt: skip
 
     def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
         self.id = message_id
@@ -24,6 +26,7 @@ class Draft:
         self.calls: list[CallDraft] = []
         self.open = 0
         self.is_cut = False
+        self.cut_reason = ""
         self.provider_state = ""
         self._complete: Message | None = None
 
@@ -36,6 +39,11 @@ class Draft:
         """Add what the provider gave with the message."""
         self.provider_state = provider_state
         self._complete = None
+
+    def cut(self, reason: str) -> None:
+        """Mark the message as cut off, for a reason of the `message.cut` event."""
+        self.is_cut = True
+        self.cut_reason = reason
 
     def message(self) -> Message:
         """Return the message so far. Once it is complete, each call returns the same object."""
@@ -55,6 +63,7 @@ class Draft:
             is_partial=self.is_cut or self.open > 0,
             sources=self.sources,
             provider_state=self.provider_state,
+            cut_reason=self.cut_reason,
         )
 
     def restore(self, message: Message) -> None:
@@ -64,6 +73,7 @@ class Draft:
         self.reasoning = [message.reasoning]
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
         self.is_cut = message.is_partial
+        self.cut_reason = message.cut_reason
         self.sources = message.sources
         self.provider_state = message.provider_state
 

@@ -150,7 +150,7 @@ class Transcript:
             case events.RunFinished() | events.RunError():
                 self.ending = event
             case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
-                self._draft(value["messageId"]).is_cut = True
+                self._draft(value["messageId"]).cut(value["reason"])
 
     def keep_state(self, message_id: str, provider_state: str) -> None:
         """Keep what the provider gave with a message; it is in no event, because nobody else reads it."""

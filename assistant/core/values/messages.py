@@ -89,8 +89,10 @@ class Message:
         attachments: the files that a user sent with it.
         page: what a client says of its page with a user's message, between markers. `untrusted.for_model` puts it
             before the text; nobody has written it as a message, so that no destination is trusted because it is in it.
+        cut_reason: of a partial answer, the reason that `message.cut` gave; empty if there was no such event.
 
-    `id`, `reasoning`, `is_partial`, `sources`, `from_caller` and `attachments` are never sent to a provider.
+    `id`, `reasoning`, `is_partial`, `sources`, `from_caller`, `attachments` and `cut_reason` are never sent to a
+    provider.
     """
 
     role: Role
@@ -106,6 +108,7 @@ class Message:
     provider_state: str = field(default="", repr=False, compare=False)
     attachments: tuple[AttachedFile, ...] = ()
     page: str = ""
+    cut_reason: str = ""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:

@@ -93,6 +93,8 @@ def _entry(one: ClientMessage) -> dict[str, Any]:
         entry["tool_call_id"] = one.tool_call_id
     if one.is_partial:
         entry["is_partial"] = True
+    if one.cut_reason:
+        entry["cut_reason"] = one.cut_reason
     if one.feedback:
         entry["feedback"] = {"rating": one.feedback.rating, "comment": one.feedback.comment}
     return {**entry, "created_at": one.created_at.isoformat()}

@@ -48,6 +48,7 @@ class ClientMessage:
     tool_calls: Sequence[dict[str, Any]]
     tool_call_id: str
     is_partial: bool
+    cut_reason: str
     attachments: Sequence[dict[str, Any]]
     versions: NamedVersion | None
     created_at: datetime
@@ -125,6 +126,7 @@ def client_messages(
             tool_calls=row.tool_calls,
             tool_call_id=row.tool_call_id,
             is_partial=row.is_partial,
+            cut_reason=row.cut_reason,
             attachments=row.attachments,
             versions=(versions or {}).get(row.position),
             created_at=row.created_at,

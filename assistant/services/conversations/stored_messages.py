@@ -48,6 +48,7 @@ def to_message(row: MessageRow) -> Message:
         from_caller=row.from_caller,
         provider_state=unsealed(row.provider_state),
         attachments=tuple(map(AttachedFile.from_state, row.attachments)),
+        cut_reason=row.cut_reason,
     )
 
 
@@ -178,6 +179,7 @@ def store_messages(
                 ],
                 tool_call_id=message.tool_call_id,
                 is_partial=message.is_partial,
+                cut_reason=message.cut_reason,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
                 provider_state=sealed(message.provider_state),

@@ -6,17 +6,11 @@ import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
-import { describedFile, filesOf, inLocalTime, textOf } from "./shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, textOf, whyCut } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
 
-const CUT = {
-  length: gettext("The answer was cut off: it reached the model's length limit."),
-  invalid_form: gettext("This answer did not have the required format; the assistant tries again."),
-  content_filter: gettext("The answer was cut off by the provider's content filter."),
-};
-const UNFINISHED = gettext("This answer was cut off.");
 const STOPPED = gettext("Stopped.");
 const RETRYABLE = new Set([
   "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
@@ -332,7 +326,7 @@ export class Transcript {
         } else if (name === "run.queued") {
           this.#addNotice(ngettext("Waiting: too many answers at once. %(count)s comes first.", "Waiting: too many answers at once. %(count)s come first.", value.ahead), QUEUED);
         } else if (name === "message.cut") {
-          this.#addNotice(CUT[value.reason] ?? CUT.length);
+          this.#addNotice(whyCut(value.reason));
         }
       },
     };
@@ -376,7 +370,7 @@ export class Transcript {
   /** Offer to go on with an answer that ends with a note that it was cut off. */
   #offerToGoOn() {
     const last = this.#openTurn().querySelector(":scope > .items").lastElementChild;
-    if (last?.className !== "stopped" || ![CUT.length, UNFINISHED].includes(last.textContent)) return;
+    if (last?.className !== "stopped" || !canGoOn(last.textContent)) return;
     last.append(" ", goOnButton(() => this.#actions.goOn()));
   }
 
@@ -474,7 +468,8 @@ export class Transcript {
       reasoning.reset(message.content);
     } else if (message.role === "assistant") {
       if (message.content) this.#answer(message.id).reset(message.content);
-      if (message.metadata?.partial) this.#addNotice(message.metadata.stopped ? STOPPED : UNFINISHED, message.id);
+      const { partial, stopped, cutReason } = message.metadata ?? {};
+      if (partial) this.#addNotice(stopped ? STOPPED : whyCut(cutReason), message.id);
       for (const call of message.toolCalls ?? []) {
         const old = oldCards.get(call.id);
         if (old?.isFinished) this.#cards.set(call.id, old);

@@ -4,15 +4,13 @@ import { Versions, addQuestionTools, editAgain, goOnButton, isToBeAskedAgain } f
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
-import { describedFile, filesOf, inLocalTime, textOf } from "../js/shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, textOf, whyCut } from "../js/shared.js";
 import { ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
 const STOPPED = gettext("Stopped.");
-const CUT = gettext("The answer was cut off.");
-const UNFINISHED = gettext("This answer was cut off.");
 
 export class Transcript {
   #root;
@@ -138,7 +136,7 @@ export class Transcript {
 
   #custom({ name, value }) {
     const card = this.#calls.get(value?.toolCallId);
-    if (name === "message.cut") this.#addNotice(CUT);
+    if (name === "message.cut") this.#addNotice(whyCut(value.reason));
     else if (name === "tool.progress") card?.progress(value);
     else if (name === "tool.started") {
       card?.settle();
@@ -206,7 +204,7 @@ export class Transcript {
       return asks ? gettext("The assistant has a question.") : gettext("The assistant needs your approval to go on.");
     }
     const last = this.#root.querySelector(".turn:last-child > .items > .remark:last-child");
-    if ([CUT, UNFINISHED].includes(last?.textContent)) last.append(" ", goOnButton(() => this.#actions.goOn()));
+    if (last && canGoOn(last.textContent)) last.append(" ", goOnButton(() => this.#actions.goOn()));
     return gettext("Answer complete. %(text)s", { text: [...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? "" });
   }
 
@@ -324,9 +322,8 @@ export class Transcript {
   #addStored({ id, content, toolCalls, metadata }) {
     this.#addVersions({ id, metadata });
     if (content) this.#answer(id).append(content);
-    if (metadata?.partial) {
-      this.#place(make("p.remark.partial", { "data-about": id }, metadata.stopped ? STOPPED : UNFINISHED));
-    }
+    const { partial, stopped, cutReason } = metadata ?? {};
+    if (partial) this.#place(make("p.remark.partial", { "data-about": id }, stopped ? STOPPED : whyCut(cutReason)));
     for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).setArguments(called.arguments);
   }
 }
