@@ -160,7 +160,7 @@ class ExportQuery(ApiSerializer):
 class ApprovalOut(ApiSerializer):
     call_id = serializers.CharField()
     run = serializers.CharField(source="run.run_id")
-    conversation = serializers.UUIDField(source="run.conversation_id")
+    conversation = serializers.UUIDField(source="run.conversation.client_id")
     assistant = serializers.SlugField(source="run.assistant.slug")
     tool = serializers.CharField(source="name")
     arguments = serializers.CharField(help_text="JSON text, as the model wrote it.")
