@@ -55,17 +55,16 @@ function parsed(text) {
 
 export class Tray {
   #files = [];
-  #options;
 
-  /** `options`: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
+  /** `options`, which may be replaced later: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
   constructor(options) {
-    this.#options = options;
+    this.options = options;
     this.element = make("ul.tray", { hidden: true, "aria-label": gettext("Files of this message") });
   }
 
   /** Why the message cannot be sent yet, as a sentence; empty if it can. */
   get problem() {
-    const { most } = this.#options;
+    const { most } = this.options;
     if (most && this.#files.length > most) return ngettext("A message may have at most %(count)s file. Remove some, please.", "A message may have at most %(count)s files. Remove some, please.", most);
     if (this.#files.some(({ failed }) => failed)) return gettext("Remove the files that could not be added.");
     return this.#files.some(({ part }) => !part) ? gettext("The files are still being uploaded.") : "";
@@ -100,7 +99,7 @@ export class Tray {
 
   /** Show those of these content parts again that the server still has: files that are not sent are deleted after a day. */
   async restoreStored(parts) {
-    const { url, headers } = await this.#options.target();
+    const { url, headers } = await this.options.target();
     const has = async ({ source }) => (await fetch(`${url}${source.value}/`, { headers }).catch(() => null))?.status !== 404;
     const found = await Promise.all(parts.map(has));
     this.restore(parts.filter((_, index) => found[index]));
@@ -115,20 +114,20 @@ export class Tray {
   async #add(file) {
     const entry = { name: file.name || "pasted.png", size: file.size, part: null, failed: false, stop: new AbortController() };
     const element = this.#show(entry);
-    const { maxBytes, seesImages, asBlob } = this.#options;
+    const { maxBytes, seesImages, asBlob } = this.options;
     thumbnail(file, element.querySelector(".thumb"), asBlob);
     if (IMAGE.test(file.type) && !seesImages) return this.#fail(entry, CANNOT_SEE);
     if (maxBytes && file.size > maxBytes) return this.#fail(entry, gettext("A file may have at most %(size)s.", { size: sizeOf(maxBytes) }));
     const bar = element.querySelector("progress");
     try {
-      const { id, mediaType, name, size } = await upload(file, await this.#options.target(), (share) => {
+      const { id, mediaType, name, size } = await upload(file, await this.options.target(), (share) => {
         if (share < 1) bar.value = share;
         else bar.removeAttribute("value"); // the server reads it
       }, entry.stop.signal);
       const kind = mediaType.startsWith("image/") ? "image" : "document";
       entry.part = { type: kind, source: { type: "file", value: id, provider: "tenant-assistant", mimeType: mediaType }, metadata: { name, size } };
       element.dataset.state = "done";
-      this.#options.announce(gettext("%(name)s is ready to be sent", { name }));
+      this.options.announce(gettext("%(name)s is ready to be sent", { name }));
     } catch (error) {
       this.#fail(entry, error.message);
     }
@@ -139,7 +138,7 @@ export class Tray {
     entry.failed = true;
     entry.element.dataset.state = "failed";
     entry.element.querySelector(".file-about").textContent = reason;
-    this.#options.announce(`${entry.name}: ${reason}`);
+    this.options.announce(`${entry.name}: ${reason}`);
   }
 
   #show(entry) {
@@ -159,18 +158,18 @@ export class Tray {
     const index = this.#files.indexOf(entry);
     this.#files.splice(index, 1);
     entry.element.remove();
-    this.#options.announce(gettext("%(name)s is removed", entry));
+    this.options.announce(gettext("%(name)s is removed", entry));
     this.#changed();
     const next = this.#files[Math.min(index, this.#files.length - 1)];
     if (next) next.element.querySelector(".remove").focus();
-    else this.#options.emptied();
+    else this.options.emptied();
     if (!entry.part) return;
-    const { url, headers } = await this.#options.target();
+    const { url, headers } = await this.options.target();
     fetch(`${url}${entry.part.source.value}/`, { method: "DELETE", headers }).catch(() => {}); // else it is deleted after a day
   }
 
   #changed() {
     this.element.hidden = this.isEmpty;
-    this.#options.changed();
+    this.options.changed();
   }
 }
