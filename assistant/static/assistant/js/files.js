@@ -2,7 +2,7 @@
  * Loaded when the first file is chosen, dropped or pasted. */
 
 import { icon, make } from "./elements.js";
-import { gettext, ngettext } from "./i18n.js";
+import { gettext, locale, ngettext } from "./i18n.js";
 import { sizeOf } from "./shared.js";
 
 const CANNOT_SEE = gettext("The model of this assistant cannot see images.");
@@ -25,6 +25,7 @@ function upload(file, { url, headers }, progress, signal) {
   const request = new XMLHttpRequest(); // fetch does not say how much was sent
   request.open("POST", url);
   for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+  request.setRequestHeader("Accept-Language", locale); // refusals are shown as they come
   request.upload.onprogress = ({ loaded, total }) => progress(total ? loaded / total : 0);
   request.onload = () => {
     const answer = parsed(request.responseText);
