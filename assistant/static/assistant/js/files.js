@@ -146,7 +146,7 @@ export class Tray {
     const label = gettext("Remove %(name)s", entry);
     const remove = make("button.remove", { type: "button", title: label, "aria-label": label }, icon("close"));
     remove.onclick = () => this.#remove(entry);
-    const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.file-about", {}, sizeOf(entry.size)));
+    const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.file-about", { dir: "auto" }, sizeOf(entry.size)));
     const bar = make("progress", { max: 1, value: 0, "aria-label": gettext("Uploading %(name)s", entry) });
     entry.element = make("li.file", { "data-state": "uploading" }, make("span.thumb", {}, icon("page")), text, bar, remove);
     this.#files.push(entry);
