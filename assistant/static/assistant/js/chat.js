@@ -130,7 +130,8 @@ export class Chat {
     const left = takeTray(this.#draftKey);
     this.#isDrafted = !files.length || Boolean(left);
     if (left) this.#showTray(left);
-    this.#composer.text = question || text;
+    const early = this.#composer.text; // what was written before this script was there
+    this.#composer.text = question || (early === text ? text : [text, early].filter(Boolean).join("\n\n"));
     if (left || !files.length) return;
     const tray = byId("attach") && (await this.#openTray());
     await tray?.restoreStored(files);
