@@ -164,7 +164,8 @@ async def test_values_of_tools_are_read_as_they_were_written(visitor: Visitor, f
     page = await visitor.open()
     directions = await page.evaluate(
         """async () => {
-          const { shown } = await import(document.querySelector("script[src*='js/app']").src.replace(/app[^/]*$/, "values.js"));
+          const app = document.querySelector("script[src*='js/app']").src;
+          const { shown } = await import(app.replace(/app[^/]*$/, "values.js"));
           const values = [{ orders: [{ id: 1 }] }, "טקסט", { name: "Ada (1815)." }, [{ id: 1 }]];
           return values.map(shown).map((one) => {
             document.body.append(one);

@@ -12,7 +12,11 @@ const FAILED = gettext("This file could not be uploaded. Remove it, and try agai
 /** Show a file's picture in `place`. Pages' policies allow either data: or, with `asBlob`, blob: URLs. */
 function thumbnail(file, place, asBlob) {
   if (!IMAGE.test(file.type)) return;
-  const show = (src) => place.replaceChildren(make("img", { src, alt: "" }));
+  const show = (src) => {
+    const sign = [...place.childNodes];
+    const image = make("img", { src, alt: "", onerror: () => image.replaceWith(...sign) });
+    place.replaceChildren(image);
+  };
   if (asBlob) return show(URL.createObjectURL(file));
   const reader = new FileReader();
   reader.onload = () => show(reader.result);

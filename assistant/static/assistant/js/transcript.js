@@ -473,7 +473,9 @@ export class Transcript {
       for (const call of message.toolCalls ?? []) {
         const old = oldCards.get(call.id);
         if (old?.isFinished) this.#cards.set(call.id, old);
-        this.#card(call.id, call.function.name).setArguments(call.function.arguments);
+        const card = this.#card(call.id, call.function.name);
+        card.setArguments(call.function.arguments);
+        card.setTitle(message.metadata?.titles?.[call.id]);
       }
     } else if (message.role === "tool") {
       const card = this.#card(message.toolCallId);

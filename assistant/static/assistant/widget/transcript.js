@@ -324,6 +324,10 @@ export class Transcript {
     if (content) this.#answer(id).append(content);
     const { partial, stopped, cutReason } = metadata ?? {};
     if (partial) this.#place(make("p.remark.partial", { "data-about": id }, stopped ? STOPPED : whyCut(cutReason)));
-    for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).setArguments(called.arguments);
+    for (const { id: callId, function: called } of toolCalls ?? []) {
+      const card = this.#call(callId, called.name);
+      card.setArguments(called.arguments);
+      card.setTitle(metadata?.titles?.[callId]);
+    }
   }
 }
