@@ -8,10 +8,11 @@ import django_stubs_ext
 from django.apps import AppConfig, apps
 from django.conf import settings
 from django.db.models.signals import pre_migrate
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import activate, get_language, gettext, ngettext
 
 from assistant import defaults
 from assistant.toolkit import fast_paths
+from assistant.toolkit.carried_context import carry_language_with
 from assistant.toolkit.translation import translate_with
 
 # Lets Django's generic classes take type parameters at run time, as in ModelAdmin[Tenant].
@@ -31,6 +32,7 @@ class AssistantConfig(AppConfig):
     def ready(self) -> None:
         fast_paths.configure(enabled=settings.FAST_PATHS)
         translate_with(gettext, ngettext)
+        carry_language_with(get_language, activate)
         from assistant import checks, hosting  # noqa: F401 - registers the checks
         from assistant.services.db.old_database import refuse_old_database
         from assistant.services.files import attachments

@@ -33,6 +33,7 @@ MESSAGE = {
     "tool_call_id": "",
     "is_partial": False,
     "is_superseded": False,
+    "cut_reason": "",
     "attachments": [],
     "versions": None,
     "created_at": "2026-11-21T09:30:04Z",

@@ -138,7 +138,10 @@ class MessageOut(ApiSerializer):
     reasoning = serializers.CharField()
     tool_calls = ToolCallOut(many=True)
     tool_call_id = serializers.CharField(help_text="Of a tool message: the call that it answers.")
-    is_partial = serializers.BooleanField(help_text="Cut off by a cancel, an error or a crash.")
+    is_partial = serializers.BooleanField(help_text="Cut off by a limit, a cancel, an error or a crash.")
+    cut_reason = serializers.CharField(
+        help_text="Why a partial answer was cut off: length, content_filter or invalid_form. Empty: see its run."
+    )
     is_superseded = serializers.BooleanField(
         help_text="Cut off when its process died, and repeated in later messages: no part of the answer."
     )
@@ -160,7 +163,7 @@ class ExportQuery(ApiSerializer):
 class ApprovalOut(ApiSerializer):
     call_id = serializers.CharField()
     run = serializers.CharField(source="run.run_id")
-    conversation = serializers.UUIDField(source="run.conversation_id")
+    conversation = serializers.UUIDField(source="run.conversation.client_id")
     assistant = serializers.SlugField(source="run.assistant.slug")
     tool = serializers.CharField(source="name")
     arguments = serializers.CharField(help_text="JSON text, as the model wrote it.")

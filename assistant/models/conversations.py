@@ -128,11 +128,16 @@ class Conversation(models.Model):
     @property
     def client_id(self) -> uuid.UUID:
         """The id that its member knows: the one that they chose, also where another member has a row with it."""
-        try:
-            chosen = uuid.UUID(self.thread_key)
-        except ValueError:
-            return self.id
-        return chosen if str(chosen) == self.thread_key else self.id
+        return client_id_of(self.id, self.thread_key)
+
+
+def client_id_of(row_id: uuid.UUID, thread: str) -> uuid.UUID:
+    """Return the id by which a member knows a conversation: their threadId if it is a UUID, else that of the row."""
+    try:
+        chosen = uuid.UUID(thread)
+    except ValueError:
+        return row_id
+    return chosen if str(chosen) == thread else row_id
 
 
 class ConversationShare(models.Model):
@@ -179,6 +184,14 @@ class Message(models.Model):
         default=False,
         db_default=False,
         help_text="Of a step that was cut when its process died, and repeated in later messages. No model is sent it.",
+    )
+    cut_reason = models.CharField(
+        max_length=20,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Why a partial answer was cut off: length, content_filter or invalid_form. Empty: see its run.",
     )
     sources = sources_field(help_text="Where untrusted text in it came from.")
     from_caller = models.BooleanField(

@@ -116,7 +116,7 @@ def _chat_page(
     attachments = attachment_limits(assistant.tenant) if assistant else None
     sees_images = assistant is not None and choose_provider(assistant).sees_images
     context = {
-        **list_context(member, current="" if conversation is None else str(conversation.pk)),
+        **list_context(member, current="" if conversation is None else str(conversation.client_id)),
         "member": member,
         "memberships": memberships_of(user_id=member.user_id),
         "has_second_factor": is_on(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.models import Run
+from assistant.models.conversations import client_id_of
 from assistant.toolkit.context import UserId
 
 
@@ -39,6 +40,11 @@ class RunKey:
     @property
     def thread(self) -> str:
         return str(self.conversation_id)
+
+    @property
+    def client_id(self) -> uuid.UUID:
+        """The conversation's id as its member knows it."""
+        return client_id_of(self.conversation_id, self.client_thread)
 
 
 def key_of(run: Run, owner: str) -> RunKey:

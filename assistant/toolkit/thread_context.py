@@ -6,13 +6,14 @@ Threads started outside a tool are not affected.
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _worker as _pool_worker
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
+
+from assistant.toolkit.carried_context import CarriedContext
 
 T = TypeVar("T")
 # Returns a context manager that enters the running tool's context in another thread; None outside a tool.
@@ -57,7 +58,7 @@ def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thre
     def submit(self: ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         if capture() is None:
             return _submit(self, fn, *args, **kwargs)
-        return _submit(self, contextvars.copy_context().run, fn, *args, **kwargs)
+        return _submit(self, CarriedContext().run, fn, *args, **kwargs)
 
     threading.Thread.start = start  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign, assignment]

@@ -165,6 +165,11 @@ def test_a_file_that_cannot_be_taken_is_refused_and_not_stored(
     assert stored_files(settings) == 0
 
 
+def test_a_refusal_is_in_the_language_that_was_asked_for(alice_calls: Caller) -> None:
+    refused = upload(alice_calls.key, "a.txt", b"", **{"Accept-Language": "de"})
+    assert refused.json()["message"] == "Die Datei ist leer."
+
+
 def test_the_limits_of_a_tenant(cast: Cast, alice_calls: Caller) -> None:
     limits = TenantLimits.objects.create(tenant=cast.acme, attachments_mb=1, attachment_kinds="text")
     assert upload(alice_calls.key).json()["code"] == "file_type"

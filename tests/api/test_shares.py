@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import uuid
 
 import pytest
@@ -59,6 +60,17 @@ def test_why_an_answer_is_not_whole_is_said(
     talk.messages.filter(position=2).update(is_partial=True, run=make_run(talk, status=status))
     _, text = page_of(cast.amy, share(alice_calls, talk))
     assert f'<p class="stopped">{shown}</p>' in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"), [("length", "reached the model&#x27;s length limit"), ("content_filter", "content filter")]
+)
+def test_the_reason_of_the_model_is_said(
+    reason: str, shown: str, alice_calls: Caller, cast: Cast, talk: Conversation
+) -> None:
+    talk.messages.filter(position=2).update(is_partial=True, cut_reason=reason)
+    _, text = page_of(cast.amy, share(alice_calls, talk))
+    assert shown in html.escape(html.unescape(text))
 
 
 def test_calls_are_named_without_arguments_or_results(alice_calls: Caller, cast: Cast, talk: Conversation) -> None:

@@ -68,3 +68,21 @@ async def test_a_language_that_we_do_not_have_leaves_it_to_the_browser(
     await expect(root).to_have_attribute("lang", language)
     await expect(root).to_have_attribute("dir", direction)
     await context.close()
+
+
+async def test_an_arabic_widget_draws_what_an_english_one_does(
+    shop: Shop,  # noqa: F811
+    cast: Cast,
+) -> None:
+    await sync_to_async(Assistant.objects.filter(pk=cast.support.pk).update)(greeting="How can we help?")
+    page = await shop.visit(attributes="lang=ar%20inline%20starters-ar=Where%20is%20it?")
+    attach = page.locator("tenant-assistant .attach")
+    assert await attach.evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgba(0, 0, 0, 0)"
+    box = page.locator("tenant-assistant textarea")
+    for part, direction in (
+        (box, "rtl"),
+        (page.locator("tenant-assistant .welcome p"), "ltr"),
+        (page.locator("tenant-assistant .welcome button").first, "ltr"),
+    ):
+        await expect(part).to_be_visible()
+        assert await part.evaluate("(one) => getComputedStyle(one).direction") == direction

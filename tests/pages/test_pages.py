@@ -331,3 +331,11 @@ def test_a_conversation_is_found_by_the_id_that_its_member_chose(
     Conversation.objects.filter(pk=talk.pk).update(thread_key=str(theirs.pk))
     found = visit.get(address(name, talk).replace(str(talk.pk), str(theirs.pk)))
     assert found.status_code == 200 and "Secret" not in b"".join(found).decode()
+
+
+def test_pages_and_the_list_name_a_conversation_by_that_id(visit: Client, talk: Conversation, cast: Cast) -> None:
+    theirs = make_conversation(cast.mallory, cast.rival_support, title="Secret")
+    Conversation.objects.filter(pk=talk.pk).update(thread_key=str(theirs.pk))
+    shown = visit.get(f"/t/acme/c/{theirs.pk}/").content.decode()
+    assert f'data-thread="{theirs.pk}"' in shown and str(talk.pk) not in shown
+    assert f'data-id="{theirs.pk}"' in shown and f'href="/t/acme/c/{theirs.pk}/" aria-current="page"' in shown

@@ -50,6 +50,15 @@ def test_a_run_knows_from_its_beginning_whether_anybody_may_want_to_be_told(
     assert setup.has_webhooks is (has_own and is_active)
 
 
+def test_the_conversation_has_the_id_that_its_member_knows(cast: Cast) -> None:
+    hook(cast.acme, URL)
+    opened = opened_by_alice(cast)
+    chosen = str(uuid.uuid4())
+    close_run(key=replace(opened.key, client_thread=chosen), messages=[], usage={}, ending=FINISHED, last_seq=2)
+    data = told()["data"]
+    assert isinstance(data, dict) and data["conversation"] == chosen
+
+
 def test_a_runs_end_is_told_in_ids_and_kinds(cast: Cast) -> None:
     webhook = hook(cast.acme, URL)
     hook(cast.acme, URL, is_active=False)

@@ -27,7 +27,10 @@ def sub_agents_to_agui(runs: Iterable[SubAgentRun]) -> list[dict[str, Any]]:
 
 
 def to_agui(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Messages as AG-UI's MESSAGES_SNAPSHOT carries them; `metadata` marks those that are partial or superseded."""
+    """Messages as AG-UI's MESSAGES_SNAPSHOT carries them.
+
+    `metadata` marks those that are partial or superseded, and has the `cutReason` of a partial one if it is known.
+    """
     wire: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "user":
@@ -62,8 +65,9 @@ def _assistant_to_agui(message: Message) -> list[dict[str, Any]]:
             answer["content"] = message.content
         if message.tool_calls:
             answer["toolCalls"] = [call.to_wire() for call in message.tool_calls]
-        marks = {"partial": message.is_partial, "superseded": message.is_superseded}
-        if metadata := {name: True for name, is_set in marks.items() if is_set}:
+        marks: dict[str, Any] = {"partial": message.is_partial, "superseded": message.is_superseded}
+        marks["cutReason"] = message.cut_reason
+        if metadata := {name: value for name, value in marks.items() if value}:
             answer["metadata"] = metadata
         wire.append(answer)
     return wire

@@ -15,17 +15,9 @@ class Draft:
     """
 
     __slots__ = (
-        "_complete",
-        "calls",
-        "id",
-        "is_cut",
-        "is_superseded",
-        "open",
-        "provider_state",
-        "reasoning",
-        "sources",
-        "text",
-    )
+        "_complete", "calls", "cut_reason", "id", "is_cut", "is_superseded", "open", "provider_state", "reasoning",
+        "sources", "text",
+    )  # fmt: skip
 
     def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
         self.id = message_id
@@ -35,6 +27,7 @@ class Draft:
         self.calls: list[CallDraft] = []
         self.open = 0
         self.is_cut = self.is_superseded = False
+        self.cut_reason = ""
         self.provider_state = ""
         self._complete: Message | None = None
 
@@ -47,6 +40,11 @@ class Draft:
         """Add what the provider gave with the message."""
         self.provider_state = provider_state
         self._complete = None
+
+    def cut(self, reason: str) -> None:
+        """Mark the message as cut off, for a reason of the `message.cut` event."""
+        self.is_cut = True
+        self.cut_reason = reason
 
     def message(self) -> Message:
         """Return the message so far. Once it is complete, each call returns the same object."""
@@ -67,6 +65,7 @@ class Draft:
             sources=self.sources,
             provider_state=self.provider_state,
             is_superseded=self.is_superseded,
+            cut_reason=self.cut_reason,
         )
 
     def restore(self, message: Message) -> None:
@@ -77,6 +76,7 @@ class Draft:
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
         self.is_cut = message.is_partial
         self.is_superseded = message.is_superseded
+        self.cut_reason = message.cut_reason
         self.sources = message.sources
         self.provider_state = message.provider_state
 

@@ -134,12 +134,14 @@ class Transcript:
                 self.ending = event
             case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
                 draft = self._draft(value["messageId"])
-                draft.is_cut = True
                 if value["reason"] == SUPERSEDED:
                     self._supersede(draft)
+                else:
+                    draft.cut(value["reason"])
 
     def _supersede(self, draft: Draft) -> None:
-        draft.is_superseded, calls = True, {call.id for call in draft.calls}
+        draft.is_cut = draft.is_superseded = True
+        calls = {call.id for call in draft.calls}
         for place, entry in enumerate(self._entries):
             if isinstance(entry, Message) and entry.tool_call_id in calls:
                 self._entries[place] = replace(entry, is_superseded=True)

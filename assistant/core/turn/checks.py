@@ -17,6 +17,7 @@ from assistant.core.values.events import Event
 from assistant.core.values.messages import Message
 from assistant.toolkit import ToolContext, ToolError
 from assistant.toolkit.calls.worker_threads import is_async
+from assistant.toolkit.carried_context import CarriedContext
 from assistant.toolkit.translation import gettext
 
 
@@ -126,4 +127,4 @@ class TurnChecks:
 async def _called(function: Callable[..., Any], value: Any, context: ToolContext) -> Any:
     if is_async(function):
         return await function(value, context)
-    return await asyncio.to_thread(function, value, context)
+    return await asyncio.get_running_loop().run_in_executor(None, CarriedContext().run, function, value, context)

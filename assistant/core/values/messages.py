@@ -91,8 +91,10 @@ class Message:
             before the text; nobody has written it as a message, so that no destination is trusted because it is in it.
         is_superseded: it belongs to a step that was cut when its process died, and that was repeated in later messages.
             It stays in the conversation for people; no model is sent it.
+        cut_reason: of a partial answer, the reason that `message.cut` gave; empty if there was no such event.
 
-    `id`, `reasoning`, `is_partial`, `sources`, `from_caller` and `attachments` are never sent to a provider.
+    `id`, `reasoning`, `is_partial`, `sources`, `from_caller`, `attachments` and `cut_reason` are never sent to a
+    provider.
     """
 
     role: Role
@@ -109,6 +111,7 @@ class Message:
     attachments: tuple[AttachedFile, ...] = ()
     page: str = ""
     is_superseded: bool = False
+    cut_reason: str = ""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:

@@ -97,6 +97,8 @@ def _entry(one: ClientMessage) -> dict[str, Any]:
         entry["is_partial"] = True
     if one.is_superseded:
         entry["is_superseded"] = True
+    if one.cut_reason:
+        entry["cut_reason"] = one.cut_reason
     if one.feedback:
         entry["feedback"] = {"rating": one.feedback.rating, "comment": one.feedback.comment}
     return {**entry, "created_at": one.created_at.isoformat()}

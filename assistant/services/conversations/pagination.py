@@ -49,6 +49,7 @@ class ClientMessage:
     tool_call_id: str
     is_partial: bool
     is_superseded: bool
+    cut_reason: str
     attachments: Sequence[dict[str, Any]]
     versions: NamedVersion | None
     created_at: datetime
@@ -127,6 +128,7 @@ def client_messages(
             tool_call_id=row.tool_call_id,
             is_partial=row.is_partial,
             is_superseded=row.is_superseded,
+            cut_reason=row.cut_reason,
             attachments=row.attachments,
             versions=(versions or {}).get(row.position),
             created_at=row.created_at,

@@ -40,7 +40,7 @@ class SharedCall:
 class SharedMessage:
     """A message of the user (without calls) or of the assistant, as Markdown.
 
-    `is_partial`: it was cut off; `is_stopped`: because somebody stopped it.
+    `is_partial`: it was cut off; `is_stopped`: because somebody stopped it; `cut_reason`: as in `Message`.
     """
 
     is_user: bool
@@ -48,6 +48,7 @@ class SharedMessage:
     calls: Sequence[SharedCall]
     is_partial: bool
     is_stopped: bool
+    cut_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,7 @@ def _messages(share: ConversationShare) -> tuple[list[SharedMessage], bool]:
             calls=[calls[call["id"]] for call in row.tool_calls if call["id"] in calls],
             is_partial=row.is_partial,
             is_stopped=row.is_partial and row.run is not None and row.run.status == Run.Status.CANCELLED,
+            cut_reason=row.cut_reason,
         )
         for row in kept
     ]

@@ -51,6 +51,7 @@ def to_message(row: MessageRow) -> Message:
         provider_state=unsealed(row.provider_state),
         attachments=tuple(map(AttachedFile.from_state, row.attachments)),
         is_superseded=row.is_superseded,
+        cut_reason=row.cut_reason,
     )
 
 
@@ -181,6 +182,7 @@ def store_messages(
                 ],
                 tool_call_id=message.tool_call_id,
                 is_partial=message.is_partial,
+                cut_reason=message.cut_reason,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
                 provider_state=sealed(message.provider_state),

@@ -7,7 +7,6 @@ delays every tenant.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from assistant.services import metrics
 from assistant.services.db.shares import share
 from assistant.services.errors import DATABASE_ERRORS, describe_outage, storage_problem
 from assistant.services.round_robin import RoundRobin
+from assistant.toolkit.carried_context import CarriedContext
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,11 +110,13 @@ def close_connections() -> None:
 
 
 async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `function` in a database thread and return its value. Callers' tenants take turns (`shares.share`).
+    """Run `function` in a database thread, in the caller's language, and return its value.
+
+    Callers' tenants take turns (`shares.share`).
 
     If the caller is cancelled, a call that has started is completed in its thread.
     """
-    context = contextvars.copy_context()
+    context = CarriedContext()
 
     def work() -> T:
         # As Django does at the start of a request: replace a connection that is too old or broken.

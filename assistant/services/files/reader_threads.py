@@ -6,7 +6,6 @@ The default executor of an event loop also resolves names and renders Markdown, 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -18,6 +17,7 @@ from django.conf import settings
 
 from assistant.services.files.reading import busy
 from assistant.services.tenancy.members import Member
+from assistant.toolkit.carried_context import CarriedContext
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
 
@@ -46,8 +46,7 @@ async def _in_turn(member: Member, read: Callable[[], T]) -> T:
                 await held.enter_async_context(_free.get())
         except TimeoutError as exc:
             raise busy() from exc
-        context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(_threads(), context.run, read)
+        return await asyncio.get_running_loop().run_in_executor(_threads(), CarriedContext().run, read)
 
 
 def _thread_count() -> int:

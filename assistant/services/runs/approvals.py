@@ -75,7 +75,7 @@ def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:
     rows = Approval.objects.filter(tenant_id=member.tenant_id, run__user_id=member.user_id)
     if run_id:
         rows = rows.filter(run__run_id=run_id)
-    return list(rows.select_related("run", "run__assistant").order_by("started_at", "pk"))
+    return list(rows.select_related("run__conversation", "run__assistant").order_by("started_at", "pk"))
 
 
 def with_question(rows: QuerySet[Approval]) -> QuerySet[Approval]:

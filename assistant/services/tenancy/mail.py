@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import logging
 import threading
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from assistant.services.tenancy.person_settings import language_of_address
+from assistant.toolkit.carried_context import CarriedContext
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +55,10 @@ def send_soon(send: Callable[[], object]) -> None:
     if not _places.acquire(blocking=False):
         logger.error("An e-mail was not sent, because %d wait already", MAX_WAITING)
         return
-    _threads.submit(_send_and_leave, contextvars.copy_context(), send)
+    _threads.submit(_send_and_leave, CarriedContext(), send)
 
 
-def _send_and_leave(context: contextvars.Context, send: Callable[[], object]) -> None:
+def _send_and_leave(context: CarriedContext, send: Callable[[], object]) -> None:
     try:
         context.run(send)
     except Exception:

@@ -111,7 +111,7 @@ def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens:
     assistant = Assistant.objects.values_list("slug", flat=True).get(pk=key.assistant_id, tenant_id=key.tenant_id)
     data: dict[str, Any] = {
         "run": key.run_id,
-        "conversation": key.thread,
+        "conversation": str(key.client_id),
         "assistant": assistant,
         "user": key.user_id,
         "status": status,

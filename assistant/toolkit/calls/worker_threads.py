@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from assistant.toolkit.carried_context import CarriedContext
 from assistant.toolkit.context import home_loop
 from assistant.toolkit.thread_context import PoolThread
 
@@ -52,7 +53,7 @@ class _Job:
     """One call of a function. `is_nested`: it was submitted from within another job, which waits for it."""
 
     function: Callable[[], Any]
-    context: contextvars.Context
+    context: CarriedContext
     is_atomic: bool = False
     is_nested: bool = False
     is_abandoned: bool = False
@@ -185,14 +186,14 @@ on_left_running: contextvars.ContextVar[Callable[[Future[Any]], object] | None] 
 
 
 async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any:
-    """Run blocking code in the pool, with the caller's context variables.
+    """Run blocking code in the pool, with the caller's context variables and language.
 
     Cancelling the caller frees its slot at once, but the thread runs until the function ends, since Python cannot stop
     threads, and `on_left_running` is told. The transaction of a cancelled `atomic` function is then rolled back.
     """
-    context, left_running = contextvars.copy_context(), on_left_running.get()
-    context.run(on_left_running.set, None)
-    context.run(home_loop.set, asyncio.get_running_loop())
+    context, left_running = CarriedContext(), on_left_running.get()
+    context.set(on_left_running, None)
+    context.set(home_loop, asyncio.get_running_loop())
     job = _Job(function, context, atomic, is_nested=home_loop.get(None) is not None)
     _pool.submit(job)
     try:

@@ -131,3 +131,47 @@ async def test_right_to_left_text_keeps_its_order_around_code_and_latin_words(
     )
     assert abs(edges[0] - edges[1]) < 2
     assert len(await page.locator(".answer").last.screenshot(path=tmp_path / "answer.png")) > 1000
+
+
+# Where the text of an element ends on the side of the page's beginning: 0 at its edge.
+GAP = """(one) => { const range = document.createRange(); range.selectNodeContents(one);
+  return Math.round(one.getBoundingClientRect().right - range.getBoundingClientRect().right); }"""
+
+
+@pytest.mark.parametrize("visitor", ["ar-EG"], indirect=True)
+async def test_what_is_empty_or_latin_begins_at_the_right_of_an_arabic_page(
+    visitor: Visitor, fake_provider: FakeProvider
+) -> None:
+    fake_provider.call("find_orders", {})
+    fake_provider.reply("Done.")
+    page = await visitor.open()
+    box = page.locator("#message")
+    assert await box.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    bad = {"name": "order.pdf", "mimeType": "application/pdf", "buffer": b"no PDF"}
+    await page.locator("#file-input").set_input_files([bad])
+    about = page.locator(".tray [data-state=failed] .file-about")
+    await expect(about).to_have_text("امتداد الملف هو ‎.pdf، لكن محتواه شيء آخر.".replace("\u200e", ""))
+    assert await page.locator(".tray .file-name").evaluate(GAP) == 0
+    await page.locator(".tray .remove").click()
+    await ask(page, "Where is my order?")
+    await expect(page.locator(".footer .about time")).to_be_visible()
+    assert await page.locator(".conversation .title").evaluate(GAP) == 0
+    visitor.problems.clear()  # the upload was refused
+
+
+@pytest.mark.parametrize("visitor", ["ar-EG"], indirect=True)
+async def test_values_of_tools_are_read_as_they_were_written(visitor: Visitor, fake_provider: FakeProvider) -> None:
+    page = await visitor.open()
+    directions = await page.evaluate(
+        """async () => {
+          const app = document.querySelector("script[src*='js/app']").src;
+          const { shown } = await import(app.replace(/app[^/]*$/, "values.js"));
+          const values = [{ orders: [{ id: 1 }] }, "טקסט", { name: "Ada (1815)." }, [{ id: 1 }]];
+          return values.map(shown).map((one) => {
+            document.body.append(one);
+            const read = one.querySelector("dd, td") ?? one;
+            return [getComputedStyle(read).direction, getComputedStyle(read).textAlign];
+          });
+        }"""
+    )
+    assert [one for one, _ in directions] == ["ltr", "rtl", "ltr", "ltr"]

@@ -24,13 +24,13 @@ from tests.fake_provider import FakeProvider
 # ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
-CUT = "This answer was cut off."
+CUT = "The answer was cut off: it reached the model's length limit."
 
 
 async def test_an_answer_cut_at_its_length_is_marked_after_a_reload(page: Page, fake_provider: FakeProvider) -> None:
     fake_provider.queue(reply("Half of", finish="length"), reply("All of it."))
     await ask(page, "Go on")
-    await expect(page.get_by_text("it reached the model's length limit")).to_be_visible()
+    await expect(page.get_by_text(CUT)).to_be_visible()
     await page.reload()
     await expect(last_answer(page)).to_have_text("Half of")
     await expect(page.get_by_text(CUT)).to_have_count(1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from assistant.models import TenantLimits
 from tests.base import Cast
@@ -138,3 +140,23 @@ async def test_a_file_dropped_on_the_widget_does_not_replace_the_hosts_page(shop
     assert await page.locator(".scroller").evaluate(DROP) == [True, True]
     await expect(page.locator(".trouble")).to_contain_text(NO_FILES)
     assert await page.locator("h1").evaluate(DROP) == [False, False]
+
+
+async def test_what_is_written_before_the_scripts_are_there_is_kept(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    release = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await release.wait()
+        await route.continue_()
+
+    await alice_browser.context.route("**/js/composer.js*", hold)
+    page = await alice_browser.context.new_page()
+    await page.goto(f"{alice_browser.origin}/t/acme/", wait_until="commit")
+    await page.locator("#message").fill("I was early")
+    release.set()
+    fake_provider.reply("You were.")
+    await page.get_by_role("button", name="Send").click()
+    await expect(last_answer(page)).to_have_text("You were.")
+    await expect(page.locator(".turn.user .bubble")).to_have_text("I was early")

@@ -38,3 +38,22 @@ async def test_failed_refused_and_unknown_arguments_keep_the_title(
     await expect(names).to_have_text(expected)
     await page.reload()
     await expect(names).to_have_text(expected)
+
+
+async def test_who_comes_while_the_answer_is_written_sees_the_same(
+    page: Page, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "get_customer")
+    gate = fake_provider.gate()
+    fake_provider.call("get_customer", {"customer_id": "does-not-exist"})
+    fake_provider.reply(chunks=["There is ", gate, "none."])
+    await ask(page, "Try")
+    await expect(page.locator(".answer").last).to_have_text("There is")
+    await page.reload()
+    await expect(page.locator(".answer").last).to_have_text("There is")
+    card = page.locator(".tool")
+    await expect(card.locator(".tool-name")).to_have_text("Look up a customer")
+    await expect(card).to_have_attribute("data-state", "error")
+    gate.release()
+    await answered(page)
+    await expect(card).to_have_attribute("data-state", "error")

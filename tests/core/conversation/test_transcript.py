@@ -6,7 +6,7 @@ from contextlib import aclosing
 import pytest
 
 from assistant.core.conversation.agui_messages import to_agui
-from assistant.core.conversation.transcript import Transcript
+from assistant.core.conversation.transcript import Transcript, cut_message
 from assistant.core.llm.protocol import ReasoningDelta, ToolCallDelta
 from assistant.core.llm.scripted import Turn
 from assistant.core.turn.loop import run_turn
@@ -103,6 +103,20 @@ def test_what_was_cut_off_stays_partial() -> None:
     transcript.close("cancelled")
     again = Transcript.from_state(transcript.to_state())
     assert transcript.messages[0].is_partial and again.messages[0].is_partial
+
+
+def test_why_an_answer_was_cut_is_kept_and_told() -> None:
+    transcript = Transcript()
+    for event in (
+        events.TextMessageStart("m1", "assistant"),
+        events.TextMessageContent("m1", "Hal"),
+        events.TextMessageEnd("m1"),
+        cut_message("m1", "length"),
+    ):
+        transcript.apply(event)
+    again = Transcript.from_state(transcript.to_state())
+    (told,) = to_agui(again.messages)
+    assert told["metadata"] == {"partial": True, "cutReason": "length"}
 
 
 def test_open_parts_are_closed_from_the_inside_out() -> None:

@@ -10,10 +10,14 @@ from pathlib import Path
 import httpx2
 import pytest
 from django.db import connection
+from django.utils.translation import get_language, override
 
 from assistant.services.db.shares import in_share, share
 from assistant.services.db.threads import FairThreads, in_database
+from assistant.services.files.reader_threads import in_reader
+from assistant.services.tenancy.members import find_member
 from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.toolkit.calls.worker_threads import in_thread
 from tests.base import Cast
 from tests.live import Server
 from tests.websocket.test_websocket import in_db
@@ -46,6 +50,15 @@ async def test_threads_of_synchronous_views_leave_no_connection_behind(uvicorn_s
             break
         await asyncio.sleep(0.1)
     assert left <= before + AT_ONCE
+
+
+async def test_the_language_is_the_callers(cast: Cast) -> None:
+    member = await in_database(find_member, user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    with override("de"):
+        asked = [in_database(get_language), in_reader(member, get_language), in_thread(get_language)]
+        assert await asyncio.gather(*asked) == ["de", "de", "de"]
+    assert await in_database(get_language) == "en"
 
 
 async def test_database_threads_keep_their_connections() -> None:

@@ -14,6 +14,7 @@ from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_
 from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
+from assistant.models.runs import IS_ACTIVE
 from assistant.services.conversations.paths import NamedVersion, on_path, shown_tree, versions_of
 from assistant.services.conversations.stored_messages import to_message
 from assistant.services.tenancy.members import Member
@@ -30,7 +31,7 @@ class StoredThread:
 
     Attributes:
         messages: the newest messages, oldest first.
-        calls: status, title, duration, display and media of their tool calls, by call id.
+        calls: status, title, duration, display and media of their tool calls, and of the running answer's, by call id.
         sub_agents: the runs of assistants that these calls called, by call id.
         stopped: the ids of partial answers that were cut off because somebody stopped the run.
         versions: the messages that others stand beside, by id.
@@ -88,10 +89,12 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
         call_id: from_stored(runs or ()) for call_id, runs in own.exclude(asked=None).values_list("call_id", "asked")
     }
     nested = _call_ids(message for runs in sub_agents.values() for run in runs for message in run.messages)
+    wanted = Q(call_id__in=[*_call_ids(messages), *nested])
+    if until is None:
+        wanted |= Q(run__in=readable_runs(member).filter(IS_ACTIVE, conversation=thread_id))
+    rows_of_calls = audit.filter(wanted).order_by("pk")  # an id that is used again is that of the latest call
     audited: list[tuple[int, str, str, str, int | None, Any]] = list(
-        (own | audit.filter(call_id__in=nested) if nested else own).values_list(
-            "pk", "call_id", "name", "status", "duration_ms", "display"
-        )
+        rows_of_calls.values_list("pk", "call_id", "name", "status", "duration_ms", "display")
     )
     files = files_of_calls(member=member, call_pks=[row[0] for row in audited])
     titles = titles_of(tenant_id=member.tenant_id, names={row[2] for row in audited})

@@ -223,7 +223,15 @@ def _with_sub_agents(
 
 
 def _with_call_metadata(messages: list[dict[str, Any]], calls: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    answered = {message.get("toolCallId") for message in messages}
     for message in messages:
+        titles = {
+            call["id"]: title
+            for call in message.get("toolCalls", ())
+            if call["id"] not in answered and (title := calls.get(call["id"], {}).get("title"))
+        }
+        if titles:
+            message["metadata"] = {**message.get("metadata", {}), "titles": titles}
         call = calls.get(message.get("toolCallId", ""))
         if call is not None:
             metadata = {key: value for key, value in call.items() if value is not None}

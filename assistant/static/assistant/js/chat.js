@@ -3,7 +3,7 @@
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { announce, byId, frame, newId } from "./dom.js";
-import { draft, keepDraft } from "./drafts.js";
+import { draft, keepDraft, keepTray, takeTray } from "./drafts.js";
 import { gettext } from "./i18n.js";
 import { Queue } from "./queue.js";
 import { Follow } from "./scroll.js";
@@ -106,6 +106,10 @@ export class Chat {
   /** Leave the conversation. Its answer goes on; what was written and not sent is kept. */
   close() {
     this.#keepDraft();
+    if (this.#tray && !this.#tray.isEmpty) {
+      keepTray(this.#draftKey, this.#tray);
+      this.#tray.restore(this.#queue.files);
+    }
     clearTimeout(this.#problemTimer);
     this.#events.abort();
     this.#follow.close();
@@ -123,9 +127,12 @@ export class Chat {
   /** Put what was written before into the box and its tray, without files that are not there any more. */
   async #restoreDraft(question) {
     const { text, files } = draft(this.#draftKey);
-    this.#isDrafted = !files.length;
-    this.#composer.text = question || text;
-    if (!files.length) return;
+    const left = takeTray(this.#draftKey);
+    this.#isDrafted = !files.length || Boolean(left);
+    if (left) this.#showTray(left);
+    const early = this.#composer.text; // what was written before this script was there
+    this.#composer.text = question || (early === text ? text : [text, early].filter(Boolean).join("\n\n"));
+    if (left || !files.length) return;
     const tray = byId("attach") && (await this.#openTray());
     await tray?.restoreStored(files);
     this.#isDrafted = true;
@@ -155,10 +162,14 @@ export class Chat {
 
   async #openTray() {
     const { Tray } = await import("./files.js");
-    if (this.#tray) return this.#tray;
+    if (!this.#tray) this.#showTray(new Tray());
+    return this.#tray;
+  }
+
+  #showTray(tray) {
     const { uploads, maxBytes, mostFiles, seesImages } = this.#page.dataset;
     const headers = { "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value };
-    this.#tray = new Tray({
+    tray.options = {
       target: () => ({ url: uploads, headers }),
       maxBytes: Number(maxBytes),
       most: Number(mostFiles),
@@ -169,9 +180,9 @@ export class Chat {
       },
       emptied: () => this.#composer.focus(),
       announce,
-    });
-    this.#composer.tray = this.#tray;
-    return this.#tray;
+    };
+    this.#tray = tray;
+    this.#composer.tray = tray;
   }
 
   /** Put a message back where it was written, to be sent again: a changed one into its form, any other into the box and its tray. */

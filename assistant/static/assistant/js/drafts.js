@@ -1,5 +1,21 @@
 /* What was written and not sent, one text with its files for each conversation, until the tab is closed. */
 
+// The trays of conversations that were left with files, whose uploads go on.
+const trays = new Map();
+
+/** Keep the files of a conversation that is left, under its draft's key. */
+export function keepTray(key, tray) {
+  trays.set(key, tray);
+  tray.options = { ...tray.options, changed: () => keepDraft(key, draft(key).text, tray.parts), emptied: () => {}, announce: () => {} };
+}
+
+/** Return the tray that was kept under a key, if there is one; it is the caller's then. */
+export function takeTray(key) {
+  const tray = trays.get(key);
+  trays.delete(key);
+  return tray;
+}
+
 /** Keep a text and content parts of uploaded files under a key, or delete what is kept if there is neither. */
 export function keepDraft(key, text, files = []) {
   try {

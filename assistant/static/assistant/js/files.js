@@ -2,7 +2,7 @@
  * Loaded when the first file is chosen, dropped or pasted. */
 
 import { icon, make } from "./elements.js";
-import { gettext, ngettext } from "./i18n.js";
+import { gettext, locale, ngettext } from "./i18n.js";
 import { sizeOf } from "./shared.js";
 
 const CANNOT_SEE = gettext("The model of this assistant cannot see images.");
@@ -12,7 +12,11 @@ const FAILED = gettext("This file could not be uploaded. Remove it, and try agai
 /** Show a file's picture in `place`. Pages' policies allow either data: or, with `asBlob`, blob: URLs. */
 function thumbnail(file, place, asBlob) {
   if (!IMAGE.test(file.type)) return;
-  const show = (src) => place.replaceChildren(make("img", { src, alt: "" }));
+  const show = (src) => {
+    const sign = [...place.childNodes];
+    const image = make("img", { src, alt: "", onerror: () => image.replaceWith(...sign) });
+    place.replaceChildren(image);
+  };
   if (asBlob) return show(URL.createObjectURL(file));
   const reader = new FileReader();
   reader.onload = () => show(reader.result);
@@ -25,6 +29,7 @@ function upload(file, { url, headers }, progress, signal) {
   const request = new XMLHttpRequest(); // fetch does not say how much was sent
   request.open("POST", url);
   for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+  request.setRequestHeader("Accept-Language", locale); // refusals are shown as they come
   request.upload.onprogress = ({ loaded, total }) => progress(total ? loaded / total : 0);
   request.onload = () => {
     const answer = parsed(request.responseText);
@@ -55,17 +60,16 @@ function parsed(text) {
 
 export class Tray {
   #files = [];
-  #options;
 
-  /** `options`: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
+  /** `options`, which may be replaced later: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
   constructor(options) {
-    this.#options = options;
+    this.options = options;
     this.element = make("ul.tray", { hidden: true, "aria-label": gettext("Files of this message") });
   }
 
   /** Why the message cannot be sent yet, as a sentence; empty if it can. */
   get problem() {
-    const { most } = this.#options;
+    const { most } = this.options;
     if (most && this.#files.length > most) return ngettext("A message may have at most %(count)s file. Remove some, please.", "A message may have at most %(count)s files. Remove some, please.", most);
     if (this.#files.some(({ failed }) => failed)) return gettext("Remove the files that could not be added.");
     return this.#files.some(({ part }) => !part) ? gettext("The files are still being uploaded.") : "";
@@ -100,7 +104,7 @@ export class Tray {
 
   /** Show those of these content parts again that the server still has: files that are not sent are deleted after a day. */
   async restoreStored(parts) {
-    const { url, headers } = await this.#options.target();
+    const { url, headers } = await this.options.target();
     const has = async ({ source }) => (await fetch(`${url}${source.value}/`, { headers }).catch(() => null))?.status !== 404;
     const found = await Promise.all(parts.map(has));
     this.restore(parts.filter((_, index) => found[index]));
@@ -115,20 +119,20 @@ export class Tray {
   async #add(file) {
     const entry = { name: file.name || "pasted.png", size: file.size, part: null, failed: false, stop: new AbortController() };
     const element = this.#show(entry);
-    const { maxBytes, seesImages, asBlob } = this.#options;
+    const { maxBytes, seesImages, asBlob } = this.options;
     thumbnail(file, element.querySelector(".thumb"), asBlob);
     if (IMAGE.test(file.type) && !seesImages) return this.#fail(entry, CANNOT_SEE);
     if (maxBytes && file.size > maxBytes) return this.#fail(entry, gettext("A file may have at most %(size)s.", { size: sizeOf(maxBytes) }));
     const bar = element.querySelector("progress");
     try {
-      const { id, mediaType, name, size } = await upload(file, await this.#options.target(), (share) => {
+      const { id, mediaType, name, size } = await upload(file, await this.options.target(), (share) => {
         if (share < 1) bar.value = share;
         else bar.removeAttribute("value"); // the server reads it
       }, entry.stop.signal);
       const kind = mediaType.startsWith("image/") ? "image" : "document";
       entry.part = { type: kind, source: { type: "file", value: id, provider: "tenant-assistant", mimeType: mediaType }, metadata: { name, size } };
       element.dataset.state = "done";
-      this.#options.announce(gettext("%(name)s is ready to be sent", { name }));
+      this.options.announce(gettext("%(name)s is ready to be sent", { name }));
     } catch (error) {
       this.#fail(entry, error.message);
     }
@@ -139,14 +143,14 @@ export class Tray {
     entry.failed = true;
     entry.element.dataset.state = "failed";
     entry.element.querySelector(".file-about").textContent = reason;
-    this.#options.announce(`${entry.name}: ${reason}`);
+    this.options.announce(`${entry.name}: ${reason}`);
   }
 
   #show(entry) {
     const label = gettext("Remove %(name)s", entry);
     const remove = make("button.remove", { type: "button", title: label, "aria-label": label }, icon("close"));
     remove.onclick = () => this.#remove(entry);
-    const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.file-about", {}, sizeOf(entry.size)));
+    const text = make("span.file-text", {}, make("bdi.file-name", {}, entry.name), make("span.file-about", { dir: "auto" }, sizeOf(entry.size)));
     const bar = make("progress", { max: 1, value: 0, "aria-label": gettext("Uploading %(name)s", entry) });
     entry.element = make("li.file", { "data-state": "uploading" }, make("span.thumb", {}, icon("page")), text, bar, remove);
     this.#files.push(entry);
@@ -159,18 +163,18 @@ export class Tray {
     const index = this.#files.indexOf(entry);
     this.#files.splice(index, 1);
     entry.element.remove();
-    this.#options.announce(gettext("%(name)s is removed", entry));
+    this.options.announce(gettext("%(name)s is removed", entry));
     this.#changed();
     const next = this.#files[Math.min(index, this.#files.length - 1)];
     if (next) next.element.querySelector(".remove").focus();
-    else this.#options.emptied();
+    else this.options.emptied();
     if (!entry.part) return;
-    const { url, headers } = await this.#options.target();
+    const { url, headers } = await this.options.target();
     fetch(`${url}${entry.part.source.value}/`, { method: "DELETE", headers }).catch(() => {}); // else it is deleted after a day
   }
 
   #changed() {
     this.element.hidden = this.isEmpty;
-    this.#options.changed();
+    this.options.changed();
   }
 }

@@ -2,7 +2,7 @@
 
 import { make } from "./elements.js";
 import { schemaForm } from "./form.js";
-import { gettext } from "./i18n.js";
+import { direction, gettext } from "./i18n.js";
 import { label, parse, scalar } from "./values.js";
 
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -16,16 +16,16 @@ function formOf(interrupt, values) {
 
 const changed = ({ label: name, old, new: value }) => [
   make("dt", {}, name),
-  make("dd", {}, make("del", {}, scalar(old)), make("span.sr-only.spoken", {}, ` ${gettext("becomes")} `), " → ", make("ins", {}, scalar(value))),
+  make("dd", {}, make("del", { dir: "auto" }, scalar(old)), make("span.sr-only.spoken", {}, ` ${gettext("becomes")} `), direction === "rtl" ? " ← " : " → ", make("ins", { dir: "auto" }, scalar(value))),
 ];
 
 /** Return what the call would change, else its arguments, with the fields' labels. */
 function facts(interrupt, values) {
   const changes = interrupt.metadata?.changes;
   if (changes?.length) return make("dl.facts", {}, ...changes.flatMap(changed));
-  if (!isRecord(values)) return make("pre", { tabIndex: 0, hidden: values === "" }, String(values));
+  if (!isRecord(values)) return make("pre", { dir: "auto", tabIndex: 0, hidden: values === "" }, String(values));
   const names = Object.fromEntries((interrupt.metadata?.form ?? []).map((field) => [field.name, field.label]));
-  const rows = Object.entries(values).flatMap(([name, value]) => [make("dt", {}, names[name] ?? label(name)), make("dd", {}, scalar(value))]);
+  const rows = Object.entries(values).flatMap(([name, value]) => [make("dt", {}, names[name] ?? label(name)), make("dd", { dir: "auto" }, scalar(value))]);
   return make("dl.facts", { hidden: !rows.length }, ...rows);
 }
 

@@ -41,6 +41,19 @@ export const TOOL_STATES = {
   expired: gettext("Expired"),
 };
 
+const CUT_OFF = gettext("This answer was cut off.");
+const CUT = {
+  length: gettext("The answer was cut off: it reached the model's length limit."),
+  content_filter: gettext("The answer was cut off by the provider's content filter."),
+  invalid_form: gettext("This answer did not have the required format; the assistant tries again."),
+};
+
+/** Return why an answer is incomplete, as a sentence. `reason` is that of `message.cut` or a snapshot's `cutReason`, if there is one. */
+export const whyCut = (reason) => CUT[reason] ?? CUT_OFF;
+
+/** Whether the model can go on with an answer that ends with this sentence. */
+export const canGoOn = (sentence) => sentence === CUT_OFF || sentence === CUT.length;
+
 const hasKeyboard = matchMedia("(pointer: fine)");
 const OF_AN_INPUT_METHOD = 229; // Safari ends a composition before the Enter that confirms it, and says so only here
 

@@ -6,17 +6,11 @@ import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
-import { describedFile, filesOf, inLocalTime, textOf } from "./shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, textOf, whyCut } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
 
-const CUT = {
-  length: gettext("The answer was cut off: it reached the model's length limit."),
-  invalid_form: gettext("This answer did not have the required format; the assistant tries again."),
-  content_filter: gettext("The answer was cut off by the provider's content filter."),
-};
-const UNFINISHED = gettext("This answer was cut off.");
 const STOPPED = gettext("Stopped.");
 const RETRYABLE = new Set([
   "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
@@ -334,7 +328,7 @@ export class Transcript {
         } else if (name === "message.cut" && value.reason === "superseded") {
           this.#fold(value.messageId);
         } else if (name === "message.cut") {
-          this.#addNotice(CUT[value.reason] ?? CUT.length);
+          this.#addNotice(whyCut(value.reason));
         }
       },
     };
@@ -384,7 +378,7 @@ export class Transcript {
   /** Offer to go on with an answer that ends with a note that it was cut off. */
   #offerToGoOn() {
     const last = this.#openTurn().querySelector(":scope > .items").lastElementChild;
-    if (last?.className !== "stopped" || ![CUT.length, UNFINISHED].includes(last.textContent)) return;
+    if (last?.className !== "stopped" || !canGoOn(last.textContent)) return;
     last.append(" ", goOnButton(() => this.#actions.goOn()));
   }
 
@@ -482,14 +476,15 @@ export class Transcript {
       reasoning.reset(message.content);
     } else if (message.role === "assistant") {
       if (message.content) this.#answer(message.id).reset(message.content);
-      const { partial, stopped, superseded } = message.metadata ?? {};
-      if (partial && !superseded) this.#addNotice(stopped ? STOPPED : UNFINISHED, message.id);
+      const { partial, stopped, superseded, cutReason } = message.metadata ?? {};
+      if (partial && !superseded) this.#addNotice(stopped ? STOPPED : whyCut(cutReason), message.id);
       for (const call of message.toolCalls ?? []) {
         const old = oldCards.get(call.id);
         if (old?.isFinished) this.#cards.set(call.id, old);
         const card = this.#card(call.id, call.function.name);
         card.of = message.id;
         card.setArguments(call.function.arguments);
+        card.setTitle(message.metadata?.titles?.[call.id]);
       }
       if (superseded) this.#fold(message.id);
     } else if (message.role === "tool") {

@@ -23,6 +23,11 @@ function element(name, ...children) {
   return made;
 }
 
+function inItsDirection(made) {
+  made.dir = "auto";
+  return made;
+}
+
 /** Return a value as text, on one line if it is short. */
 export const scalar = (value) => (isPlain(value) ? (value === null || value === undefined ? "–" : value === true ? gettext("yes") : value === false ? gettext("no") : String(value)) : JSON.stringify(value));
 
@@ -34,14 +39,14 @@ export function label(name) {
 
 function fields(record) {
   const list = element("dl");
-  for (const [name, value] of Object.entries(record)) list.append(element("dt", label(name)), element("dd", scalar(value)));
+  for (const [name, value] of Object.entries(record)) list.append(element("dt", label(name)), inItsDirection(element("dd", scalar(value))));
   return list;
 }
 
 function rows(records) {
   const names = Object.keys(records[0]);
   const head = element("tr", ...names.map((name) => element("th", label(name))));
-  const body = records.slice(0, MAX_ROWS).map((record) => element("tr", ...names.map((name) => element("td", scalar(record[name])))));
+  const body = records.slice(0, MAX_ROWS).map((record) => element("tr", ...names.map((name) => inItsDirection(element("td", scalar(record[name]))))));
   const wrapper = element("div", element("table", element("thead", head), element("tbody", ...body)));
   wrapper.className = "table";
   wrapper.tabIndex = 0;
@@ -61,6 +66,7 @@ export function shown(value) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   const block = element("pre", text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}\n…` : text);
   block.tabIndex = 0;
+  block.dir = typeof value === "string" ? "auto" : "ltr";
   return block;
 }
 

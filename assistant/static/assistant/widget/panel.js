@@ -103,6 +103,7 @@ export class Panel {
   allowFiles(openTray, button, input) {
     if (this.#openTray) return;
     this.#openTray = openTray;
+    button.classList.add("attach");
     this.#form.prepend(button, input);
   }
 
@@ -144,8 +145,8 @@ export class Panel {
   }
 
   welcome({ greeting, starters }) {
-    const buttons = starters.map((text) => make("button", { type: "button" }, text));
-    this.#welcome.replaceChildren(...(greeting ? [make("p", {}, greeting)] : []), ...buttons);
+    const buttons = starters.map((text) => make("button", { type: "button", dir: "auto" }, text));
+    this.#welcome.replaceChildren(...(greeting ? [make("p", { dir: "auto" }, greeting)] : []), ...buttons);
     this.showWelcome();
   }
 

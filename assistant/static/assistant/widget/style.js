@@ -109,6 +109,7 @@ h3{margin-bottom:3px;color:var(--soft);font-size:12px;font-weight:600}
 dl{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:3px 13px}
 dt{color:var(--soft)}
 dd{white-space:pre-wrap}
+dd,td,.file-name,.file-about{text-align:-webkit-match-parent;text-align:match-parent}
 ins{text-decoration:none;font-weight:600}
 del{color:var(--soft)}
 .tool .table{max-height:260px;overflow:auto}
@@ -127,7 +128,7 @@ legend{padding:0;margin-bottom:5px}
 .option:has(:focus-visible){outline:2px solid var(--accent);outline-offset:1px}
 .option input{margin:0;accent-color:var(--accent)}
 .problem,.notice.error{display:block;color:var(--danger)}
-.code-value{font-family:var(--mono) !important}
+.code-value{direction:ltr;font-family:var(--mono) !important}
 .open:empty{display:none}
 .closed:has(+.open:empty)>:last-child{margin-bottom:0}
 :is(.closed,.open)>*{margin:0 0 .7em}
@@ -188,9 +189,9 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .thinking{padding-top:10px;color:var(--soft);font-size:14px;animation:pulse 1.4s ease-in-out infinite}
 @keyframes pulse{50%{opacity:.45 }}
 .panel>form{display:flex;gap:8px;align-items:end;padding:11px;border-top:1px solid var(--line)}
+textarea:placeholder-shown{direction:inherit}
 ::placeholder{color:var(--soft)}
 .panel>form[data-dropping]{outline:2px dashed var(--accent);outline-offset:-4px}
-.panel>form>.icon[title="Attach files"]{background:none;color:var(--soft)}
 .tray{display:flex;flex-wrap:wrap;gap:6px;max-height:30%;overflow-y:auto;margin:0;padding:8px 11px;border-top:1px solid var(--line);list-style:none}
 .tray .file{display:grid;grid-template-columns:auto minmax(0,1fr) auto;align-items:center;gap:0 8px;max-width:100%;padding:4px;border:1px solid var(--edge);border-radius:10px;font-size:13px}
 .tray .thumb{display:grid;place-items:center;width:36px;height:36px;overflow:hidden;border-radius:6px;background:color-mix(in srgb,var(--ink) 7%,transparent)}
@@ -204,6 +205,7 @@ pre{padding:10px 13px;overflow-x:auto;font:.87em/1.5 var(--mono)}
 .tray .remove{display:grid;place-items:center;width:30px;height:30px;padding:0;border:0;border-radius:50%;background:none}
 .panel>form>textarea{flex:1;min-width:0;min-height:42px;max-height:144px;padding:8px 11px;border:1px solid var(--edge);border-radius:10px;background:var(--paper);resize:none;field-sizing:content;font-size:16px}
 .panel>form>.icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--accent);color:var(--on-accent)}
+.panel>form>.attach{background:none;color:var(--soft)}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (max-width:480px){:host(:not([inline])) .panel{position:fixed;inset:0;width:100%;height:100%;margin:0;border:0;border-radius:0 }}
 @media (prefers-reduced-motion:reduce){*{animation:none !important }}

@@ -4,15 +4,13 @@ import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAga
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
-import { describedFile, filesOf, inLocalTime, textOf } from "../js/shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, textOf, whyCut } from "../js/shared.js";
 import { ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
 const FINAL = new Set(["invalid_input", "thread_not_found"]);
 const STOPPED = gettext("Stopped.");
-const CUT = gettext("The answer was cut off.");
-const UNFINISHED = gettext("This answer was cut off.");
 
 export class Transcript {
   #root;
@@ -138,7 +136,7 @@ export class Transcript {
 
   #custom({ name, value }) {
     const card = this.#calls.get(value?.toolCallId);
-    if (name === "message.cut") value.reason === "superseded" ? this.#fold(value.messageId) : this.#addNotice(CUT);
+    if (name === "message.cut") value.reason === "superseded" ? this.#fold(value.messageId) : this.#addNotice(whyCut(value.reason));
     else if (name === "tool.progress") card?.progress(value);
     else if (name === "tool.started") {
       card?.settle();
@@ -211,7 +209,7 @@ export class Transcript {
       return asks ? gettext("The assistant has a question.") : gettext("The assistant needs your approval to go on.");
     }
     const last = this.#root.querySelector(".turn:last-child > .items > .remark:last-child");
-    if ([CUT, UNFINISHED].includes(last?.textContent)) last.append(" ", goOnButton(() => this.#actions.goOn()));
+    if (last && canGoOn(last.textContent)) last.append(" ", goOnButton(() => this.#actions.goOn()));
     return gettext("Answer complete. %(text)s", { text: [...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? "" });
   }
 
@@ -329,10 +327,13 @@ export class Transcript {
   #addStored({ id, content, toolCalls, metadata }) {
     this.#addVersions({ id, metadata });
     if (content) this.#answer(id).append(content);
-    if (metadata?.partial && !metadata.superseded) {
-      this.#place(make("p.remark.partial", { "data-about": id }, metadata.stopped ? STOPPED : UNFINISHED));
+    const { partial, stopped, superseded, cutReason } = metadata ?? {};
+    if (partial && !superseded) this.#place(make("p.remark.partial", { "data-about": id }, stopped ? STOPPED : whyCut(cutReason)));
+    for (const { id: callId, function: called } of toolCalls ?? []) {
+      const card = Object.assign(this.#call(callId, called.name), { of: id });
+      card.setArguments(called.arguments);
+      card.setTitle(metadata?.titles?.[callId]);
     }
-    for (const { id: callId, function: called } of toolCalls ?? []) Object.assign(this.#call(callId, called.name), { of: id }).setArguments(called.arguments);
-    if (metadata?.superseded) this.#fold(id);
+    if (superseded) this.#fold(id);
   }
 }

@@ -1,0 +1,47 @@
+"""The context variables and the language of a caller, for functions that run in another thread."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def _no_language() -> str | None:
+    return None
+
+
+_language: Callable[[], str | None] = _no_language
+_activate: Callable[[str], object] = str
+
+
+def carry_language_with(language: Callable[[], str | None], activate: Callable[[str], object]) -> None:
+    """Carry the language to other threads from now on, with functions like Django's `get_language` and `activate`."""
+    global _language, _activate
+    _language, _activate = language, activate
+
+
+class CarriedContext:
+    """A copy of the caller's context, made where it is created.
+
+    Django keeps the language in a `Local` of asgiref, whose values hold for one thread, in a copied context too: so it
+    is activated again in the thread that runs a function.
+    """
+
+    __slots__ = ("_context", "_language")
+
+    def __init__(self) -> None:
+        self._context = contextvars.copy_context()
+        self._language = _language()
+
+    def set(self, variable: contextvars.ContextVar[T], value: T) -> None:
+        """Set a variable for functions that are run."""
+        self._context.run(variable.set, value)
+
+    def run(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """Return what `function` returns. One thread at a time may run functions."""
+        if self._language is not None:
+            self._context.run(_activate, self._language)
+        return self._context.run(function, *args, **kwargs)
