@@ -64,7 +64,8 @@ class Heir:
 async def heir(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Heir]:
     @transaction.atomic  # otherwise a server of the test run might take it over first
     def expire_and_take_over(**choice: Any) -> list[DeadRun]:
-        Run.objects.exclude(lease_until=None).update(lease_until=timezone.now() - timedelta(minutes=1))
+        if choice["owner"] == process.runs.owner:
+            Run.objects.exclude(lease_until=None).update(lease_until=timezone.now() - timedelta(minutes=1))
         return take_over_dead_runs(**choice)
 
     monkeypatch.setattr(dead_runs, "take_over_dead_runs", expire_and_take_over)
