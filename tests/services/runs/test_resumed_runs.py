@@ -64,7 +64,8 @@ class Heir:
 async def heir(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Heir]:
     @transaction.atomic  # otherwise a server of the test run might take it over first
     def expire_and_take_over(**choice: Any) -> list[DeadRun]:
-        Run.objects.exclude(lease_until=None).update(lease_until=timezone.now() - timedelta(minutes=1))
+        if choice["owner"] == process.runs.owner:
+            Run.objects.exclude(lease_until=None).update(lease_until=timezone.now() - timedelta(minutes=1))
         return take_over_dead_runs(**choice)
 
     monkeypatch.setattr(dead_runs, "take_over_dead_runs", expire_and_take_over)
@@ -291,10 +292,9 @@ async def test_a_process_that_stops_hands_its_runs_over(
     await until(lambda: log.last is not None and log.last.seq > 2)
     monkeypatch.setattr(heir.log, "close", stopping.connection_limiter.close)
     await stopping.stop()
-    run = await Run.objects.aget()
-    assert (run.status, run.lease_owner) == (Run.Status.RUNNING, "handed over")
-    assert run.partial["messages"][0]["content"] == "Once upon"  # type: ignore[index]
-    run = await heir.recover()
-    assert run.status == Run.Status.FINISHED
+    # A server of the test run may take it over too.
+    await heir.recover()
+    run = await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).first())
     assert [one["handedOver"] for one in run.resumes] == [True]
-    assert isinstance(heir.told(run)[-1], events.RunFinished)
+    cut = await Message.objects.aget(is_superseded=True)
+    assert (cut.role, cut.content) == ("assistant", "Once upon")
