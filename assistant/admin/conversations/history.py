@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -14,7 +13,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists
-from assistant.admin.base.filters import TENANT, AssistantFilter, RunStatusFilter, awaits_approval
+from assistant.admin.base.filters import (
+    TENANT,
+    AssistantFilter,
+    NewestValuesFilter,
+    RunStatusFilter,
+    TenantFilter,
+    awaits_approval,
+)
 from assistant.admin.base.links import assistant_column, link, link_to_list, user_column, username
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -34,7 +40,7 @@ class MessageAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     tenant_path = "conversation__tenant"
     list_display = ("position", "role", "beginning", "conversation_link", "run_link", "is_partial", "created_at")
     list_display_links = ("beginning",)
-    list_filter = (("conversation__tenant", RelatedOnlyFieldListFilter), "role", "is_partial", "created_at")
+    list_filter = (("conversation__tenant", TenantFilter), "role", "is_partial", "created_at")
     search_fields = ("content", "message_id")
     list_select_related = ("conversation__tenant", "run")
     # Not by time, which has no index: rows are stored in this order.
@@ -93,7 +99,15 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         "error_code",
         "model",
     )
-    list_filter = (RunStatusFilter, TENANT, AssistantFilter, "is_test", "error_code", "model", "started_at")
+    list_filter = (
+        RunStatusFilter,
+        TENANT,
+        AssistantFilter,
+        "is_test",
+        ("error_code", NewestValuesFilter),
+        ("model", NewestValuesFilter),
+        "started_at",
+    )
     search_fields = ("run_id", "continues", username("user"), "conversation__title", "error_message")
     list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
     fields = (

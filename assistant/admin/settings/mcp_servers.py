@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.filters import TENANT
+from assistant.admin.base.filters import TENANT, TenantFilter
 from assistant.admin.base.links import username
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.settings.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
@@ -206,7 +206,7 @@ class McpCredentialAdmin(TenantScopedAdmin):
     form = CredentialForm
     tenant_path = "server__tenant"
     list_display = ("server", "member", "tenant")
-    list_filter = (("server__tenant", admin.RelatedOnlyFieldListFilter),)
+    list_filter = (("server__tenant", TenantFilter),)
     search_fields = ("server__name", username("user"))
     list_select_related = ("server__tenant", "user")
     fields = ("server", "user", "stored", "new_headers", "oauth_client_id", "new_oauth_client_secret", "clear_secrets")

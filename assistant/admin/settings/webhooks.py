@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.address_fields import AddressField
-from assistant.admin.base.filters import TENANT
+from assistant.admin.base.filters import TENANT, NewestValuesFilter
 from assistant.admin.base.links import link, link_to_list, pretty
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.show_secret_once import AlreadySubmitted, SecretIssuingAdmin, SingleUseForm, new_nonce
@@ -186,7 +186,7 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
         "error",
         "tenant",
     )
-    list_filter = ("status", "event", TENANT, "created_at")
+    list_filter = ("status", ("event", NewestValuesFilter), TENANT, "created_at")
     search_fields = ("message_id", "webhook__name", "error")
     list_select_related = ("tenant", "webhook")
     fields = (

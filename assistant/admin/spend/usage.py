@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from assistant.admin.base.filters import TENANT, AssistantFilter
+from assistant.admin.base.filters import TENANT, AssistantFilter, NewestValuesFilter
 from assistant.admin.base.links import assistant_column, link, user_column, username
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -29,7 +29,14 @@ class UsageEntryAdmin(LongList, ReadOnlyAdmin):
         "cached_input_tokens",
         "reasoning_tokens",
     )
-    list_filter = (TENANT, AssistantFilter, "provider", "model", "purpose", "created_at")
+    list_filter = (
+        TENANT,
+        AssistantFilter,
+        ("provider", NewestValuesFilter),
+        ("model", NewestValuesFilter),
+        "purpose",
+        "created_at",
+    )
     search_fields = ("model", "provider", username("user"))
     list_select_related = ("tenant", "user", "assistant__tenant")
     exclude = ("run", "user")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from django.db.models import Count, Q, QuerySet, Value
+from django.db.models import Count, Prefetch, Q, QuerySet, Value
 from django.db.models.functions import Concat
 
 from assistant.mcp_client.remote_tool import SEPARATOR, prefixed
-from assistant.models import McpTool
+from assistant.models import McpServer, McpTool
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tool_of
 from assistant.toolkit import Tool
 
@@ -83,7 +83,9 @@ def _by_tenant(tenants: Collection[int], pairs: Collection[_Pair]) -> ToolsByTen
         server__prefix__in={prefix for prefix, _ in pairs}, name__in={name for _, name in pairs}
     )
     wanted = set(pairs)
-    for row in rows.select_related("server").defer("server__headers", "server__oauth_client_secret").order_by("pk"):
+    # Not joined: a server's row would be made again for each of its tools.
+    servers = Prefetch("server", McpServer.objects.defer("headers", "oauth_client_secret"))
+    for row in rows.prefetch_related(servers).order_by("pk"):
         entry = remote_tool_of(row) if (row.server.prefix, row.name) in wanted else None
         if entry is not None:
             found.setdefault(row.server.tenant_id, {}).setdefault(entry.tool.name, entry)
