@@ -49,7 +49,7 @@ TENANT = ("tenant", TenantFilter)
 class NewestValuesFilter(AllValuesFieldListFilter):
     """Filter by a column's values in the newest `NEWEST_ROWS` rows: Django's own filter reads all rows."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - Django's own
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
     ) -> None:
         super().__init__(field, request, params, model, model_admin, field_path)

@@ -146,7 +146,7 @@ def decide(
 
 
 def facts_of(tool: Tool) -> Hashable:
-    """Return what `decide` reads of an external server's tool if no names are narrowed: tools alike share a decision."""
+    """Return what `decide` reads of an external server's tool, besides its name for `narrowing`."""
     return (
         tool.requires_approval is True,
         tool.permission,
