@@ -73,11 +73,11 @@ class PromptVersionAdmin(TenantScopedAdmin):
     audited_by_services = frozenset({"add", "change"})
     author = user_column("created_by")
 
-    @admin.display(description="version", ordering="number")
+    @admin.display(description=gettext_lazy("version"), ordering="number")
     def version(self, row: PromptVersion) -> str:
         return f"v{row.number}"
 
-    @admin.display(description="tenant", ordering="assistant__tenant__slug")
+    @admin.display(description=gettext_lazy("tenant"), ordering="assistant__tenant__slug")
     def tenant(self, row: PromptVersion) -> str:
         return row.assistant.tenant.slug
 
@@ -131,11 +131,11 @@ class PromptVersionAdmin(TenantScopedAdmin):
         self._publish(request, self.get_queryset(request).get(pk=version.pk))
         return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
 
-    @admin.action(description="Publish the selected versions (one per assistant)", permissions=["add"])
+    @admin.action(description=gettext_lazy("Publish the selected versions (one per assistant)"), permissions=["add"])
     def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
         versions = list(queryset.select_related("assistant__tenant"))
         if len({version.assistant_id for version in versions}) != len(versions):
-            self.message_user(request, "Select only one version per assistant.", messages.ERROR)
+            self.message_user(request, gettext("Select only one version per assistant."), messages.ERROR)
             return
         for version in versions:
             self._publish(request, version)

@@ -60,7 +60,7 @@ class NewestValuesFilter(AllValuesFieldListFilter):
 class ToolFilter(admin.SimpleListFilter):
     """Filter by a tool of the catalogue; `field` is the column with its name."""
 
-    title = "tool"
+    title = gettext_lazy("tool")
     parameter_name = "tool"
     field = "tool"
 

@@ -64,15 +64,15 @@ class MessageAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         rows: QuerySet[Message] = super().get_queryset(request)
         return rows.filter(shown_in_lists(request, self.conversation_path)) if is_list(request) else rows
 
-    @admin.display(description="content", ordering="content")
+    @admin.display(description=gettext_lazy("content"), ordering="content")
     def beginning(self, message: Message) -> str:
         return message.content[:100] or "—"
 
-    @admin.display(description="conversation")
+    @admin.display(description=gettext_lazy("conversation"))
     def conversation_link(self, message: Message) -> str:
         return link(message.conversation)
 
-    @admin.display(description="run")
+    @admin.display(description=gettext_lazy("run"))
     def run_link(self, message: Message) -> str:
         return link(message.run)
 
@@ -149,11 +149,11 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
             return str(run.get_status_display())
         return gettext("Answered; another run went on")
 
-    @admin.display(description="tokens", ordering="output_tokens")
+    @admin.display(description=gettext_lazy("tokens"), ordering="output_tokens")
     def tokens(self, run: Run) -> str:
-        return f"{run.input_tokens} in, {run.output_tokens} out"
+        return gettext("%(input)d in, %(output)d out") % {"input": run.input_tokens, "output": run.output_tokens}
 
-    @admin.display(description="conversation")
+    @admin.display(description=gettext_lazy("conversation"))
     def conversation_link(self, run: Any) -> str:
         if getattr(run, "is_title_hidden", False):
             return link(run.conversation, f"{str(run.conversation_id)[:8]} ({HIDDEN})")
@@ -161,9 +161,10 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         # The part of the thread that ends with this run.
         return format_html('<a href="{}?run={}#run-{}">{}</a>', url, run.pk, run.number, run.conversation)
 
-    @admin.display(description="tool calls")
+    @admin.display(description=gettext_lazy("tool calls"))
     def tool_calls_link(self, run: Run) -> SafeString:
-        return link_to_list(ToolCall, f"{run.tool_calls.count()} tool calls", run__id__exact=run.pk)
+        text = gettext("tool calls: %(number)d") % {"number": run.tool_calls.count()}
+        return link_to_list(ToolCall, text, run__id__exact=run.pk)
 
     def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
         return lookup == "conversation__id__exact" or super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.filters import TENANT, AssistantFilter, NewestValuesFilter
 from assistant.admin.base.links import assistant_column, link, user_column, username
@@ -43,6 +44,6 @@ class UsageEntryAdmin(LongList, ReadOnlyAdmin):
     readonly_fields = ("member", "run_link")
     member = user_column("user")
 
-    @admin.display(description="run")
+    @admin.display(description=_("run"))
     def run_link(self, entry: UsageEntry) -> str:
         return link(entry.run)
