@@ -135,7 +135,6 @@ class AssistantAdmin(ModelPages, BundlePage):
         *welcome_fieldsets(),
         (_("Conversations"), {"fields": ("makes_titles", "suggests_follow_ups")}),
         (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
-        (_("Formats"), {"fields": ("answer_schema", "task_schema")}),
         (_("Delegates"), {"fields": ("delegates",)}),
         (
             _("Limits of one run"),
@@ -152,6 +151,7 @@ class AssistantAdmin(ModelPages, BundlePage):
                 )
             },
         ),
+        (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema", "task_schema")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Assistant]:
