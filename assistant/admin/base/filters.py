@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.links import assistant_label
-from assistant.admin.base.visible_tenants import picked_tenant_id, tenants_of
+from assistant.admin.base.visible_tenants import is_operator, picked_tenant_id, tenants_of
 from assistant.models import Assistant, Run, ToolCall
 from assistant.services.toolpolicy import catalogue
 
@@ -36,11 +36,17 @@ class TenantFilter(RelatedFieldListFilter):
         tenants = tenants_of(request, model_admin.permission).filter(Exists(rows)).order_by("name", "slug").only("name")
         if (picked := picked_tenant_id(request)) is not None:
             tenants = tenants.filter(pk=picked)
+        # Rows without a tenant belong to the deployment.
+        self._offers_none = field.null and is_operator(request) and picked is None
         found = list(tenants[:MAX_TENANTS])
         chosen = _number(request.GET.get(self.lookup_kwarg, ""))
         if chosen is not None and chosen not in {row.pk for row in found}:
             found += tenants.filter(pk=chosen)
         return [(row.pk, str(row)) for row in found]
+
+    @property
+    def include_empty_choice(self) -> bool:
+        return self._offers_none
 
 
 TENANT = ("tenant", TenantFilter)

@@ -48,6 +48,8 @@ def test_it_offers_a_tenants_admin_no_other_tenant(amys: Client, cast: Cast) -> 
     run_of(cast, of_globex=True)
     text = amys.get(RUNS).content.decode()
     assert 'data-filter-title="tenant"' not in text and "Globex" not in text
+    # Entries of the deployment have no tenant.
+    assert 'data-filter-title="tenant"' not in amys.get("/admin/assistant/auditentry/").content.decode()
 
 
 def test_of_many_tenants_it_offers_the_first_and_the_chosen_one(
@@ -81,3 +83,4 @@ def test_no_query_of_a_filter_reads_all_rows(page: str, root: Client, cast: Cast
     with CaptureQueriesContext(connection) as queries:
         assert root.get(page).status_code == 200
     assert not [query["sql"] for query in queries if "DISTINCT" in query["sql"]]
+    assert "_facets" not in root.get(page).content.decode()
