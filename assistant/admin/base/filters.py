@@ -30,7 +30,7 @@ class TenantFilter(RelatedFieldListFilter):
     Each tenant's rows are looked for with an index: Django's own filter reads all rows of the list.
     """
 
-    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[int, str]]:
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # type: ignore[override]
         """Return the ids and names of the first tenants by name, and of the chosen one."""
         rows = model_admin.get_queryset(request).order_by().filter(**{self.field_path: OuterRef("pk")})
         tenants = tenants_of(request, model_admin.permission).filter(Exists(rows)).order_by("name", "slug").only("name")
@@ -42,7 +42,7 @@ class TenantFilter(RelatedFieldListFilter):
         chosen = _number(request.GET.get(self.lookup_kwarg, ""))
         if chosen is not None and chosen not in {row.pk for row in found}:
             found += tenants.filter(pk=chosen)
-        return [(row.pk, str(row)) for row in found]
+        return [(str(row.pk), str(row)) for row in found]
 
     @property
     def include_empty_choice(self) -> bool:
@@ -60,7 +60,7 @@ class NewestValuesFilter(AllValuesFieldListFilter):
     ) -> None:
         super().__init__(field, request, params, model, model_admin, field_path)
         newest = model_admin.get_queryset(request).order_by("-pk").values_list(field_path, flat=True)[:NEWEST_ROWS]
-        self.lookup_choices = sorted(set(newest) - {""})
+        self.lookup_choices: Any = sorted(set(newest) - {""})
 
 
 class ToolFilter(admin.SimpleListFilter):
@@ -119,6 +119,7 @@ class AssistantFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Offer the assistants of the picked tenant, else the first of all, and the one that is chosen."""
         rows = Assistant.objects.filter(tenant__in=tenants_of(request, model_admin.permission)).select_related("tenant")
+        rows = rows.only("name", "slug", "tenant__slug")
         if (picked := picked_tenant_id(request)) is not None:
             rows = rows.filter(tenant=picked)
         found = list(rows.order_by("name", "tenant__slug", "slug")[:MAX_ASSISTANTS])

@@ -70,7 +70,7 @@ FIELDS: tuple[str | Promise, ...] = (
 )  # fmt: skip
 
 
-def name_of(field: str) -> str | Promise:
+def name_of(field: str) -> Any:
     """Return the name that Django derives for a field, in the language of the page."""
     name = field.replace("_", " ")
     return _BY_NAME.get(name, name)
