@@ -34,7 +34,7 @@ class OutsideTools:
 def most_common_tools(
     *, tenants: Collection[int], limit: int, words: str = "", changes_things: bool = False, asks: bool = False
 ) -> OutsideTools:
-    """Return the tools that active external servers of these tenants have, those of most tenants first; two queries.
+    """Return the tools that active external servers of these tenants have, those of most tenants first; three queries.
 
     Args:
         limit: the number of names to return.
@@ -58,7 +58,7 @@ def most_common_tools(
 
 
 def outside_tools_named(*, tenants: Collection[int], names: Collection[str]) -> OutsideTools:
-    """Return the outside tools of these names (`prefix__name`) that the tenants have; two queries."""
+    """Return the outside tools of these names (`prefix__name`) that the tenants have; three queries."""
     prefixes = {name.partition(SEPARATOR)[0] for name in names if SEPARATOR in name}
     if not prefixes:
         return OutsideTools()
@@ -84,8 +84,8 @@ def _by_tenant(tenants: Collection[int], pairs: Collection[_Pair]) -> ToolsByTen
     )
     wanted = set(pairs)
     # Not joined: a server's row would be made again for each of its tools.
-    servers = Prefetch("server", McpServer.objects.defer("headers", "oauth_client_secret"))
-    for row in rows.prefetch_related(servers).order_by("pk"):
+    servers = McpServer.objects.filter(tenant__in=list(tenants)).defer("headers", "oauth_client_secret")
+    for row in rows.prefetch_related(Prefetch("server", servers)).order_by("pk"):
         entry = remote_tool_of(row) if (row.server.prefix, row.name) in wanted else None
         if entry is not None:
             found.setdefault(row.server.tenant_id, {}).setdefault(entry.tool.name, entry)

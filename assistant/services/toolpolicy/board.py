@@ -72,7 +72,7 @@ def tools_of_board(
     changes_things: bool = False,
     asks: bool = False,
 ) -> BoardTools:
-    """Return the catalogue's tools and those of the tenants' external servers; two queries at most.
+    """Return the catalogue's tools and those of the tenants' external servers; three queries at most.
 
     Args:
         tenants: the ids of the tenants that are shown.
@@ -96,7 +96,7 @@ def tools_of_board(
 
 
 def tools_named(names: Collection[str], *, tenants: Collection[int]) -> BoardTools:
-    """Return the tools of these names, of the catalogue and of the tenants' external servers; two queries at most."""
+    """Return the tools of these names, of the catalogue and of the tenants' external servers; three queries at most."""
     known = catalogue.registry()
     local = [tool for tool in known if tool.name in names]
     return _joined(local, outside_tools_named(tenants=tenants, names=[name for name in names if name not in known]))
