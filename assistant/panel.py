@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, reverse
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 
@@ -31,6 +32,10 @@ class PanelSite(AdminSite):
         from assistant.admin import panel_pages
 
         return [*panel_pages.urls(self), *super().get_urls()]
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Return the models by app, when something asks for them: most pages of a panel without sidebar do not."""
+        return SimpleLazyObject(lambda: AdminSite.get_app_list(self, request, app_label))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         from assistant.admin.base import rooms

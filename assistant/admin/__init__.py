@@ -5,7 +5,10 @@ Projects can use `TenantScopedAdmin` and `TenantScopedInline` for their own mode
 
 from assistant.admin import assistants, checks, conversations, evaluations, inbox, settings, spend, tenants, tools
 from assistant.admin.base.filters import TENANT
+from assistant.admin.base.names import translate_names
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
+
+translate_names()
 
 __all__ = [
     "TENANT",

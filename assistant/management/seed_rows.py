@@ -16,8 +16,10 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Model
 
+from assistant.management.seed_quality import INPUT_PRICE, OUTPUT_PRICE, prices_of, quality_of
 from assistant.management.seed_settings import settings_of
 from assistant.models import (
+    ApiKey,
     Assistant,
     AuditEntry,
     Conversation,
@@ -25,6 +27,7 @@ from assistant.models import (
     Incident,
     Membership,
     Message,
+    ModelPrice,
     PromptVersion,
     Provider,
     Run,
@@ -32,6 +35,8 @@ from assistant.models import (
     ToolCall,
     UsageEntry,
 )
+from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
+from assistant.models.quality.red_team import CheckResult, CheckRun
 
 PREFIX = "seed"
 PEOPLE, ASSISTANTS, CONVERSATIONS = 5, 3, 17
@@ -45,6 +50,11 @@ QUESTIONS = (
 )
 ANSWERS = ("At nine.", "It left this morning.", "Yes, within thirty days.", "Four euros.", "Ada Lovelace, since 2019.")
 MODEL = "seed-model"
+# Their times are given, and not those at which they are stored.
+TIMED = (
+    Tenant, Conversation, Message, Run, ToolCall, UsageEntry, Feedback, AuditEntry, Incident, ApiKey,
+    Evaluation, EvaluationCase, EvaluationResult, CheckRun, CheckResult,
+)  # fmt: skip
 # Weighted: most runs finish.
 ENDINGS = (*[Run.Status.FINISHED] * 17, Run.Status.FAILED, Run.Status.CANCELLED, Run.Status.INTERRUPTED)
 
@@ -80,7 +90,9 @@ def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, in
     provider, _ = Provider.objects.get_or_create(
         tenant=None, name="Seed", defaults={"base_url": "http://127.0.0.1:9/v1", "default_model": MODEL}
     )
-    with _given_times(Tenant, Conversation, Message, Run, ToolCall, UsageEntry, Feedback, AuditEntry, Incident):
+    if not ModelPrice.objects.filter(provider=provider).exists():
+        ModelPrice.objects.bulk_create(prices_of(provider, MODEL, now, days))
+    with _given_times(*TIMED):
         made = [_tenant(chance, index, provider, now, days) for index in range(1, tenants + 1)]
         Tenant.objects.bulk_create(made, batch_size=BATCH)
         people = _people(made)
@@ -88,6 +100,7 @@ def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, in
         rows = Rows()
         for tenant in made:
             rows.add(*settings_of(chance, tenant, now))
+            rows.add(*quality_of(chance, assistants[tenant.pk], people[tenant.pk], now))
             _history(rows, chance, people[tenant.pk], assistants[tenant.pk], (now, days))
         counts = rows.store()
     return {"Tenant": len(made), **counts, "User": len(made) * PEOPLE, "Assistant": len(made) * ASSISTANTS}
@@ -221,7 +234,7 @@ def _run(rows: Rows, chance: random.Random, conversation: Conversation, number: 
     ]
     rows.add(run, *messages)
     rows.add(UsageEntry(**own, run=run, provider="Seed", model=MODEL, input_tokens=tokens[0], output_tokens=tokens[1],
-                        cost=2 * tokens[0] + 8 * tokens[1], created_at=at))  # fmt: skip
+                        cost=INPUT_PRICE * tokens[0] + OUTPUT_PRICE * tokens[1], created_at=at))  # fmt: skip
     calls = []
     for call in range(chance.choice((0, 1, 1, 2))):
         name = chance.choice(("get_customer", "list_orders", "current_time", "refund"))
@@ -250,7 +263,7 @@ def _timeline(run: Run, calls: list[ToolCall], total_ms: int) -> dict[str, Any]:
     requests = 2 if calls else 1
     share = total_ms // (2 * requests - 1)
     used = {"in": run.input_tokens // requests, "out": run.output_tokens // requests, "cached": 0}
-    cost = 2 * used["in"] + 8 * used["out"]
+    cost = INPUT_PRICE * used["in"] + OUTPUT_PRICE * used["out"]
     rounds = [
         {"at": 2 * place * share, "ms": share, "first": share // 3, "tools": 4, "model": MODEL, **used, "cost": cost}
         for place in range(requests)

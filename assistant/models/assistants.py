@@ -32,7 +32,12 @@ class Provider(models.Model):
     """A server with language models; one without a tenant can be used by every tenant."""
 
     tenant = models.ForeignKey(
-        Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="providers", help_text="Empty: for all."
+        Tenant,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="providers",
+        help_text=_("Empty: for all."),
     )
     name = models.CharField(max_length=100)
     wire_format = models.CharField(
@@ -42,32 +47,38 @@ class Provider(models.Model):
         choices=wire_formats,
         help_text=_("Most servers speak Chat Completions, beside or instead of a format of their own."),
     )
-    base_url = AddressField("base URL", max_length=500, help_text=ADDRESS_HELP)
-    api_key = EncryptedTextField("API key", blank=True)
+    base_url = AddressField(_("base URL"), max_length=500, help_text=ADDRESS_HELP)
+    api_key = EncryptedTextField(_("API key"), blank=True)
     default_model = models.CharField(max_length=200)
     is_strict = models.BooleanField(
-        "strict schemas",
+        _("strict schemas"),
         default=False,
-        help_text="The server guarantees that tool arguments follow their schema (strict mode).",
+        help_text=_("The server guarantees that tool arguments follow their schema (strict mode)."),
     )
     sees_images = models.BooleanField(
-        default=False, help_text="Send images that tools return to the model. Otherwise it reads only their names."
+        default=False, help_text=_("Send images that tools return to the model. Otherwise it reads only their names.")
     )
     reads_pdfs = models.BooleanField(
-        "reads PDFs",
+        _("reads PDFs"),
         default=False,
         db_default=False,
-        help_text="Send PDFs that people attach as files, which the model reads with their pictures. Otherwise it gets "
-        "their text.",
+        help_text=_(
+            "Send PDFs that people attach as files, which the model reads with their pictures. Otherwise it gets "
+            "their text."
+        ),
     )
     prices = models.JSONField(
         default=dict,
         blank=True,
-        help_text='What a million tokens cost, by the model\'s name or its beginning: {"gpt-4.1": {"input": 2, '
-        '"output": 8, "cached_input": 0.5}}; also "cache_write". Empty: costs are not computed.',
+        help_text=_(
+            'What a million tokens cost, by the model\'s name or its beginning: {"gpt-4.1": {"input": 2, '
+            '"output": 8, "cached_input": 0.5}}; also "cache_write". Empty: costs are not computed.'
+        ),
     )
     is_small = models.BooleanField(
-        "small model", default=False, help_text="Shows the model worked examples of each tool before the conversation."
+        _("small model"),
+        default=False,
+        help_text=_("Shows the model worked examples of each tool before the conversation."),
     )
     kind = models.CharField(
         max_length=30,
@@ -75,14 +86,14 @@ class Provider(models.Model):
         default="",
         db_default="",
         choices=provider_kinds,
-        help_text="What the server takes and gives differs by kind. Empty: guessed from the address and the model.",
+        help_text=_("What the server takes and gives differs by kind. Empty: guessed from the address and the model."),
     )
     extra_body = models.JSONField(
-        "further options",
+        _("further options"),
         default=dict,
         blank=True,
         db_default=models.Value({}, models.JSONField()),
-        help_text='Sent with each request, as the provider names them: {"reasoning_effort": "low"}.',
+        help_text=_('Sent with each request, as the provider names them: {"reasoning_effort": "low"}.'),
     )
 
     class Meta:
@@ -109,9 +120,9 @@ class Assistant(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="assistants",
-        help_text="Empty: the tenant's.",
+        help_text=_("Empty: the tenant's."),
     )
-    model = models.CharField(max_length=200, blank=True, help_text="Empty: the provider's default model.")
+    model = models.CharField(max_length=200, blank=True, help_text=_("Empty: the provider's default model."))
     fallback_provider = models.ForeignKey(
         Provider,
         null=True,
@@ -133,13 +144,13 @@ class Assistant(models.Model):
         help_text=_("Empty: the default model of the fallback provider."),
     )
     other_models = list_field(
-        help_text="Models of the same provider that people may choose for another answer: a list of names.",
+        help_text=_("Models of the same provider that people may choose for another answer: a list of names."),
     )
     temperature = models.FloatField(
         null=True,
         blank=True,
         validators=[MinValueValidator(0.0), MaxValueValidator(2.0)],
-        help_text="Empty: the model's own.",
+        help_text=_("Empty: the model's own."),
     )
     is_active = models.BooleanField(default=True)
     greeting = models.CharField(
@@ -152,21 +163,23 @@ class Assistant(models.Model):
             "What an empty conversation begins with, in the chat and in the widget. Empty: the tenant's greeting."
         ),
     )
-    starters = models.JSONField(default=list, blank=True, help_text="Starter prompts the chat offers: a list of texts.")
+    starters = models.JSONField(
+        default=list, blank=True, help_text=_("Starter prompts the chat offers: a list of texts.")
+    )
     translations = models.JSONField(
-        default=dict, db_default={}, blank=True, editable=False, help_text="Greeting and starters by language."
+        default=dict, db_default={}, blank=True, editable=False, help_text=_("Greeting and starters by language.")
     )
     makes_titles = models.BooleanField(
-        "generated titles",
+        _("generated titles"),
         default=True,
         db_default=True,
-        help_text="After the first answer the model is asked for a short title of the conversation.",
+        help_text=_("After the first answer the model is asked for a short title of the conversation."),
     )
     suggests_follow_ups = models.BooleanField(
-        "follow-up questions",
+        _("follow-up questions"),
         default=False,
         db_default=False,
-        help_text="After each answer the model is asked for up to three questions that could come next.",
+        help_text=_("After each answer the model is asked for up to three questions that could come next."),
     )
     when_busy = models.CharField(
         _("a message during an answer"),
@@ -194,43 +207,43 @@ class Assistant(models.Model):
         db_default=True,
         help_text=_("The model reads what AG-UI's clients send as context and state, marked as data of the page."),
     )
-    max_rounds = models.PositiveIntegerField(default=20, help_text="Model calls in one run. 0: no limit.")
-    max_tool_calls = models.PositiveIntegerField(default=150, help_text="Tool calls in one run. 0: no limit.")
+    max_rounds = models.PositiveIntegerField(default=20, help_text=_("Model calls in one run. 0: no limit."))
+    max_tool_calls = models.PositiveIntegerField(default=150, help_text=_("Tool calls in one run. 0: no limit."))
     max_calls_per_tool = models.PositiveIntegerField(
-        "max calls of one tool", default=40, help_text="Calls of one tool in one run. 0: no limit."
+        _("max calls of one tool"), default=40, help_text=_("Calls of one tool in one run. 0: no limit.")
     )
-    max_tokens = models.PositiveIntegerField(default=0, help_text="Tokens in one run, in and out. 0: no limit.")
+    max_tokens = models.PositiveIntegerField(default=0, help_text=_("Tokens in one run, in and out. 0: no limit."))
     max_cost = models.DecimalField(
         max_digits=12,
         decimal_places=4,
         default=Decimal(0),
         validators=[MinValueValidator(Decimal(0))],
-        help_text="Cost of one run, by the providers' prices. 0: no limit.",
+        help_text=_("Cost of one run, by the providers' prices. 0: no limit."),
     )
-    max_seconds = models.PositiveIntegerField(default=300, help_text="Seconds for one run. 0: no limit.")
+    max_seconds = models.PositiveIntegerField(default=300, help_text=_("Seconds for one run. 0: no limit."))
     history_tokens = models.PositiveIntegerField(
-        default=24_000, help_text="Tokens of the conversation sent to the model."
+        default=24_000, help_text=_("Tokens of the conversation sent to the model.")
     )
     history_messages = models.PositiveIntegerField(
         default=0,
-        help_text="Messages of the conversation sent to the model, including calls and results. 0: no limit.",
+        help_text=_("Messages of the conversation sent to the model, including calls and results. 0: no limit."),
     )
     task_schema = models.JSONField(
         null=True,
         blank=True,
-        help_text="A JSON Schema of an object: the task that other assistants must send. Empty: a text.",
+        help_text=_("A JSON Schema of an object: the task that other assistants must send. Empty: a text."),
     )
     answer_schema = models.JSONField(
         null=True,
         blank=True,
-        help_text="A JSON Schema of an object that every answer must match. Empty: answers are text.",
+        help_text=_("A JSON Schema of an object that every answer must match. Empty: answers are text."),
     )
     delegates: models.ManyToManyField[Assistant, Assistant] = models.ManyToManyField(
         "self",
         symmetrical=False,
         blank=True,
         related_name="delegators",
-        help_text="Assistants that this one may ask; each answers with its own prompt, model and tools.",
+        help_text=_("Assistants that this one may ask; each answers with its own prompt, model and tools."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -251,9 +264,9 @@ class ToolSetting(models.Model):
     """How a tenant, or one of its assistants, may use a tool: the policy, settings and secrets."""
 
     class Policy(models.TextChoices):
-        ON = "on", "On"
-        ASK = "ask", "Ask first"
-        OFF = "off", "Off"
+        ON = "on", _("On")
+        ASK = "ask", _("Ask first")
+        OFF = "off", _("Off")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_settings")
     assistant = models.ForeignKey(
@@ -262,12 +275,12 @@ class ToolSetting(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="tool_settings",
-        help_text="Empty: for the whole tenant.",
+        help_text=_("Empty: for the whole tenant."),
     )
     tool = models.CharField(max_length=64)
     policy = models.CharField(max_length=3, choices=Policy.choices, default=Policy.ON)
     config = models.JSONField(default=dict, blank=True)
-    secrets = EncryptedTextField(blank=True, help_text="A JSON object of the tool's secrets, encrypted at rest.")
+    secrets = EncryptedTextField(blank=True, help_text=_("A JSON object of the tool's secrets, encrypted at rest."))
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

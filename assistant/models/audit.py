@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.tenants import Tenant
 
@@ -20,7 +21,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        verbose_name_plural = "audit entries"
+        verbose_name_plural = _("audit entries")
         indexes = [models.Index(fields=["tenant", "-created_at"], name="audit_of_a_tenant")]
 
     def __str__(self) -> str:

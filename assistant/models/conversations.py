@@ -43,10 +43,10 @@ class Conversation(models.Model):
     """One thread of one member with one assistant."""
 
     class TitleOrigin(models.TextChoices):
-        FIRST_WORDS = "", "The first question's words"
-        ASKING = "asking", "The first question's words, while the model is asked"
-        MODEL = "model", "The model"
-        PERSON = "person", "A person"
+        FIRST_WORDS = "", _("The first question's words")
+        ASKING = "asking", _("The first question's words, while the model is asked")
+        MODEL = "model", _("The model")
+        PERSON = "person", _("A person")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     thread_key = models.CharField(
@@ -55,7 +55,7 @@ class Conversation(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="AG-UI's threadId, if its client uses another one than `id`.",
+        help_text=_("AG-UI's threadId, if its client uses another one than `id`."),
     )
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversations")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
@@ -69,13 +69,13 @@ class Conversation(models.Model):
         blank=True,
         editable=False,
     )
-    summary = models.TextField(blank=True, help_text="Sent to the model in place of the older messages.")
+    summary = models.TextField(blank=True, help_text=_("Sent to the model in place of the older messages."))
     summary_sources = sources_field(editable=False)
     summarised_to = models.PositiveIntegerField(default=0, editable=False)
     is_stateless = models.BooleanField(
         default=False,
         editable=False,
-        help_text="Holds a single run of a caller that keeps its own history; it cannot be continued.",
+        help_text=_("Holds a single run of a caller that keeps its own history; it cannot be continued."),
     )
     test_tools = models.CharField(
         max_length=6,
@@ -84,7 +84,7 @@ class Conversation(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="How tools that change something are answered, if it is a test of a prompt. Empty: it is none.",
+        help_text=_("How tools that change something are answered, if it is a test of a prompt. Empty: it is none."),
     )
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     pinned_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -92,14 +92,15 @@ class Conversation(models.Model):
     message_count = models.PositiveIntegerField(default=0, editable=False)
     branches = list_field(
         editable=False,
-        help_text="Pairs: the position of a branch's first message, and that after the message it follows.",
+        help_text=_("Pairs: the position of a branch's first message, and that after the message it follows."),
     )
     choices = list_field(
-        editable=False, help_text="Pairs: the position after a message, and that of the one of its followers to show."
+        editable=False,
+        help_text=_("Pairs: the position after a message, and that of the one of its followers to show."),
     )
-    follow_ups = list_field(editable=False, help_text="Questions that the model suggests after the last answer.")
+    follow_ups = list_field(editable=False, help_text=_("Questions that the model suggests after the last answer."))
     follow_ups_run = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text="The number of the run whose answer `follow_ups` follow."
+        default=0, db_default=0, editable=False, help_text=_("The number of the run whose answer `follow_ups` follow.")
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -143,12 +144,12 @@ def client_id_of(row_id: uuid.UUID, thread: str) -> uuid.UUID:
 class ConversationShare(models.Model):
     """A link under which a tenant's members read a conversation, as it was shown when the link was made."""
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, help_text="The last part of the link's address.")
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, help_text=_("The last part of the link's address."))
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversation_shares")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="shares")
-    title = models.CharField(max_length=200, blank=True, default="", help_text="The conversation's, at that time.")
-    path = models.JSONField(help_text="Pairs: the positions of the first message that is shown, and after the last.")
+    title = models.CharField(max_length=200, blank=True, default="", help_text=_("The conversation's, at that time."))
+    path = models.JSONField(help_text=_("Pairs: the positions of the first message that is shown, and after the last."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -162,9 +163,9 @@ class Message(models.Model):
     """One entry of a conversation; `position` gives the order, and `Conversation.branches` what it follows."""
 
     class Role(models.TextChoices):
-        USER = "user", "User"
-        ASSISTANT = "assistant", "Assistant"
-        TOOL = "tool", "Tool"
+        USER = "user", _("User")
+        ASSISTANT = "assistant", _("Assistant")
+        TOOL = "tool", _("Tool")
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
     run: models.ForeignKey[Run | None, Run | None] = models.ForeignKey(
@@ -176,14 +177,16 @@ class Message(models.Model):
     content = models.TextField(blank=True)
     reasoning = models.TextField(blank=True)
     tool_calls = models.JSONField(
-        default=list, blank=True, help_text="id, name and arguments (JSON text) of each call."
+        default=list, blank=True, help_text=_("id, name and arguments (JSON text) of each call.")
     )
     tool_call_id = models.CharField(max_length=128, blank=True)
-    is_partial = models.BooleanField(default=False, help_text="Cut off by a cancel, an error or a crash.")
+    is_partial = models.BooleanField(default=False, help_text=_("Cut off by a cancel, an error or a crash."))
     is_superseded = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Of a step that was cut when its process died, and repeated in later messages. No model is sent it.",
+        help_text=_(
+            "Of a step that was cut when its process died, and repeated in later messages. No model is sent it."
+        ),
     )
     cut_reason = models.CharField(
         max_length=20,
@@ -191,25 +194,25 @@ class Message(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="Why a partial answer was cut off: length, content_filter or invalid_form. Empty: see its run.",
+        help_text=_("Why a partial answer was cut off: length, content_filter or invalid_form. Empty: see its run."),
     )
-    sources = sources_field(help_text="Where untrusted text in it came from.")
+    sources = sources_field(help_text=_("Where untrusted text in it came from."))
     from_caller = models.BooleanField(
-        default=False, db_default=False, help_text="The result of a tool that the caller ran itself."
+        default=False, db_default=False, help_text=_("The result of a tool that the caller ran itself.")
     )
     provider_state = models.TextField(
         blank=True,
         default="",
         db_default="",
         editable=False,
-        help_text="What the provider gave with the message for itself, as JSON or encrypted.",
+        help_text=_("What the provider gave with the message for itself, as JSON or encrypted."),
     )
-    attachments = list_field(editable=False, help_text="id, name, mediaType and size of each file sent with it.")
+    attachments = list_field(editable=False, help_text=_("id, name, mediaType and size of each file sent with it."))
     mark_digest = models.CharField(  # noqa: DJ001 - databases use the partial index for any list of digests then
         max_length=32,
         null=True,
         editable=False,
-        help_text="What a marked message is found by if a caller that keeps its own history sends it back.",
+        help_text=_("What a marked message is found by if a caller that keeps its own history sends it back."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -231,8 +234,8 @@ class Feedback(models.Model):
     """A member's rating of one answer."""
 
     class Rating(models.IntegerChoices):
-        DOWN = -1, "Not helpful"
-        UP = 1, "Helpful"
+        DOWN = -1, _("Not helpful")
+        UP = 1, _("Helpful")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="feedback")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -243,7 +246,7 @@ class Feedback(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        verbose_name_plural = "feedback"
+        verbose_name_plural = _("feedback")
         constraints = [models.UniqueConstraint(fields=["user", "message"], name="one_feedback_per_message")]
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ import re
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
 from assistant.models.tenants import Tenant
@@ -20,7 +21,7 @@ def validate_origin(origin: str) -> None:
     match = _ORIGIN.fullmatch(origin)
     if match is None or match[2] == _DEFAULT_PORTS[match[1]]:
         raise ValidationError(
-            "“%(origin)s” is not an origin such as https://shop.example.com: lower case, no path, no default port.",
+            _("“%(origin)s” is not an origin such as https://shop.example.com: lower case, no path, no default port."),
             params={"origin": origin},
         )
 
@@ -33,8 +34,10 @@ class WidgetOrigin(models.Model):
     origin = models.CharField(
         max_length=255,
         validators=[validate_origin],
-        help_text="As browsers name it: https://shop.example.com. Every end user of that site may talk to the "
-        "assistant, with the tools that are on for it.",
+        help_text=_(
+            "As browsers name it: https://shop.example.com. Every end user of that site may talk to the "
+            "assistant, with the tools that are on for it."
+        ),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -55,11 +58,11 @@ class EndUser(models.Model):
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="end_users")
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="end_user")
-    external_id = models.CharField(max_length=128, help_text="The tenant's own id of the end user.")
+    external_id = models.CharField(max_length=128, help_text=_("The tenant's own id of the end user."))
     name = models.CharField(max_length=200, blank=True)
-    context = models.JSONField(default=dict, blank=True, help_text="Available to tools, never sent to the model.")
+    context = models.JSONField(default=dict, blank=True, help_text=_("Available to tools, never sent to the model."))
     created_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(help_text="When the last token was issued.")
+    seen_at = models.DateTimeField(help_text=_("When the last token was issued."))
 
     class Meta:
         ordering = ["-seen_at"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, Storage, storages
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.conversations import Conversation
 from assistant.models.runs import ToolCall
@@ -43,12 +44,18 @@ class Attachment(models.Model):
     """
 
     class Kind(models.TextChoices):
-        IMAGE = "image", "Image"
-        PDF = "pdf", "PDF"
-        DOCX = "docx", "Word document"
-        XLSX = "xlsx", "Spreadsheet"
-        PPTX = "pptx", "Presentation"
-        TEXT = "text", "Text"
+        # For pages: refusals of files name it.
+        IMAGE = "image", _("Image")
+        # For pages: too.
+        PDF = "pdf", _("PDF")
+        # For pages: too.
+        DOCX = "docx", _("Word document")
+        # For pages: too.
+        XLSX = "xlsx", _("Spreadsheet")
+        # For pages: too.
+        PPTX = "pptx", _("Presentation")
+        # For pages: too.
+        TEXT = "text", _("Text")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="attachments")
@@ -56,12 +63,12 @@ class Attachment(models.Model):
     conversation = models.ForeignKey(
         Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="attachments"
     )
-    message_id = models.CharField(max_length=128, blank=True, help_text="Of the message that it was sent with.")
+    message_id = models.CharField(max_length=128, blank=True, help_text=_("Of the message that it was sent with."))
     name = models.CharField(max_length=MAX_NAME)
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    media_type = models.CharField(max_length=100, help_text="As its content says, not its name.")
-    text_format = models.CharField(max_length=10, blank=True, help_text="How its text is divided into passages.")
-    size = models.PositiveBigIntegerField(help_text="In bytes.")
+    media_type = models.CharField(max_length=100, help_text=_("As its content says, not its name."))
+    text_format = models.CharField(max_length=10, blank=True, help_text=_("How its text is divided into passages."))
+    size = models.PositiveBigIntegerField(help_text=_("In bytes."))
     sha256 = models.CharField(max_length=64)
     file = models.FileField(storage=attachment_storage, upload_to=attachment_path, max_length=100)
     purpose = models.CharField(
@@ -70,7 +77,7 @@ class Attachment(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="What for, as its uploader at the Files API said. Empty: it was uploaded another way.",
+        help_text=_("What for, as its uploader at the Files API said. Empty: it was uploaded another way."),
     )
     api_key = models.ForeignKey(
         ApiKey,
@@ -78,9 +85,11 @@ class Attachment(models.Model):
         on_delete=models.SET_NULL,
         editable=False,
         related_name="+",
-        help_text="The key that it was uploaded with at the Files API.",
+        help_text=_("The key that it was uploaded with at the Files API."),
     )
-    text = models.TextField(blank=True, help_text="The text that was read from it; pages are separated by form feeds.")
+    text = models.TextField(
+        blank=True, help_text=_("The text that was read from it; pages are separated by form feeds.")
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -103,7 +112,7 @@ class ToolFile(models.Model):
     call = models.ForeignKey(ToolCall, on_delete=models.CASCADE, related_name="files")
     name = models.CharField(max_length=100)
     media_type = models.CharField(max_length=100)
-    size = models.PositiveIntegerField(help_text="In bytes.")
+    size = models.PositiveIntegerField(help_text=_("In bytes."))
     data = models.BinaryField()
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.tenants import Tenant
 
@@ -14,7 +15,7 @@ class IdempotentAnswer(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=255)
-    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the method, the address and the body.")
+    fingerprint = models.CharField(max_length=64, help_text=_("SHA-256 of the method, the address and the body."))
     status = models.PositiveSmallIntegerField(null=True)
     body = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

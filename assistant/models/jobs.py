@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.tenants import Tenant
 
@@ -13,18 +14,18 @@ class Job(models.Model):
     """Work of a tenant that one process does once, after its due moment (`services/jobs`)."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "Waiting"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
-        CANCELLED = "cancelled", "Cancelled"
+        WAITING = "waiting", _("Waiting")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="jobs")
-    name = models.CharField(max_length=64, help_text="Which function does the work.")
-    key = models.CharField(max_length=100, help_text="What the work is about: of each name and key one job waits.")
+    name = models.CharField(max_length=64, help_text=_("Which function does the work."))
+    key = models.CharField(max_length=100, help_text=_("What the work is about: of each name and key one job waits."))
     due_at = models.DateTimeField()
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)
-    problem = models.CharField(max_length=200, blank=True, help_text="Why it failed.")
+    problem = models.CharField(max_length=200, blank=True, help_text=_("Why it failed."))
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)

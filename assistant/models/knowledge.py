@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Document(models.Model):
     """A text that assistants can search and quote; `services.knowledge.documents` stores and indexes it."""
 
     class Kind(models.TextChoices):
-        TEXT = "text", "Plain text"
-        MARKDOWN = "markdown", "Markdown"
-        PDF = "pdf", "PDF"
+        TEXT = "text", _("Plain text")
+        MARKDOWN = "markdown", _("Markdown")
+        PDF = "pdf", _("PDF")
 
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="documents")
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MARKDOWN)
-    text = models.TextField(blank=True, help_text="The searched text; pages of a PDF are separated by form feeds.")
+    text = models.TextField(blank=True, help_text=_("The searched text; pages of a PDF are separated by form feeds."))
     filename = models.CharField(
-        max_length=200, blank=True, editable=False, help_text="The name of the file that the text was read from."
+        max_length=200, blank=True, editable=False, help_text=_("The name of the file that the text was read from.")
     )
     is_trusted = models.BooleanField(
-        "trusted",
+        _("trusted"),
         default=False,
         db_default=False,
-        help_text="It was written by people who may instruct the assistant: finding it does not mark a conversation.",
+        help_text=_(
+            "It was written by people who may instruct the assistant: finding it does not mark a conversation."
+        ),
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -42,8 +45,10 @@ class Passage(models.Model):
 
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="+")
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages")
-    position = models.PositiveIntegerField(help_text="Counted from 1 within the document.")
-    title = models.CharField(max_length=200, help_text="The document's title, so that it is searched with the passage.")
+    position = models.PositiveIntegerField(help_text=_("Counted from 1 within the document."))
+    title = models.CharField(
+        max_length=200, help_text=_("The document's title, so that it is searched with the passage.")
+    )
     heading = models.CharField(max_length=300, blank=True)
     page = models.PositiveIntegerField(null=True, blank=True)
     text = models.TextField()

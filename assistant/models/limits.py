@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Provider
 from assistant.models.files import Attachment
@@ -17,14 +18,14 @@ from assistant.models.tenants import Tenant, validate_same_tenant
 
 # The parts of its monthly limit of cost, in per cent, at which a tenant is warned unless it chose others.
 WARNED_AT = (50, 80, 100)
-_EMPTY = "Empty: the deployment's. 0: no limit."
+_EMPTY = _("Empty: the deployment's. 0: no limit.")
 
 
-def _number(name: str) -> models.PositiveBigIntegerField[int | None, int | None]:
+def _number(name: Any) -> models.PositiveBigIntegerField[int | None, int | None]:
     return models.PositiveBigIntegerField(name, null=True, blank=True, help_text=_EMPTY)
 
 
-def _money(name: str) -> models.DecimalField[Any, Any]:
+def _money(name: Any) -> models.DecimalField[Any, Any]:
     return models.DecimalField(
         name,
         max_digits=14,
@@ -32,7 +33,7 @@ def _money(name: str) -> models.DecimalField[Any, Any]:
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal(0))],
-        help_text=f"In the currency of the providers' prices. {_EMPTY}",
+        help_text=_("In the currency of the providers' prices. Empty: the deployment's. 0: no limit."),
     )
 
 
@@ -40,7 +41,8 @@ def validate_kinds(value: str) -> None:
     """Raise `ValidationError` unless a text names kinds of attachments, or is "none"."""
     unknown = set(value.replace(",", " ").split()) - {*Attachment.Kind.values, "none"}
     if unknown:
-        raise ValidationError(f"These are no kinds of attached files: {', '.join(sorted(unknown))[:100]}.")
+        names = ", ".join(sorted(unknown))[:100]
+        raise ValidationError(_("These are no kinds of attached files: %(names)s.") % {"names": names})
 
 
 def warned_at() -> list[int]:
@@ -55,63 +57,65 @@ class TenantLimits(models.Model):
     """
 
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="limits")
-    tenant_messages_per_minute = _number("messages a minute")
-    tenant_messages_per_day = _number("messages a day")
-    tenant_tokens_per_day = _number("tokens a day")
-    tenant_tokens_per_month = _number("tokens a month")
-    tenant_cost_per_day = _money("cost a day")
-    tenant_cost_per_month = _money("cost a month")
-    tenant_tool_calls_per_day = _number("tool calls a day")
-    tenant_connections = _number("open connections")
-    tenant_runs = _number("runs at once")
+    tenant_messages_per_minute = _number(_("messages a minute"))
+    tenant_messages_per_day = _number(_("messages a day"))
+    tenant_tokens_per_day = _number(_("tokens a day"))
+    tenant_tokens_per_month = _number(_("tokens a month"))
+    tenant_cost_per_day = _money(_("cost a day"))
+    tenant_cost_per_month = _money(_("cost a month"))
+    tenant_tool_calls_per_day = _number(_("tool calls a day"))
+    tenant_connections = _number(_("open connections"))
+    tenant_runs = _number(_("runs at once"))
     tenant_turns = models.PositiveBigIntegerField(
-        "turns in the queue",
+        _("turns in the queue"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="How many of its queued runs start for one of another tenant. Empty: 1.",
+        help_text=_("How many of its queued runs start for one of another tenant. Empty: 1."),
     )
-    member_messages_per_minute = _number("messages a minute")
-    member_messages_per_day = _number("messages a day")
-    member_tokens_per_day = _number("tokens a day")
-    member_tokens_per_month = _number("tokens a month")
-    member_cost_per_day = _money("cost a day")
-    member_cost_per_month = _money("cost a month")
-    member_tool_calls_per_day = _number("tool calls a day")
-    member_connections = _number("open connections")
-    member_runs = _number("runs at once")
-    end_user_messages_per_minute = _number("messages a minute")
-    end_user_runs = _number("runs at once")
-    attachments_mb = _number("attached files in all (MB)")
-    attachment_mb = _number("one attached file (MB)")
-    attachments_per_message = _number("files of a message")
+    member_messages_per_minute = _number(_("messages a minute"))
+    member_messages_per_day = _number(_("messages a day"))
+    member_tokens_per_day = _number(_("tokens a day"))
+    member_tokens_per_month = _number(_("tokens a month"))
+    member_cost_per_day = _money(_("cost a day"))
+    member_cost_per_month = _money(_("cost a month"))
+    member_tool_calls_per_day = _number(_("tool calls a day"))
+    member_connections = _number(_("open connections"))
+    member_runs = _number(_("runs at once"))
+    end_user_messages_per_minute = _number(_("messages a minute"))
+    end_user_runs = _number(_("runs at once"))
+    attachments_mb = _number(_("attached files in all (MB)"))
+    attachment_mb = _number(_("one attached file (MB)"))
+    attachments_per_message = _number(_("files of a message"))
     attachment_kinds = models.CharField(
-        "kinds of attached files",
+        _("kinds of attached files"),
         max_length=100,
         blank=True,
         default="",
         db_default="",
         validators=[validate_kinds],
-        help_text="Of image, pdf, docx, xlsx, pptx and text. Empty: the deployment's. none: nobody can attach files.",
+        help_text=_(
+            "Of image, pdf, docx, xlsx, pptx and text. Empty: the deployment's. none: nobody can attach files."
+        ),
     )
     warning_percentages = models.JSONField(
         default=warned_at,
         db_default=models.Value(list(WARNED_AT), models.JSONField()),
         blank=True,
-        help_text="Whole percentages of the limit of cost a month, each told once a month. None: no warnings.",
+        help_text=_("Whole percentages of the limit of cost a month, each told once a month. None: no warnings."),
     )
     warning_emails = models.JSONField(
         default=list,
         db_default=models.Value([], models.JSONField()),
         blank=True,
-        help_text="Who is warned by e-mail. Empty: the owners.",
+        help_text=_("Who is warned by e-mail. Empty: the owners."),
     )
     soft_percent = models.PositiveSmallIntegerField(
-        "another model from (%)",
+        _("another model from (%)"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="Of the limit of cost a month. Empty: never.",
+        help_text=_("Of the limit of cost a month. Empty: never."),
     )
     soft_provider = models.ForeignKey(
         Provider,
@@ -119,20 +123,20 @@ class TenantLimits(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        verbose_name="provider of that model",
-        help_text="Empty: the one that would answer otherwise.",
+        verbose_name=_("provider of that model"),
+        help_text=_("Empty: the one that would answer otherwise."),
     )
     soft_model = models.CharField(
-        "that model",
+        _("that model"),
         max_length=200,
         blank=True,
         default="",
         db_default="",
-        help_text="Empty: the provider's default model.",
+        help_text=_("Empty: the provider's default model."),
     )
 
     class Meta:
-        verbose_name = verbose_name_plural = "limits"
+        verbose_name = verbose_name_plural = _("limits")
 
     def __str__(self) -> str:
         return f"Limits of {self.tenant}"
@@ -141,7 +145,7 @@ class TenantLimits(models.Model):
         super().clean()
         validate_same_tenant(self, self.tenant_id, "soft_provider")
         if self.soft_percent and self.soft_provider_id is None and not self.soft_model:
-            raise ValidationError({"soft_model": "Choose the model that answers, its provider, or both."})
+            raise ValidationError({"soft_model": _("Choose the model that answers, its provider, or both.")})
 
 
 def _of(scope: str) -> tuple[str, ...]:
@@ -169,11 +173,11 @@ class QuotaUse(models.Model):
     day_at = models.DateTimeField()
     day_messages = models.BigIntegerField(default=0)
     day_tokens = models.BigIntegerField(default=0)
-    day_cost = models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")
+    day_cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
     day_tool_calls = models.BigIntegerField(default=0)
     month_at = models.DateTimeField()
     month_tokens = models.BigIntegerField(default=0)
-    month_cost = models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")
+    month_cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
 
     class Meta:
         constraints = [
@@ -190,11 +194,13 @@ class SpendNotice(models.Model):
     """That a tenant has spent `percent` of its limit of cost of a month, which is told once over all processes."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="spend_notices")
-    month = models.DateField(help_text="The first day, in UTC.")
+    month = models.DateField(help_text=_("The first day, in UTC."))
     percent = models.PositiveSmallIntegerField()
-    spent = models.BigIntegerField(help_text="In millionths of the currency's unit, as the limit.")
+    spent = models.BigIntegerField(help_text=_("In millionths of the currency's unit, as the limit."))
     limit = models.BigIntegerField()
-    mail_due_at = models.DateTimeField(null=True, help_text="When an e-mail is tried next. Empty: none is to be sent.")
+    mail_due_at = models.DateTimeField(
+        null=True, help_text=_("When an e-mail is tried next. Empty: none is to be sent.")
+    )
     mail_tries = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant
@@ -20,9 +21,9 @@ class Credentials(models.Model):
     The breaker counts consecutive `failures`; no request is made with the credentials before `rests_until`.
     """
 
-    headers = EncryptedTextField(blank=True, help_text="A JSON object of HTTP headers, encrypted at rest.")
-    oauth_client_id = models.CharField("OAuth client id", max_length=200, blank=True)
-    oauth_client_secret = EncryptedTextField("OAuth client secret", blank=True)
+    headers = EncryptedTextField(blank=True, help_text=_("A JSON object of HTTP headers, encrypted at rest."))
+    oauth_client_id = models.CharField(_("OAuth client id"), max_length=200, blank=True)
+    oauth_client_secret = EncryptedTextField(_("OAuth client secret"), blank=True)
     failures = models.PositiveIntegerField(default=0, editable=False)
     rests_until = models.DateTimeField(null=True, editable=False)
 
@@ -34,40 +35,40 @@ class McpServer(Credentials):
     """An external MCP server whose tools a tenant can allow."""
 
     class CredentialOwner(models.TextChoices):
-        TENANT = "tenant", "The tenant's, for all members"
-        USER = "user", "Each member's own"
+        TENANT = "tenant", _("The tenant's, for all members")
+        USER = "user", _("Each member's own")
 
     class Health(models.TextChoices):
-        UNKNOWN = "unknown", "Not asked yet"
-        UP = "up", "Answers"
-        DOWN = "down", "Does not answer"
+        UNKNOWN = "unknown", _("Not asked yet")
+        UP = "up", _("Answers")
+        DOWN = "down", _("Does not answer")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="mcp_servers")
     name = models.SlugField(max_length=40)
-    prefix = models.SlugField(max_length=24, help_text="Its tools are called prefix__name.")
-    url = AddressField("URL", max_length=500, blank=True)
+    prefix = models.SlugField(max_length=24, help_text=_("Its tools are called prefix__name."))
+    url = AddressField(_("URL"), max_length=500, blank=True)
     command = models.CharField(
-        max_length=60, blank=True, help_text="In place of a URL: one of the deployment's MCP_STDIO_COMMANDS."
+        max_length=60, blank=True, help_text=_("In place of a URL: one of the deployment's MCP_STDIO_COMMANDS.")
     )
     credentials_of = models.CharField(
-        "credentials",
+        _("credentials"),
         max_length=10,
         choices=CredentialOwner.choices,
         default=CredentialOwner.TENANT,
-        help_text="Whose credentials are sent to the server.",
+        help_text=_("Whose credentials are sent to the server."),
     )
     oauth_issuer = AddressField(
-        "OAuth issuer",
+        _("OAuth issuer"),
         max_length=500,
         blank=True,
-        help_text="The authorization server of the OAuth client, the only server that its secret is sent to.",
+        help_text=_("The authorization server of the OAuth client, the only server that its secret is sent to."),
     )
-    oauth_scope = models.CharField("OAuth scope", max_length=500, blank=True)
+    oauth_scope = models.CharField(_("OAuth scope"), max_length=500, blank=True)
     context_keys = models.JSONField(
-        "context", default=list, blank=True, help_text="Which parts of a call's context are sent to the server."
+        _("context"), default=list, blank=True, help_text=_("Which parts of a call's context are sent to the server.")
     )
     timeout_seconds = models.PositiveIntegerField(
-        default=30, validators=[MinValueValidator(1), MaxValueValidator(240)], help_text="For one call of a tool."
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(240)], help_text=_("For one call of a tool.")
     )
     is_active = models.BooleanField(default=False)
     health = models.CharField(max_length=10, choices=Health.choices, default=Health.UNKNOWN, editable=False)
@@ -77,7 +78,7 @@ class McpServer(Credentials):
 
     class Meta:
         ordering = ["tenant", "name"]
-        verbose_name = "MCP server"
+        verbose_name = _("MCP server")
         constraints = [
             models.UniqueConstraint(fields=["tenant", "name"], name="mcp_server_name_per_tenant"),
             models.UniqueConstraint(fields=["tenant", "prefix"], name="mcp_server_prefix_per_tenant"),
@@ -119,7 +120,7 @@ class McpCredential(Credentials):
 
     class Meta:
         ordering = ["server", "user"]
-        verbose_name = "MCP credential"
+        verbose_name = _("MCP credential")
         constraints = [models.UniqueConstraint(fields=["server", "user"], name="one_mcp_credential_per_member")]
 
     def __str__(self) -> str:
@@ -135,14 +136,14 @@ class McpTool(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     accepted = models.JSONField(null=True, editable=False)
     accepted_digest = models.CharField(max_length=64, blank=True, editable=False)
-    is_allowed = models.BooleanField("allowed", default=False)
-    needs_approval = models.BooleanField("ask first", default=True)
+    is_allowed = models.BooleanField(_("allowed"), default=False)
+    needs_approval = models.BooleanField(_("ask first"), default=True)
     is_listed = models.BooleanField(default=True, editable=False)
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         ordering = ["server", "name"]
-        verbose_name = "MCP tool"
+        verbose_name = _("MCP tool")
         constraints = [models.UniqueConstraint(fields=["server", "name"], name="mcp_tool_name_per_server")]
 
     def __str__(self) -> str:

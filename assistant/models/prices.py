@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Provider
 from assistant.models.tenants import Tenant, validate_same_tenant
@@ -16,7 +17,7 @@ from assistant.models.tenants import Tenant, validate_same_tenant
 MAX_PRICE = 1_000_000
 
 
-def _price(name: str, **options: Any) -> models.DecimalField[Any, Any]:
+def _price(name: Any, **options: Any) -> models.DecimalField[Any, Any]:
     bounds = [MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(MAX_PRICE))]
     return models.DecimalField(name, max_digits=14, decimal_places=6, validators=bounds, **options)
 
@@ -30,7 +31,7 @@ class ModelPrice(models.Model):
         editable=False,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="The provider's. Empty: for all tenants.",
+        help_text=_("The provider's. Empty: for all tenants."),
     )
     provider = models.ForeignKey(
         Provider,
@@ -38,30 +39,32 @@ class ModelPrice(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="price_list",
-        help_text="Empty: any provider; tenants' own providers only where these have no price for the model.",
+        help_text=_("Empty: any provider; tenants' own providers only where these have no price for the model."),
     )
     model = models.CharField(
         max_length=200,
         blank=True,
-        help_text="The model's name or its beginning, since providers answer with dated names; the longest that fits "
-        "holds. Empty: every model of the provider.",
+        help_text=_(
+            "The model's name or its beginning, since providers answer with dated names; the longest that fits "
+            "holds. Empty: every model of the provider."
+        ),
     )
-    input = _price("input", help_text="A million input tokens, in the currency of all costs.")
-    output = _price("output", help_text="A million output tokens.")
+    input = _price(_("input"), help_text=_("A million input tokens, in the currency of all costs."))
+    output = _price(_("output"), help_text=_("A million output tokens."))
     cached_input = _price(
-        "cached input", null=True, blank=True, help_text="A million cached input tokens. Empty: as other input."
+        _("cached input"), null=True, blank=True, help_text=_("A million cached input tokens. Empty: as other input.")
     )
     cache_write = _price(
-        "cache writes",
+        _("cache writes"),
         null=True,
         blank=True,
-        help_text="A million input tokens that the provider writes to a cache. Empty: 1.25 times other input.",
+        help_text=_("A million input tokens that the provider writes to a cache. Empty: 1.25 times other input."),
     )
-    valid_from = models.DateField(help_text="The first day, in UTC. What was used before keeps its cost.")
+    valid_from = models.DateField(help_text=_("The first day, in UTC. What was used before keeps its cost."))
 
     class Meta:
         ordering = ["model", "provider", "-valid_from"]
-        verbose_name = "price"
+        verbose_name = _("price")
         constraints = [
             models.UniqueConstraint(fields=["provider", "model", "valid_from"], name="one_price_a_day"),
             # SQLite has no NULLS NOT DISTINCT.
@@ -77,4 +80,4 @@ class ModelPrice(models.Model):
         super().clean()
         validate_same_tenant(self, self.tenant_id, "provider")
         if self.provider_id is None and not self.model:
-            raise ValidationError({"model": "Name a model, a provider, or both."})
+            raise ValidationError({"model": _("Name a model, a provider, or both.")})

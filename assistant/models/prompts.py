@@ -22,15 +22,18 @@ class PromptVersion(models.Model):
     """One version of an assistant's system prompt; runs use the published one."""
 
     class Status(models.TextChoices):
-        DRAFT = "draft", "Draft"
-        PUBLISHED = "published", "Published"
-        ARCHIVED = "archived", "Archived"
+        # For pages: the chat with a draft says it.
+        DRAFT = "draft", _("Draft")
+        # For pages: too.
+        PUBLISHED = "published", _("Published")
+        # For pages: too.
+        ARCHIVED = "archived", _("Archived")
 
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="prompt_versions")
     number = models.PositiveIntegerField(editable=False)
     text = models.TextField()
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
-    note = models.CharField(max_length=200, blank=True, help_text="What this version changes.")
+    note = models.CharField(max_length=200, blank=True, help_text=_("What this version changes."))
     label = models.CharField(
         _("label"),
         max_length=60,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.fields import sources_field
 
@@ -12,8 +13,8 @@ class Alarm(models.Model):
     """A member's alarm; numbered from 1 for each member."""
 
     class State(models.TextChoices):
-        SET = "set", "Set"
-        CANCELLED = "cancelled", "Cancelled"
+        SET = "set", _("Set")
+        CANCELLED = "cancelled", _("Cancelled")
 
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="alarms")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alarms")
@@ -21,11 +22,12 @@ class Alarm(models.Model):
     at = models.DateTimeField()
     label = models.CharField(max_length=200, blank=True)
     sources = sources_field(
-        editable=False, help_text="Where the untrusted text came from that the model had read when it wrote the label."
+        editable=False,
+        help_text=_("Where the untrusted text came from that the model had read when it wrote the label."),
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.SET)
     idempotency_key = models.CharField(
-        max_length=200, blank=True, editable=False, help_text="The idempotency key of the tool call that set it."
+        max_length=200, blank=True, editable=False, help_text=_("The idempotency key of the tool call that set it.")
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

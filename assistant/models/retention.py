@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.tenants import Tenant
 
 
-def _days(help_text: str) -> models.PositiveIntegerField[int | None, int | None]:
-    return models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text=f"{help_text} In days; empty: as long as "
-        "the deployment says."
-    )  # fmt: skip
+def _days(help_text: Any) -> models.PositiveIntegerField[int | None, int | None]:
+    return models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)], help_text=help_text)
 
 
 class Retention(models.Model):
     """A tenant's retention periods; `effective` applies the deployment's default and maximum."""
 
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="retention")
-    conversations = _days("Since the last message; includes runs, tool calls and files.")
-    tool_calls = _days("Arguments and results; the tool, caller, time and outcome are kept.")
-    files = _days("Files that tools returned.")
-    deliveries = _days("Messages to webhooks and the responses.")
-    audit = _days("Audit entries, incidents, and invitations that have ended.")
+    conversations = _days(
+        _(
+            "Since the last message; includes runs, tool calls and files. In days; empty: as long as "
+            "the deployment says."
+        )
+    )
+    tool_calls = _days(
+        _(
+            "Arguments and results; the tool, caller, time and outcome are kept. In days; empty: as long as "
+            "the deployment says."
+        )
+    )
+    files = _days(_("Files that tools returned. In days; empty: as long as the deployment says."))
+    deliveries = _days(_("Messages to webhooks and the responses. In days; empty: as long as the deployment says."))
+    audit = _days(
+        _("Audit entries, incidents, and invitations that have ended. In days; empty: as long as the deployment says.")
+    )
 
     class Meta:
-        verbose_name = verbose_name_plural = "retention"
+        verbose_name = verbose_name_plural = _("retention")
 
     def __str__(self) -> str:
         return f"Retention of {self.tenant}"
@@ -38,7 +50,8 @@ class Retention(models.Model):
         limit = settings.RETENTION_MAX_DAYS
         over = [name for name in KINDS if limit and (getattr(self, name) or 0) > limit]
         if over:
-            raise ValidationError(dict.fromkeys(over, f"This deployment keeps nothing for longer than {limit} days."))
+            problem = _("This deployment keeps nothing for longer than %(days)d days.") % {"days": limit}
+            raise ValidationError(dict.fromkeys(over, problem))
 
 
 KINDS = ("conversations", "tool_calls", "files", "deliveries", "audit")

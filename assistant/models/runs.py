@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
 from assistant.models.fields import EncryptedTextField, list_field, sources_field
 from assistant.models.tenants import ApiKey, Tenant
+
+
+def _text(max_length: int, help_text: Any) -> models.CharField[str, str]:
+    return models.CharField(max_length=max_length, blank=True, default="", db_default="", help_text=help_text)
 
 
 class Run(models.Model):
@@ -20,13 +27,13 @@ class Run(models.Model):
     """
 
     class Status(models.TextChoices):
-        QUEUED = "queued", "Queued"
-        RUNNING = "running", "Running"
-        FINISHED = "finished", "Finished"
-        WAITING = "waiting", "Waiting for an approval"
-        CANCELLED = "cancelled", "Cancelled"
-        FAILED = "failed", "Failed"
-        INTERRUPTED = "interrupted", "Interrupted"
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        FINISHED = "finished", _("Finished")
+        WAITING = "waiting", _("Waiting for an approval")
+        CANCELLED = "cancelled", _("Cancelled")
+        FAILED = "failed", _("Failed")
+        INTERRUPTED = "interrupted", _("Interrupted")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="runs")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
@@ -38,91 +45,68 @@ class Run(models.Model):
         on_delete=models.SET_NULL,
         db_index=False,
         related_name="+",
-        help_text="The member's API key that it was started with. Empty: none, or an end user's token.",
+        help_text=_("The member's API key that it was started with. Empty: none, or an end user's token."),
     )
-    run_id = models.CharField(max_length=200, help_text="The client's id of it; unique within its conversation.")
-    continues = models.CharField(
-        max_length=200,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The id under which its client knows it, if that names the run whose interrupts it answers as well.",
+    run_id = models.CharField(max_length=200, help_text=_("The client's id of it; unique within its conversation."))
+    continues = _text(
+        200, _("The id under which its client knows it, if that names the run whose interrupts it answers as well.")
     )
-    answers = models.CharField(
-        max_length=64,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The digest of the answers to interrupts that it began with. Empty: it began with none.",
-    )
-    follows = models.CharField(
-        max_length=200,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The id of the run that its client says it follows.",
-    )
-    number = models.PositiveIntegerField(help_text="Counts the runs of a conversation from 1.")
+    answers = _text(64, _("The digest of the answers to interrupts that it began with. Empty: it began with none."))
+    follows = _text(200, _("The id of the run that its client says it follows."))
+    number = models.PositiveIntegerField(help_text=_("Counts the runs of a conversation from 1."))
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
     prompt_version = models.ForeignKey(
         "assistant.PromptVersion", null=True, on_delete=models.SET_NULL, related_name="+"
     )
     is_test = models.BooleanField(
-        default=False, db_default=False, help_text="It tests a prompt, and is not counted among the tenant's runs."
+        default=False, db_default=False, help_text=_("It tests a prompt, and is not counted among the tenant's runs.")
     )
     provider_name = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
-    replaced_model = models.CharField(
-        max_length=310,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The provider and model in whose place this one answered, since the tenant's soft threshold of "
-        "cost was reached. Empty: none.",
+    replaced_model = _text(
+        310,
+        _(
+            "The provider and model in whose place this one answered, since the tenant's soft threshold of "
+            "cost was reached. Empty: none."
+        ),
     )
     fallback_provider = models.CharField(max_length=100, blank=True, default="", db_default="")
-    fallback_model = models.CharField(
-        max_length=200,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The model that took over because the first could not answer. Empty: none.",
-    )
-    configuration = models.CharField(
-        max_length=64,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The digest of the `RunConfiguration` that it ran with. Empty: not known.",
-    )
+    fallback_model = _text(200, _("The model that took over because the first could not answer. Empty: none."))
+    configuration = _text(64, _("The digest of the `RunConfiguration` that it ran with. Empty: not known."))
     timeline = models.JSONField(
-        null=True, help_text="When the model was asked and tools ran: numbers and names, never texts or values."
+        null=True, help_text=_("When the model was asked and tools ran: numbers and names, never texts or values.")
     )
     passages = models.JSONField(
-        null=True, editable=False, help_text="Passages of attached documents that its answer stands on. Empty: none."
+        null=True, editable=False, help_text=_("Passages of attached documents that its answer stands on. Empty: none.")
     )
     response = models.JSONField(
         null=True,
         editable=False,
-        help_text="What its caller asked for at the Responses API, as it is given back. Empty: it came another way.",
+        help_text=_("What its caller asked for at the Responses API, as it is given back. Empty: it came another way."),
     )
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.TextField(blank=True)
-    ending = models.JSONField(null=True, help_text="The run's last event, as clients saw it.")
+    ending = models.JSONField(null=True, help_text=_("The run's last event, as clients saw it."))
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     first_token_ms = models.PositiveIntegerField(
-        "first token (ms)", null=True, help_text="From the start until the model's first token. Empty: there was none."
+        _("first token (ms)"),
+        null=True,
+        help_text=_("From the start until the model's first token. Empty: there was none."),
     )
     reserved_tokens = models.PositiveIntegerField(
-        default=0, help_text="Tokens reserved in quotas while it runs. 0: none."
+        default=0, help_text=_("Tokens reserved in quotas while it runs. 0: none.")
     )
     reserved_cost = models.PositiveBigIntegerField(default=0)
     is_shared = models.BooleanField(default=False, db_default=False, editable=False)
-    partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
-    client_input = models.JSONField(null=True, editable=False, help_text="While it runs: what its client gave with it.")
-    resumes = list_field(editable=False, help_text="When other processes went on with it: time, step, if handed over.")
-    checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event in the checkpoint.")
+    partial = models.JSONField(null=True, help_text=_("The checkpoint of a running answer."))
+    client_input = models.JSONField(
+        null=True, editable=False, help_text=_("While it runs: what its client gave with it.")
+    )
+    resumes = list_field(
+        editable=False, help_text=_("When other processes went on with it: time, step, if handed over.")
+    )
+    checkpoint_seq = models.PositiveIntegerField(default=0, help_text=_("The last event in the checkpoint."))
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
@@ -176,7 +160,7 @@ class RunConfiguration(models.Model):
     digest = models.CharField(max_length=64)
     content = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
-    used_at = models.DateTimeField(help_text="About when the latest run with it ended, to the hour.")
+    used_at = models.DateTimeField(help_text=_("About when the latest run with it ended, to the hour."))
 
     class Meta:
         ordering = ["-used_at"]
@@ -191,11 +175,11 @@ class KeptRequest(models.Model):
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="kept_requests")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="kept_requests")
-    number = models.PositiveIntegerField(help_text="Counts the requests of the run from 1.")
+    number = models.PositiveIntegerField(help_text=_("Counts the requests of the run from 1."))
     provider = models.CharField(max_length=100)
     model = models.CharField(max_length=200)
-    size = models.PositiveIntegerField(help_text="Bytes of the whole request.")
-    content = EncryptedTextField(help_text="The body: JSON, or its beginning if it was too long to keep.")
+    size = models.PositiveIntegerField(help_text=_("Bytes of the whole request."))
+    content = EncryptedTextField(help_text=_("The body: JSON, or its beginning if it was too long to keep."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -216,17 +200,17 @@ class ToolCall(models.Model):
     """The audit of one tool call: who decided, which tool ran with which arguments, and the outcome."""
 
     class Status(models.TextChoices):
-        RUNNING = "running", "Running"
-        OK = "ok", "Done"
-        ERROR = "error", "Failed"
-        TIMEOUT = "timeout", "Timed out"
-        REFUSED = "refused", "Refused"
-        CANCELLED = "cancelled", "Cancelled"
-        AWAITING_APPROVAL = "awaiting_approval", "Awaiting approval"
-        APPROVED = "approved", "Approved, not started"
-        DECLINED = "declined", "Declined"
-        EXPIRED = "expired", "Expired"
-        INTERRUPTED = "interrupted", "Interrupted"
+        RUNNING = "running", _("Running")
+        OK = "ok", _("Done")
+        ERROR = "error", _("Failed")
+        TIMEOUT = "timeout", _("Timed out")
+        REFUSED = "refused", _("Refused")
+        CANCELLED = "cancelled", _("Cancelled")
+        AWAITING_APPROVAL = "awaiting_approval", _("Awaiting approval")
+        APPROVED = "approved", _("Approved, not started")
+        DECLINED = "declined", _("Declined")
+        EXPIRED = "expired", _("Expired")
+        INTERRUPTED = "interrupted", _("Interrupted")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_calls")
     run = models.ForeignKey(
@@ -234,33 +218,37 @@ class ToolCall(models.Model):
         null=True,
         on_delete=models.CASCADE,
         related_name="tool_calls",
-        help_text="Empty for a call outside of a run, over MCP.",
+        help_text=_("Empty for a call outside of a run, over MCP."),
     )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="The caller, if there is no run.",
+        help_text=_("The caller, if there is no run."),
     )
     call_id = models.CharField(max_length=128)
     agent = models.CharField(
-        max_length=64, blank=True, help_text="The assistant that called within the run. Empty: the run's own."
+        max_length=64, blank=True, help_text=_("The assistant that called within the run. Empty: the run's own.")
     )
     name = models.CharField(max_length=128)
     arguments = models.TextField(blank=True)
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.RUNNING)
-    rule = models.CharField(max_length=300, blank=True, help_text="The rule that allowed or refused the call.")
-    result = models.TextField(blank=True, help_text="The whole result, also if the model read only a part of it.")
-    told = models.TextField(blank=True, help_text="What the model read, if not the whole result.")
-    display = models.JSONField(null=True, help_text="What the page shows in place of the result.")
-    asked = models.JSONField(null=True, help_text="The transcripts of the assistants that the call asked.")
-    sources = sources_field(help_text="Where untrusted text in the result came from.")
+    rule = models.CharField(max_length=300, blank=True, help_text=_("The rule that allowed or refused the call."))
+    result = models.TextField(blank=True, help_text=_("The whole result, also if the model read only a part of it."))
+    told = models.TextField(blank=True, help_text=_("What the model read, if not the whole result."))
+    display = models.JSONField(null=True, help_text=_("What the page shows in place of the result."))
+    asked = models.JSONField(null=True, help_text=_("The transcripts of the assistants that the call asked."))
+    sources = sources_field(help_text=_("Where untrusted text in the result came from."))
     error = models.TextField(blank=True)
     error_id = models.CharField(max_length=32, blank=True)
     duration_ms = models.PositiveIntegerField(null=True)
     decided_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", help_text="Who approved it."
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text=_("Who approved it."),
     )
     decided_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(auto_now_add=True)
@@ -297,7 +285,7 @@ class Approval(ToolCall):
     class Meta:
         proxy = True
         ordering = ["started_at"]
-        verbose_name = "pending approval"
+        verbose_name = _("pending approval")
 
     @property
     def waiting_run(self) -> Run:

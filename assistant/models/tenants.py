@@ -23,7 +23,7 @@ def _zone_names() -> frozenset[str]:
 def validate_timezone(name: str) -> None:
     """Raise `ValidationError` unless `name` is an IANA time zone."""
     if name not in _zone_names():
-        raise ValidationError("“%(name)s” is not an IANA time zone such as Europe/Vienna.", params={"name": name})
+        raise ValidationError(_("“%(name)s” is not an IANA time zone such as Europe/Vienna."), params={"name": name})
 
 
 def validate_domains(text: str) -> None:
@@ -37,15 +37,15 @@ def validate_same_tenant(row: models.Model, tenant_id: int | None, *names: str) 
     """Raise `ValidationError` for each of the named foreign keys that refers to another tenant's row."""
     named = {name: getattr(row, name) for name in names if getattr(row, f"{name}_id") is not None}
     if foreign := [name for name, other in named.items() if other.tenant_id not in (None, tenant_id)]:
-        raise ValidationError(dict.fromkeys(foreign, "This does not belong to the tenant."))
+        raise ValidationError(dict.fromkeys(foreign, _("This does not belong to the tenant.")))
 
 
 class ChatReading(models.TextChoices):
     """Whether people who may read chats may read those of others."""
 
-    OPEN = "open", "Allowed"
-    REASON = "reason", "With a reason"
-    OFF = "off", "Not allowed"
+    OPEN = "open", _("Allowed")
+    REASON = "reason", _("With a reason")
+    OFF = "off", _("Not allowed")
 
 
 class Tenant(models.Model):
@@ -54,13 +54,13 @@ class Tenant(models.Model):
     slug = models.SlugField(max_length=63, unique=True)
     name = models.CharField(max_length=200)
     timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
-    is_active = models.BooleanField(default=True, help_text="Members of an inactive tenant are refused everywhere.")
+    is_active = models.BooleanField(default=True, help_text=_("Members of an inactive tenant are refused everywhere."))
     suspension_notice = models.CharField(
         max_length=500,
         blank=True,
         default="",
         db_default="",
-        help_text="What the members of an inactive tenant read when they sign in. Empty: that it is suspended.",
+        help_text=_("What the members of an inactive tenant read when they sign in. Empty: that it is suspended."),
     )
     default_provider = models.ForeignKey(
         "assistant.Provider",
@@ -68,7 +68,7 @@ class Tenant(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="For assistants without a provider. Empty: the tenant's oldest own, else the deployment's.",
+        help_text=_("For assistants without a provider. Empty: the tenant's oldest own, else the deployment's."),
     )
     fallback_provider = models.ForeignKey(
         "assistant.Provider",
@@ -91,46 +91,48 @@ class Tenant(models.Model):
         help_text=_("Empty: the default model of the fallback provider. Both empty: there is no fallback."),
     )
     keeps_requests_until = models.DateTimeField(
-        null=True, editable=False, help_text="Until then, what models are sent is kept. Set by operators, for a day."
+        null=True, editable=False, help_text=_("Until then, what models are sent is kept. Set by operators, for a day.")
     )
     ends_runs_on_tool_failure = models.BooleanField(
         default=False,
-        help_text="An unexpected failure of a tool ends the run. Otherwise the model reads an error message.",
+        help_text=_("An unexpected failure of a tool ends the run. Otherwise the model reads an error message."),
     )
     after_untrusted = models.CharField(
-        "tools after untrusted text",
+        _("tools after untrusted text"),
         max_length=3,
-        choices=[("ask", "Ask first"), ("off", "Off"), ("on", "No rule")],
+        choices=[("ask", _("Ask first")), ("off", _("Off")), ("on", _("No rule"))],
         default="ask",
         db_default="ask",
-        help_text="For tools that change or send something, in a conversation that has read text from outside.",
+        help_text=_("For tools that change or send something, in a conversation that has read text from outside."),
     )
     trusts_documents = models.BooleanField(
-        "trusts its documents",
+        _("trusts its documents"),
         default=False,
         db_default=False,
-        help_text="All documents for search, later ones too, were written by people who may instruct the assistant. "
-        "Otherwise each document says whether it is trusted.",
+        help_text=_(
+            "All documents for search, later ones too, were written by people who may instruct the assistant. "
+            "Otherwise each document says whether it is trusted."
+        ),
     )
     shows_usage = models.BooleanField(
-        "shows tokens and cost",
+        _("shows tokens and cost"),
         default=False,
         db_default=False,
-        help_text="Below each answer of the chat and of the widget.",
+        help_text=_("Below each answer of the chat and of the widget."),
     )
     approvals_by_others = models.BooleanField(
-        "approvals by another person",
+        _("approvals by another person"),
         default=False,
         db_default=False,
-        help_text="Who asked may not approve a tool call of their own; somebody else does, in the admin.",
+        help_text=_("Who asked may not approve a tool call of their own; somebody else does, in the admin."),
     )
     chat_reading = models.CharField(
-        "reading other people's conversations",
+        _("reading other people's conversations"),
         max_length=6,
         choices=ChatReading.choices,
         default=ChatReading.OPEN,
         db_default=ChatReading.OPEN,
-        help_text="In the admin, for everybody but the person who wrote there. Each reading is in the audit.",
+        help_text=_("In the admin, for everybody but the person who wrote there. Each reading is in the audit."),
     )
     email_domains = models.CharField(
         _("e-mail domains"),
@@ -145,17 +147,17 @@ class Tenant(models.Model):
         ),
     )
     allows_sharing = models.BooleanField(
-        "sharing of conversations",
+        _("sharing of conversations"),
         default=False,
         db_default=False,
-        help_text="Members can make links under which the tenant's other members read one of their conversations.",
+        help_text=_("Members can make links under which the tenant's other members read one of their conversations."),
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,
         unique=True,
         null=True,
         editable=False,
-        help_text="The primary key of the project's own tenant that this one follows (ASSISTANT_TENANTS).",
+        help_text=_("The primary key of the project's own tenant that this one follows (ASSISTANT_TENANTS)."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -191,7 +193,7 @@ class Membership(models.Model):
         # For pages: too.
         OWNER = "owner", _("Owner")
         # Authenticated by a widget token only, never by a session or an API key.
-        END_USER = "end_user", "End user"
+        END_USER = "end_user", _("End user")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
@@ -200,8 +202,8 @@ class Membership(models.Model):
         "assistant.CustomRole",
         blank=True,
         related_name="members",
-        verbose_name="roles of the tenant's own",
-        help_text="What the member may do in the control panel besides. Admins and owners may do all of it anyway.",
+        verbose_name=_("roles of the tenant's own"),
+        help_text=_("What the member may do in the control panel besides. Admins and owners may do all of it anyway."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -219,17 +221,17 @@ class ApiKey(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="api_keys")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_api_keys")
     name = models.CharField(max_length=100)
-    scopes = models.JSONField(default=list, help_text="Any of chat, read, tools, end_users.")
+    scopes = models.JSONField(default=list, help_text=_("Any of chat, read, tools, end_users."))
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     requests_per_minute = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty: no limit of this key's own."
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text=_("Empty: no limit of this key's own.")
     )
     requests_per_day = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="From midnight UTC. Empty: no limit."
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text=_("From midnight UTC. Empty: no limit.")
     )
     runs_at_once = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty: as many as its member may have."
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text=_("Empty: as many as its member may have.")
     )
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -238,7 +240,7 @@ class ApiKey(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        verbose_name = "API key"
+        verbose_name = _("API key")
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class ToolBlock(models.Model):
@@ -11,13 +12,13 @@ class ToolBlock(models.Model):
 
     tool = models.CharField(max_length=64, unique=True)
     reason = models.CharField(max_length=150)
-    until = models.DateTimeField(null=True, help_text="Empty: until it is switched on again.")
+    until = models.DateTimeField(null=True, help_text=_("Empty: until it is switched on again."))
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="Who switched it off. Empty: a command.",
+        help_text=_("Who switched it off. Empty: a command."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -35,18 +35,18 @@ class UsageEntry(models.Model):
         default=0, db_default=0, help_text="Of the input tokens, those that the provider wrote to a cache."
     )
     cost = models.BigIntegerField(
-        default=0, help_text="In millionths of the currency's unit, by the prices of then; it never changes."
+        default=0, help_text=_("In millionths of the currency's unit, by the prices of then; it never changes.")
     )
     is_estimated = models.BooleanField(
         default=False,
-        help_text="Some of it was estimated here: an answer was cut off, or the provider counted nothing.",
+        help_text=_("Some of it was estimated here: an answer was cut off, or the provider counted nothing."),
     )
-    is_test = models.BooleanField(default=False, db_default=False, help_text="Spent on a test of a prompt.")
+    is_test = models.BooleanField(default=False, db_default=False, help_text=_("Spent on a test of a prompt."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at"]
-        verbose_name_plural = "usage entries"
+        verbose_name_plural = _("usage entries")
         indexes = [
             models.Index(fields=["tenant", "created_at"], name="usage_of_a_tenant"),
             # The spend of all tenants in a month.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant
@@ -13,33 +14,33 @@ class Webhook(models.Model):
     """A tenant's URL that receives events; its signing secrets are encrypted at rest."""
 
     class Event(models.TextChoices):
-        RUN_FINISHED = "run.finished", "run.finished: a run has ended, with or without an error"
-        APPROVAL_WANTED = "approval.wanted", "approval.wanted: a run waits for approval of a tool call"
-        QUOTA_REACHED = "quota.reached", "quota.reached: a request was refused because a quota is used up"
+        RUN_FINISHED = "run.finished", _("run.finished: a run has ended, with or without an error")
+        APPROVAL_WANTED = "approval.wanted", _("approval.wanted: a run waits for approval of a tool call")
+        QUOTA_REACHED = "quota.reached", _("quota.reached: a request was refused because a quota is used up")
         SPEND_THRESHOLD = (
             "spend.threshold",
-            "spend.threshold: a part of the tenant's limit of cost a month is used",
+            _("spend.threshold: a part of the tenant's limit of cost a month is used"),
         )
         TOOL_INCIDENT = (
             "tool.incident",
-            "tool.incident: a tool's result was withheld because it contained another tenant's row",
+            _("tool.incident: a tool's result was withheld because it contained another tenant's row"),
         )
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=100)
-    url = AddressField("URL", max_length=500)
+    url = AddressField(_("URL"), max_length=500)
     events = models.JSONField(default=list)
     is_active = models.BooleanField(default=True)
     secret = EncryptedTextField(editable=False)
     previous_secret = EncryptedTextField(blank=True, editable=False)
     previous_secret_until = models.DateTimeField(
-        null=True, editable=False, help_text="Until then messages are signed with both secrets."
+        null=True, editable=False, help_text=_("Until then messages are signed with both secrets.")
     )
     failing_since = models.DateTimeField(
-        null=True, editable=False, help_text="Time of the first failure since the last success."
+        null=True, editable=False, help_text=_("Time of the first failure since the last success.")
     )
     disabled_at = models.DateTimeField(
-        null=True, editable=False, help_text="When it was switched off because of failures."
+        null=True, editable=False, help_text=_("When it was switched off because of failures.")
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -58,17 +59,17 @@ class WebhookDelivery(models.Model):
     """
 
     class Status(models.TextChoices):
-        PENDING = "pending", "On its way"
-        DELIVERED = "delivered", "Delivered"
-        FAILED = "failed", "Given up"
+        PENDING = "pending", _("On its way")
+        DELIVERED = "delivered", _("Delivered")
+        FAILED = "failed", _("Given up")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhook_deliveries")
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     message_id = models.CharField(
-        max_length=64, help_text="The same for every attempt, so that receivers can detect repeats."
+        max_length=64, help_text=_("The same for every attempt, so that receivers can detect repeats.")
     )
     event = models.CharField(max_length=40)
-    body = models.TextField(help_text="The exact text that is sent and signed.")
+    body = models.TextField(help_text=_("The exact text that is sent and signed."))
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
     next_try_at = models.DateTimeField(null=True)
@@ -81,7 +82,7 @@ class WebhookDelivery(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-pk"]
-        verbose_name_plural = "webhook deliveries"
+        verbose_name_plural = _("webhook deliveries")
         constraints = [models.UniqueConstraint(fields=["webhook", "message_id"], name="one_delivery_per_message")]
         indexes = [
             models.Index(fields=["webhook", "next_try_at"], condition=Q(status="pending"), name="pending_deliveries"),

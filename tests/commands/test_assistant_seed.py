@@ -10,10 +10,24 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.test import Client
 from django.utils import timezone
 
 from assistant.management.seed_rows import CONVERSATIONS, PEOPLE
-from assistant.models import Conversation, Membership, Message, Run, Tenant, UsageEntry
+from assistant.models import (
+    ApiKey,
+    CheckResult,
+    CheckRun,
+    Conversation,
+    Evaluation,
+    EvaluationResult,
+    Membership,
+    Message,
+    ModelPrice,
+    Run,
+    Tenant,
+    UsageEntry,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +48,36 @@ def test_a_database_is_filled_with_use_of_the_days_before() -> None:
     assert f"{Run.objects.count()} Run" in printed
     oldest = Run.objects.order_by("started_at")[0].started_at
     assert timezone.now() - timedelta(days=11) < oldest < timezone.now() - timedelta(days=5)
+
+
+def test_what_rooms_show_besides_conversations_is_made_too(admin_client: Client) -> None:
+    seed(tenants=5)
+    for made in (ApiKey, Evaluation, EvaluationResult, CheckRun, CheckResult, ModelPrice):
+        assert made.objects.exists(), made
+    for row in (*CheckRun.objects.all(), *Evaluation.objects.all(), *ApiKey.objects.all()):
+        page = admin_client.get(f"/admin/assistant/{row._meta.model_name}/{row.pk}/change/", follow=True)
+        assert page.status_code == 200
+    for run in CheckRun.objects.all():
+        outcomes = list(run.results.values_list("outcome", flat=True))
+        assert (outcomes.count("passed"), outcomes.count("failed")) == (run.passed, run.failed)
+
+
+def test_usage_costs_what_the_price_list_says() -> None:
+    seed()
+    usage = UsageEntry.objects.earliest("created_at")
+    of_usage, later = ModelPrice.objects.order_by("valid_from")
+    assert usage.cost == of_usage.input * usage.input_tokens + of_usage.output * usage.output_tokens
+    assert of_usage.valid_from <= usage.created_at.date() and later.valid_from > timezone.now().date()
+
+
+def test_the_keys_open_no_door() -> None:
+    def hashes() -> set[str]:
+        Tenant.objects.all().delete()
+        User.objects.all().delete()
+        seed(seed=3)
+        return set(ApiKey.objects.values_list("hashed", flat=True))
+
+    assert not hashes() & hashes()
 
 
 def test_the_same_number_makes_the_same_rows() -> None:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from assistant.admin.assistants.welcome_fields import add_welcome_fields, initial_values, set_translations
+from assistant.admin.assistants.welcome_fields import (
+    add_welcome_fields,
+    initial_values,
+    set_translations,
+    too_many_starters,
+)
 from assistant.admin.base.tenant_scope import TenantForm
 from assistant.models import Assistant
 from assistant.models.fields import OnDisconnect
@@ -24,19 +32,24 @@ class AssistantForm(TenantForm):
     """The assistant's form; starter prompts are edited one per line."""
 
     starters = forms.CharField(
-        label="Starter prompts",
+        label=_("Starter prompts"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
-        help_text=f"Suggestions for the first message: one per line, {MAX_STARTERS} at most.",
+        help_text=format_lazy(
+            _("Suggestions for the first message: one per line, {number} at most."), number=MAX_STARTERS
+        ),
     )
 
     other_models = forms.CharField(
-        label="Other models",
+        label=_("Other models"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 80}),
-        help_text=(
-            "Models of the same provider that people may choose for another answer: one name per line, "
-            f"{MAX_OTHER_MODELS} at most."
+        help_text=format_lazy(
+            _(
+                "Models of the same provider that people may choose for another answer: one name per line, {number} at "
+                "most."
+            ),
+            number=MAX_OTHER_MODELS,
         ),
     )
 
@@ -72,7 +85,7 @@ class AssistantForm(TenantForm):
     def clean_starters(self) -> list[str]:
         lines = _lines(self.cleaned_data["starters"])
         if len(lines) > MAX_STARTERS:
-            raise forms.ValidationError(f"At most {MAX_STARTERS} starter prompts.")
+            raise forms.ValidationError(too_many_starters())
         return lines
 
     def clean(self) -> dict[str, Any]:
@@ -91,4 +104,4 @@ def _checked_schema(schema: Any) -> Any:
     try:
         return read_schema(schema) if schema else None
     except ValueError as exc:
-        raise forms.ValidationError(f"This is not a JSON Schema of an object: {exc}.") from exc
+        raise forms.ValidationError(gettext("This is not a JSON Schema of an object: %(why)s.") % {"why": exc}) from exc

@@ -45,7 +45,7 @@ class PromptVersionInline(TenantScopedInline):
     readonly_fields = fields
     author = user_column("created_by")
     show_change_link = True
-    verbose_name_plural = "prompt versions"
+    verbose_name_plural = _("prompt versions")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("assistant", "created_by")
@@ -69,7 +69,9 @@ class SwitchForm(forms.ModelForm[ToolSetting]):
         cleaned = super().clean() or self.cleaned_data
         tenant_id = self.instance.tenant_id or 0
         if self.has_changed() and not knows_tool(tenant_id=tenant_id, name=str(cleaned.get("tool"))):
-            raise forms.ValidationError("This deployment has no such tool any more; its switch can only be deleted.")
+            raise forms.ValidationError(
+                gettext("This deployment has no such tool any more; its switch can only be deleted.")
+            )
         return cleaned
 
 
@@ -81,7 +83,9 @@ class SwitchFormSet(forms.BaseInlineFormSet[ToolSetting, Assistant, SwitchForm])
         names = [form.cleaned_data["tool"] for form in self.forms if form.cleaned_data.get("tool")]
         doubled = {name for name in names if names.count(name) > 1}
         if doubled:
-            raise forms.ValidationError(f"Each tool has one switch: {', '.join(sorted(doubled))}.")
+            raise forms.ValidationError(
+                gettext("Each tool has one switch: %(tools)s.") % {"tools": ", ".join(sorted(doubled))}
+            )
 
 
 class SwitchInline(TenantScopedInline):
@@ -92,8 +96,8 @@ class SwitchInline(TenantScopedInline):
     formset = SwitchFormSet  # type: ignore[assignment]
     fields = ("tool", "policy")
     show_change_link = True
-    verbose_name = "switch"
-    verbose_name_plural = "tool switches of this assistant (they narrow the tenant's)"
+    verbose_name = _("switch")
+    verbose_name_plural = _("tool switches of this assistant (they narrow the tenant's)")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).defer("secrets")
@@ -114,7 +118,7 @@ class AssistantAdmin(ModelPages, BundlePage):
     fieldsets = (
         (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
         (
-            "Model",
+            _("Model"),
             {
                 "fields": (
                     "answers_with",
@@ -127,14 +131,13 @@ class AssistantAdmin(ModelPages, BundlePage):
                 )
             },
         ),
-        ("Prompt", {"fields": ("published_prompt",)}),
+        (_("Prompt"), {"fields": ("published_prompt",)}),
         *welcome_fieldsets(),
-        ("Conversations", {"fields": ("makes_titles", "suggests_follow_ups")}),
+        (_("Conversations"), {"fields": ("makes_titles", "suggests_follow_ups")}),
         (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
-        ("Formats", {"fields": ("answer_schema", "task_schema")}),
-        ("Delegates", {"fields": ("delegates",)}),
+        (_("Delegates"), {"fields": ("delegates",)}),
         (
-            "Limits of one run",
+            _("Limits of one run"),
             {
                 "fields": (
                     "max_rounds",
@@ -148,6 +151,7 @@ class AssistantAdmin(ModelPages, BundlePage):
                 )
             },
         ),
+        (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema", "task_schema")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Assistant]:
@@ -171,7 +175,7 @@ class AssistantAdmin(ModelPages, BundlePage):
             kwargs["widget"] = forms.CheckboxSelectMultiple()
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    @admin.display(description="answers with")
+    @admin.display(description=_("answers with"))
     def answers_with(self, assistant: Assistant) -> str:
         return describe_provider(assistant) if assistant.pk else "—"
 
@@ -181,31 +185,33 @@ class AssistantAdmin(ModelPages, BundlePage):
             '<a href="{}">{}</a>', reverse("admin:prompt_editor", args=[assistant.pk]), gettext("Editor")
         )
 
-    @admin.display(description="published prompt")
+    @admin.display(description=_("published prompt"))
     def published_prompt(self, assistant: Assistant) -> SafeString | str:
         if not assistant.pk:
-            return "Save the assistant, then write its first prompt."
+            return gettext("Save the assistant, then write its first prompt.")
         version = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
         editor = reverse("admin:prompt_editor", args=[assistant.pk])
         if version is None:
-            return format_html('None yet. <a href="{}">Write it in the editor</a>', editor)
+            return format_html(
+                '{} <a href="{}">{}</a>', gettext("None yet."), editor, gettext("Write it in the editor")
+            )
         return format_html(
-            '<pre class="prompt">{}</pre><a href="{}">Version {}</a> · <a href="{}">Open the editor</a>',
+            '<pre class="prompt">{}</pre><a href="{}">{}</a> · <a href="{}">{}</a>',
             version.text,
             reverse("admin:assistant_promptversion_change", args=[version.pk]),
-            version.number,
+            gettext("Version %(number)d") % {"number": version.number},
             editor,
+            gettext("Open the editor"),
         )
 
-    @admin.display(description="see also")
+    @admin.display(description=_("see also"))
     def pages(self, assistant: Assistant) -> SafeString | str:
         if not assistant.pk:
             return "—"
+        board = reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug])
         links = [
-            format_html(
-                '<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug])
-            ),
-            link_to_list(Conversation, "Conversations", assistant__id__exact=assistant.pk),
+            format_html('<a href="{}">{}</a>', board, gettext("Switchboard")),
+            link_to_list(Conversation, gettext("Conversations"), assistant__id__exact=assistant.pk),
             checks_link(assistant),
         ]
         links += bundle_links(assistant)

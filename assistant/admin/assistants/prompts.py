@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
@@ -18,7 +17,7 @@ from django.views.decorators.http import require_POST
 from assistant.admin.assistants.prompt_compare import compare_view
 from assistant.admin.assistants.prompt_editor import editor_view
 from assistant.admin.assistants.prompt_forms import cleaned_prompt, problems_of
-from assistant.admin.base.filters import AssistantFilter
+from assistant.admin.base.filters import AssistantFilter, TenantFilter
 from assistant.admin.base.links import assistant_column, assistant_label, user_column
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import PromptVersion
@@ -64,7 +63,7 @@ class PromptVersionAdmin(TenantScopedAdmin):
         "version", "label", assistant_column, "tenant", "status", "note", "author", "created_at", "published_at",
         "editor",
     )  # fmt: skip
-    list_filter = ("status", ("assistant__tenant", RelatedOnlyFieldListFilter), AssistantFilter)
+    list_filter = ("status", ("assistant__tenant", TenantFilter), AssistantFilter)
     search_fields = ("text", "note", "label", "assistant__name", "assistant__slug")
     list_select_related = ("assistant", "assistant__tenant", "created_by")
     ordering = ("assistant", "-number")
@@ -74,11 +73,11 @@ class PromptVersionAdmin(TenantScopedAdmin):
     audited_by_services = frozenset({"add", "change"})
     author = user_column("created_by")
 
-    @admin.display(description="version", ordering="number")
+    @admin.display(description=gettext_lazy("version"), ordering="number")
     def version(self, row: PromptVersion) -> str:
         return f"v{row.number}"
 
-    @admin.display(description="tenant", ordering="assistant__tenant__slug")
+    @admin.display(description=gettext_lazy("tenant"), ordering="assistant__tenant__slug")
     def tenant(self, row: PromptVersion) -> str:
         return row.assistant.tenant.slug
 
@@ -132,11 +131,11 @@ class PromptVersionAdmin(TenantScopedAdmin):
         self._publish(request, self.get_queryset(request).get(pk=version.pk))
         return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
 
-    @admin.action(description="Publish the selected versions (one per assistant)", permissions=["add"])
+    @admin.action(description=gettext_lazy("Publish the selected versions (one per assistant)"), permissions=["add"])
     def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
         versions = list(queryset.select_related("assistant__tenant"))
         if len({version.assistant_id for version in versions}) != len(versions):
-            self.message_user(request, "Select only one version per assistant.", messages.ERROR)
+            self.message_user(request, gettext("Select only one version per assistant."), messages.ERROR)
             return
         for version in versions:
             self._publish(request, version)

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.utils.text import format_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.services.assistants.configuration import MAX_STARTERS
@@ -56,12 +57,16 @@ def welcome_fieldsets() -> tuple[tuple[Any, Any], ...]:
     return (_("Welcome"), {"fields": ("greeting", "starters")}), (_("Welcome in other languages"), others)
 
 
+def too_many_starters() -> str:
+    return gettext("At most %(number)d starter prompts.") % {"number": MAX_STARTERS}
+
+
 def set_translations(form: forms.ModelForm[Any]) -> None:
     """Set an assistant's translations as they were entered, unless the form has errors; add those of these fields."""
     translations = _with_fields(form.instance.translations, form.cleaned_data)
     for code, texts in translations.items():
         if len(texts.get("starters", [])) > MAX_STARTERS:
-            form.add_error(f"starters_{code}", f"At most {MAX_STARTERS} starter prompts.")
+            form.add_error(f"starters_{code}", too_many_starters())
     if not form.errors:
         form.instance.translations = translations
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
-from django.contrib.admin import AllValuesFieldListFilter
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+
+from assistant.admin.base.filters import NewestValuesFilter
 
 # What an action is about; of others it is the model of that name.
 _ABOUT: dict[str, str | Promise] = {
@@ -96,7 +97,7 @@ def _about(name: str) -> str | Promise:
         return name
 
 
-class ActionFilter(AllValuesFieldListFilter):
+class ActionFilter(NewestValuesFilter):
     """Filter audit entries by their action, in words."""
 
     def choices(self, changelist: Any) -> Iterator[Any]:

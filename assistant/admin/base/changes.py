@@ -8,7 +8,7 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext
+from django.utils.translation import gettext, override
 
 from assistant.models import AuditEntry, Provider, Tenant
 
@@ -78,7 +78,9 @@ def _labels(model: str) -> dict[str, str]:
         fields = apps.get_model("assistant", model)._meta.concrete_fields
     except LookupError:
         return {}
-    return {field.name: str(field.verbose_name) for field in fields}
+    # Django writes these messages untranslated.
+    with override(None):
+        return {field.name: str(field.verbose_name) for field in fields}
 
 
 def _plain(name: str) -> str:

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
+from assistant.admin.base.names import name_of
 from assistant.models import Assistant
 from assistant.toolkit.bounded_json import load_json
 
@@ -26,7 +27,7 @@ def user_column(field: str) -> Callable[[Any, Any], str]:
         user = getattr(row, field)
         return "—" if user is None else str(user)
 
-    return admin.display(description=field.replace("_", " "), ordering=field)(named)
+    return admin.display(description=name_of(field), ordering=field)(named)
 
 
 def assistant_label(assistant: Assistant) -> str:

@@ -22,7 +22,11 @@ class BoundedPaginator(Paginator[Any]):
 
 
 class LongList(admin.ModelAdmin[Any]):
-    """A list without what reads every row: a second count of all rows. Nor can it have Django's `date_hierarchy`."""
+    """A list without what reads every row: a second count of all rows, or counts of each choice of a filter.
+
+    Nor can it have Django's `date_hierarchy`.
+    """
 
     paginator = BoundedPaginator
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.schema.form import FormField
@@ -25,7 +26,7 @@ class _Json(forms.CharField):
         try:
             return load_json(text) if text else None
         except ValueError:
-            raise forms.ValidationError('This is not JSON such as ["a", "b"].') from None
+            raise forms.ValidationError(gettext('This is not JSON such as ["a", "b"].')) from None
 
 
 class _Choice(forms.TypedChoiceField):
@@ -55,7 +56,7 @@ def field_of(wanted: FormField, stored: Any) -> forms.Field:
                 choices=choices, coerce=json.loads, empty_value=None, widget=forms.CheckboxSelectMultiple, **options
             )
         case "yes_no":
-            return _Choice([True, False], {True: "Yes", False: "No"}, **options)
+            return _Choice([True, False], {True: gettext("Yes"), False: gettext("No")}, **options)
         case "integer":
             least, most = (None if bound is None else int(bound) for bound in (wanted.minimum, wanted.maximum))
             return forms.IntegerField(min_value=least, max_value=most, **options)
@@ -73,6 +74,7 @@ def _help(wanted: FormField) -> str:
     # A default of no characters or no entries needs no words: the empty field says it.
     if wanted.default not in (None, "", [], {}):
         default = wanted.default
-        shown = {True: "yes", False: "no"}.get(default) if isinstance(default, bool) else default
-        lines.append(f"Empty: {shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)}.")
+        shown = (gettext("yes") if default else gettext("no")) if isinstance(default, bool) else default
+        text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+        lines.append(gettext("Empty: %(default)s.") % {"default": text})
     return " ".join(text for text in lines if text)

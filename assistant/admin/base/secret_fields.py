@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
-REENTER = "Enter it again: the value you entered was not saved."
+REENTER = gettext_lazy("Enter it again: the value you entered was not saved.")
 
 
 class SecretTextarea(forms.Textarea):

@@ -15,6 +15,7 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import tenants_of
@@ -42,7 +43,7 @@ class SingleUseForm(forms.Form):
         try:
             return _SIGNER.unsign(nonce, max_age=LIFETIME)
         except BadSignature:
-            raise forms.ValidationError("This form is too old: open it again.") from None
+            raise forms.ValidationError(gettext("This form is too old: open it again.")) from None
 
     @property
     def nonce(self) -> str:
@@ -50,9 +51,7 @@ class SingleUseForm(forms.Form):
 
 
 class SecretIssuingAdmin(TenantScopedAdmin):
-    """The base of pages whose form, a `SingleUseForm`, creates a row with a secret; `made` names the row."""
-
-    made: str
+    """The base of pages whose form, a `SingleUseForm`, creates a row with a secret."""
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         sent = SingleUseForm(request.POST)
@@ -60,11 +59,11 @@ class SecretIssuingAdmin(TenantScopedAdmin):
         # Before validation, which would reject the name because the first submission has used it.
         tenants = tenants_of(request, self.permission)
         if sent.is_valid() and is_form_claimed(tenants=tenants, user_id=user_id, nonce=sent.nonce):
-            return self.already_submitted(request, self.made)
+            return self.already_submitted(request)
         try:
             return super().add_view(request, *args, **kwargs)
         except AlreadySubmitted:
-            return self.already_submitted(request, self.made)
+            return self.already_submitted(request)
 
     def claim(self, request: HttpRequest, form: SingleUseForm, tenant_id: int) -> None:
         """Use up the nonce of a valid form, in the transaction that creates its row. Raises `AlreadySubmitted`."""
@@ -80,7 +79,8 @@ class SecretIssuingAdmin(TenantScopedAdmin):
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    def already_submitted(self, request: HttpRequest, what: str) -> HttpResponse:
+    def already_submitted(self, request: HttpRequest) -> HttpResponse:
         """Redirect a repeated submission to the list, with a message."""
-        self.message_user(request, f"This {what} was already created; a secret is shown only once.", messages.WARNING)
+        text = gettext("This was already created; a secret is shown only once.")
+        self.message_user(request, text, messages.WARNING)
         return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))

@@ -16,6 +16,7 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from assistant.admin.base.changes import changed_values
 from assistant.admin.base.deletion_tree import readable_tree
@@ -76,7 +77,7 @@ class TenantForm(forms.ModelForm[Any]):
         tenant_id = tenant.pk if tenant is not None else getattr(self.instance, "tenant_id", None)
         if isinstance(self.instance, Tenant) or hasattr(self.instance, "tenant_id"):
             for name in [name for name, value in cleaned.items() if _is_foreign(value, tenant_id)]:
-                self.add_error(name, "This does not belong to the tenant.")
+                self.add_error(name, gettext("This does not belong to the tenant."))
         return cleaned
 
 
@@ -152,6 +153,8 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
     form = TenantForm
     tenant_path = "tenant"
     audited_by_services: Collection[str] = frozenset()
+    # Django's hundred take twice the time.
+    list_per_page = 50
     formfield_overrides = {models.JSONField: {"decoder": BoundedDecoder}}
 
     class Media:

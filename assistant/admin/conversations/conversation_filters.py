@@ -78,8 +78,6 @@ class TestsFilter(admin.SimpleListFilter):
 class UsedToolFilter(ToolFilter):
     """Conversations in which a tool of the catalogue was called."""
 
-    title = gettext_lazy("tool")  # type: ignore[assignment]  # Django takes either
-
     def queryset(self, request: HttpRequest, queryset: QuerySet[Conversation]) -> QuerySet[Conversation]:
         if not self.value():
             return queryset

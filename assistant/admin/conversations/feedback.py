@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.chat_reading import HIDDEN, ReadsChats, may_show
 from assistant.admin.base.filters import TENANT
@@ -36,7 +37,7 @@ class FeedbackAdmin(ReadsChats, ReadOnlyAdmin):
             row.is_answer_hidden = not may_show(request, row.message.conversation)
         return found
 
-    @admin.display(description="answer")
+    @admin.display(description=_("answer"))
     def answer(self, feedback: Any) -> str:
         if getattr(feedback, "is_answer_hidden", False):
             return link(feedback.message, HIDDEN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -14,7 +13,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.chat_reading import HIDDEN, ReadsChats, may_show, shown_in_lists
-from assistant.admin.base.filters import TENANT, AssistantFilter, RunStatusFilter, awaits_approval
+from assistant.admin.base.filters import (
+    TENANT,
+    AssistantFilter,
+    NewestValuesFilter,
+    RunStatusFilter,
+    TenantFilter,
+    awaits_approval,
+)
 from assistant.admin.base.links import assistant_column, link, link_to_list, user_column, username
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -34,7 +40,7 @@ class MessageAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     tenant_path = "conversation__tenant"
     list_display = ("position", "role", "beginning", "conversation_link", "run_link", "is_partial", "created_at")
     list_display_links = ("beginning",)
-    list_filter = (("conversation__tenant", RelatedOnlyFieldListFilter), "role", "is_partial", "created_at")
+    list_filter = (("conversation__tenant", TenantFilter), "role", "is_partial", "created_at")
     search_fields = ("content", "message_id")
     list_select_related = ("conversation__tenant", "run")
     # Not by time, which has no index: rows are stored in this order.
@@ -58,15 +64,15 @@ class MessageAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         rows: QuerySet[Message] = super().get_queryset(request)
         return rows.filter(shown_in_lists(request, self.conversation_path)) if is_list(request) else rows
 
-    @admin.display(description="content", ordering="content")
+    @admin.display(description=gettext_lazy("content"), ordering="content")
     def beginning(self, message: Message) -> str:
         return message.content[:100] or "—"
 
-    @admin.display(description="conversation")
+    @admin.display(description=gettext_lazy("conversation"))
     def conversation_link(self, message: Message) -> str:
         return link(message.conversation)
 
-    @admin.display(description="run")
+    @admin.display(description=gettext_lazy("run"))
     def run_link(self, message: Message) -> str:
         return link(message.run)
 
@@ -93,7 +99,15 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         "error_code",
         "model",
     )
-    list_filter = (RunStatusFilter, TENANT, AssistantFilter, "is_test", "error_code", "model", "started_at")
+    list_filter = (
+        RunStatusFilter,
+        TENANT,
+        AssistantFilter,
+        "is_test",
+        ("error_code", NewestValuesFilter),
+        ("model", NewestValuesFilter),
+        "started_at",
+    )
     search_fields = ("run_id", "continues", username("user"), "conversation__title", "error_message")
     list_select_related = ("tenant", "user", "assistant__tenant", "conversation__tenant")
     fields = (
@@ -135,11 +149,11 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
             return str(run.get_status_display())
         return gettext("Answered; another run went on")
 
-    @admin.display(description="tokens", ordering="output_tokens")
+    @admin.display(description=gettext_lazy("tokens"), ordering="output_tokens")
     def tokens(self, run: Run) -> str:
-        return f"{run.input_tokens} in, {run.output_tokens} out"
+        return gettext("%(input)d in, %(output)d out") % {"input": run.input_tokens, "output": run.output_tokens}
 
-    @admin.display(description="conversation")
+    @admin.display(description=gettext_lazy("conversation"))
     def conversation_link(self, run: Any) -> str:
         if getattr(run, "is_title_hidden", False):
             return link(run.conversation, f"{str(run.conversation_id)[:8]} ({HIDDEN})")
@@ -147,9 +161,10 @@ class RunAdmin(LongList, ReadsChats, ReadOnlyAdmin):
         # The part of the thread that ends with this run.
         return format_html('<a href="{}?run={}#run-{}">{}</a>', url, run.pk, run.number, run.conversation)
 
-    @admin.display(description="tool calls")
+    @admin.display(description=gettext_lazy("tool calls"))
     def tool_calls_link(self, run: Run) -> SafeString:
-        return link_to_list(ToolCall, f"{run.tool_calls.count()} tool calls", run__id__exact=run.pk)
+        text = gettext("tool calls: %(number)d") % {"number": run.tool_calls.count()}
+        return link_to_list(ToolCall, text, run__id__exact=run.pk)
 
     def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
         return lookup == "conversation__id__exact" or super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]

@@ -11,6 +11,8 @@ from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.chat_reading import ReadsChats
 from assistant.admin.base.filters import TENANT, CalledToolFilter
@@ -78,16 +80,16 @@ class ToolCallAdmin(LongList, ReadsChats, ReadOnlyAdmin):
     )
     approver = user_column("decided_by")
 
-    @admin.display(description="member", ordering=username("run__user"))
+    @admin.display(description=_("member"), ordering=username("run__user"))
     def member(self, call: ToolCall) -> str:
         caller = call.user if call.run is None else call.run.user
         return caller.get_username() if caller is not None else "—"
 
-    @admin.display(description="run")
+    @admin.display(description=_("run"))
     def run_link(self, call: ToolCall) -> str:
-        return "over MCP" if call.run is None else link(call.run, call.run.run_id)
+        return gettext("over MCP") if call.run is None else link(call.run, call.run.run_id)
 
-    @admin.display(description="conversation")
+    @admin.display(description=_("conversation"))
     def conversation_link(self, call: ToolCall) -> str:
         if call.run is None:
             return "—"
@@ -96,29 +98,29 @@ class ToolCallAdmin(LongList, ReadsChats, ReadOnlyAdmin):
             '<a href="{}?run={}#run-{}">{}</a>', url, call.run.pk, call.run.number, call.run.conversation
         )
 
-    @admin.display(description="arguments")
+    @admin.display(description=_("arguments"))
     def arguments_pretty(self, call: ToolCall) -> SafeString:
         return pretty(call.arguments)
 
-    @admin.display(description="result")
+    @admin.display(description=_("result"))
     def result_pretty(self, call: ToolCall) -> SafeString:
         return pretty(call.result)
 
-    @admin.display(description="what the model read")
+    @admin.display(description=_("what the model read"))
     def told_pretty(self, call: ToolCall) -> SafeString | str:
-        return pretty(call.told) if call.told else "The whole result."
+        return pretty(call.told) if call.told else gettext("The whole result.")
 
-    @admin.display(description="what the page showed")
+    @admin.display(description=_("what the page showed"))
     def display_pretty(self, call: ToolCall) -> SafeString | str:
-        return "The result." if call.display is None else pretty(json.dumps(call.display))
+        return gettext("The result.") if call.display is None else pretty(json.dumps(call.display))
 
-    @admin.display(description="what asked assistants said")
+    @admin.display(description=_("what asked assistants said"))
     def asked_assistants(self, call: ToolCall) -> SafeString | str:
         rows = ((role, name, role, text) for name, role, text in delegated_messages(call))
         body = format_html_join("", '<li class="{}"><strong>{}</strong> {}<pre>{}</pre></li>', rows)
         return format_html('<ol class="transcript">{}</ol>', body) if body else "—"
 
-    @admin.display(description="files")
+    @admin.display(description=_("files"))
     def files(self, call: ToolCall) -> SafeString | str:
         links = (
             (reverse("admin:toolcall_file", args=[call.pk, row.pk]), row.name, row.media_type, row.size)

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -21,11 +22,12 @@ from assistant.admin.base.charts import Bar, bar_chart
 from assistant.admin.base.csv_file import csv_response
 from assistant.admin.base.job_titles import job_title
 from assistant.admin.base.picker import reported_tenants
-from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant
+from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant, tenants_of
 from assistant.models import AuditEntry
 from assistant.services.reports.days import Day
 from assistant.services.reports.home import HomeReport, home_report, last_changes
 from assistant.services.reports.needs import Item, Kind, Need, needs
+from assistant.services.reports.tenant_filter import TenantFilter
 
 # The sentence about each kind, the page that lists all of it, and the page of an item; empty if only the list opens.
 _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
@@ -186,8 +188,12 @@ def _bar(day: Day) -> Bar:
 
 
 def days_as_csv(request: HttpRequest) -> HttpResponse:
-    """Return the days of the first page as a CSV file."""
-    report = home_report(tenants=reported_tenants(request), now=timezone.now(), zone=_zone(request))
+    """Return the days of the first page as a CSV file; with the slug of a tenant, those of this tenant's page."""
+    tenants, zone = reported_tenants(request), _zone(request)
+    if slug := request.GET.get("tenant"):
+        tenant = get_object_or_404(tenants_of(request), slug=slug)
+        tenants, zone = TenantFilter(frozenset({tenant.pk})), ZoneInfo(tenant.timezone)
+    report = home_report(tenants=tenants, now=timezone.now(), zone=zone)
     rows = [(day.date.isoformat(), day.runs, day.failed, f"{day.cost:.6f}") for day in report.days]
     return csv_response("days", [_("Day"), _("Runs"), _("Failed"), _("Cost")], rows)
 

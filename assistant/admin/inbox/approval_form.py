@@ -75,7 +75,7 @@ class AnswerForm(forms.Form):
         except ValueError:
             given = None
         if not isinstance(given, dict):
-            raise forms.ValidationError('The arguments must be a JSON object, such as {"name": "value"}.')
+            raise forms.ValidationError(gettext('The arguments must be a JSON object, such as {"name": "value"}.'))
         return None if given == _parsed(self._call.arguments) else given
 
     def clean(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class AnswerForm(forms.Form):
         if self._arguments is not None:
             self._check_arguments(self._arguments, cleaned)
         if cleaned.get("choice") == RESPOND and not cleaned.get("response", "").strip():
-            self.add_error("response", "Say what the result is.")
+            self.add_error("response", gettext("Say what the result is."))
         return cleaned
 
     def _check_arguments(self, arguments: Arguments, cleaned: dict[str, Any]) -> None:

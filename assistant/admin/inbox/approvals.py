@@ -88,7 +88,8 @@ class ApprovalAdmin(ReadOnlyAdmin):
         by_run = approvals.pending_of_runs(tenant_ids={tenant for _, tenant in chosen}, calls=ids)
         for calls in by_run.values():
             if missing := [call.name for call in calls if call.pk not in ids]:
-                sentence = f"This run also waits for {', '.join(missing)}: answer all of its calls together."
+                sentence = gettext("This run also waits for %(tools)s: answer all of its calls together.")
+                sentence %= {"tools": ", ".join(missing)}
                 self.message_user(request, sentence, messages.ERROR)
                 continue
             reason = "" if approved else "an operator said no"
@@ -104,7 +105,11 @@ class ApprovalAdmin(ReadOnlyAdmin):
         for call, answer in zip(calls, answers, strict=True):
             verb = "respond" if answer.response is not None else "approve" if answer.approved else "reject"
             audit_trail.record(actor=request.user, action=f"approval.{verb}", target=call.name, tenant=call.tenant)
-        self.message_user(request, f"Answered: {', '.join(call.name for call in calls)}.", messages.SUCCESS)
+        self.message_user(
+            request,
+            gettext("Answered: %(tools)s.") % {"tools": ", ".join(call.name for call in calls)},
+            messages.SUCCESS,
+        )
         return True
 
     def change_view(

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.filters import TENANT
+from assistant.admin.base.filters import TENANT, NewestValuesFilter
 from assistant.admin.base.job_titles import job_title
 from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
@@ -67,7 +67,7 @@ class JobAdmin(ReadOnlyAdmin):
     actions = ("retry", "cancel")  # type: ignore[assignment]
     change_form_template = "admin/assistant/job/change_form.html"
     list_display = ("what", "about", "tenant", "condition", "due_at", "attempts", "problem", "who", "ended_at")
-    list_filter = (JobStateFilter, TENANT, "name")
+    list_filter = (JobStateFilter, TENANT, ("name", NewestValuesFilter))
     search_fields = ("name", "problem")
     list_select_related = ("tenant", "created_by")
     ordering = ("-due_at", "-pk")

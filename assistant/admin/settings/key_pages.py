@@ -69,7 +69,7 @@ class KeyPages(SecretIssuingAdmin):
                 grace = timedelta(hours=form.cleaned_data["grace"])
                 made, secret = rotate_api_key(key=key, grace=grace, actor=request.user)
         except AlreadySubmitted:
-            return self.already_submitted(request, "key")
+            return self.already_submitted(request)
         except KeyNotRotated as exc:
             self.message_user(request, str(exc), messages.ERROR)
             return back

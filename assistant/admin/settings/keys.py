@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT
@@ -35,8 +35,10 @@ class KeyForm(TenantForm, SingleUseForm):
         choices=[(scope, scope) for scope in SCOPES],
         initial=list(DEFAULT_SCOPES),
         widget=forms.CheckboxSelectMultiple,
-        help_text="chat: hold conversations. read: read them. tools: call tools directly. end_users: mint tokens with "
-        "which the tenant's own end users talk to an assistant in its pages.",
+        help_text=gettext_lazy(
+            "chat: hold conversations. read: read them. tools: call tools directly. end_users: mint tokens with "
+            "which the tenant's own end users talk to an assistant in its pages."
+        ),
     )
 
     class Meta:
@@ -60,7 +62,7 @@ class KeyForm(TenantForm, SingleUseForm):
     def clean_expires_at(self) -> datetime | None:
         at: datetime | None = self.cleaned_data["expires_at"]
         if at is not None and at <= timezone.now():
-            raise forms.ValidationError("This time is in the past: the key would never work.")
+            raise forms.ValidationError(gettext("This time is in the past: the key would never work."))
         return at
 
 
@@ -70,7 +72,6 @@ class ApiKeyAdmin(KeyPages):
 
     permission = "keys"
     form = KeyForm
-    made = "key"
     possible_actions = frozenset({"view", "add", "change"})
     list_display = (
         "name",
@@ -128,18 +129,19 @@ class ApiKeyAdmin(KeyPages):
         # The scope fields only exist to create a key; `granted` shows the scopes of a stored one.
         return ("scopes", "once", *(name for name in self.get_fields(request, obj) if name not in LIMITS))
 
-    @admin.display(description="used")
+    @admin.display(description=gettext_lazy("used"))
     def used(self, key: ApiKey) -> str:
         use = ApiKeyUse.objects.filter(key=key).first()
         if use is None:
-            return "Requests are counted once the key has a limit."
-        return f"{use.day_count} requests on {use.day_at:%Y-%m-%d}, the last of them at {use.minute_at:%H:%M} UTC."
+            return gettext("Requests are counted once the key has a limit.")
+        when = {"day": f"{use.day_at:%Y-%m-%d}", "time": f"{use.minute_at:%H:%M}", "number": use.day_count}
+        return gettext("%(number)d requests on %(day)s, the last of them at %(time)s UTC.") % when
 
-    @admin.display(description="scopes")
+    @admin.display(description=gettext_lazy("scopes"))
     def granted(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
-    @admin.display(description="good", boolean=True)
+    @admin.display(description=gettext_lazy("good"), boolean=True)
     def is_good(self, key: ApiKey) -> bool:
         """Whether the key is neither revoked nor expired."""
         return works(key)
@@ -165,12 +167,13 @@ class ApiKeyAdmin(KeyPages):
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         template = "admin/assistant/apikey/made.html"
-        return self.show_once(request, template, title="The new API key", row=obj, secret=obj.shown_once)
+        return self.show_once(request, template, title=gettext("The new API key"), row=obj, secret=obj.shown_once)
 
-    @admin.action(description="Revoke selected API keys", permissions=["view"])
+    @admin.action(description=gettext_lazy("Revoke selected API keys"), permissions=["view"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         count = revoke_api_keys(keys=queryset.select_related("tenant"), actor=request.user)
-        self.message_user(request, f"Revoked {count} of {queryset.count()} selected keys.", messages.SUCCESS)
+        text = gettext("Revoked %(count)d of %(number)d selected keys.") % {"count": count, "number": queryset.count()}
+        self.message_user(request, text, messages.SUCCESS)
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(require_POST(self.revoke_view))
@@ -179,5 +182,5 @@ class ApiKeyAdmin(KeyPages):
     def revoke_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.row_or_404(request, object_id, self.has_view_permission)
         revoke_api_keys(keys=[key], actor=request.user)
-        self.message_user(request, f"The key {key} is revoked.", messages.SUCCESS)
+        self.message_user(request, gettext("The key %(key)s is revoked.") % {"key": key}, messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_apikey_change", args=[key.pk]))

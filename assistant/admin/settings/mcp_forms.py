@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.secret_fields import SecretTextarea
@@ -29,19 +30,23 @@ class SecretsForm(TenantForm):
     """Credential fields; stored headers and client secrets are not shown, and an empty field keeps them."""
 
     new_headers = forms.CharField(
-        label="Headers",
+        label=gettext_lazy("Headers"),
         required=False,
         widget=SecretTextarea(),
-        help_text='A JSON object such as {"Authorization": "Bearer …"}; encrypted at rest, never shown again. '
-        "Empty: the stored ones are kept.",
+        help_text=gettext_lazy(
+            'A JSON object such as {"Authorization": "Bearer …"}; encrypted at rest, never shown again. '
+            "Empty: the stored ones are kept."
+        ),
     )
     new_oauth_client_secret = forms.CharField(
-        label="OAuth client secret",
+        label=gettext_lazy("OAuth client secret"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Encrypted at rest and never shown again. Empty: the stored one is kept.",
+        help_text=gettext_lazy("Encrypted at rest and never shown again. Empty: the stored one is kept."),
     )
-    clear_secrets = forms.BooleanField(label="Delete the stored headers and client secret", required=False)
+    clear_secrets = forms.BooleanField(
+        label=gettext_lazy("Delete the stored headers and client secret"), required=False
+    )
 
     def clean_new_headers(self) -> str:
         text: str = self.cleaned_data["new_headers"].strip()
@@ -74,9 +79,9 @@ class SecretsForm(TenantForm):
 class ServerForm(SecretsForm):
     """A tenant's server: an allowed URL, or one of the deployment's commands."""
 
-    url = AddressField(label="URL", required=False, widget=_WIDE)
+    url = AddressField(label=gettext_lazy("URL"), required=False, widget=_WIDE)
     oauth_issuer = AddressField(
-        label="OAuth issuer",
+        label=gettext_lazy("OAuth issuer"),
         required=False,
         widget=_WIDE,
         help_text=McpServer._meta.get_field("oauth_issuer").help_text,
@@ -85,11 +90,11 @@ class ServerForm(SecretsForm):
         choices=command_choices, required=False, help_text=McpServer._meta.get_field("command").help_text
     )
     context_keys = forms.MultipleChoiceField(
-        label="Context",
+        label=gettext_lazy("Context"),
         choices=[(key, key) for key in CONTEXT_KEYS],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Only ticked values are sent.",
+        help_text=gettext_lazy("Only ticked values are sent."),
     )
 
     class Meta:
@@ -113,18 +118,20 @@ class ServerForm(SecretsForm):
         prefix: str = self.cleaned_data["prefix"]
         if not PREFIX.fullmatch(prefix):
             raise forms.ValidationError(
-                "Lower-case letters and digits, separated by single - or _; it must not be ask or begin with ask_."
+                gettext(
+                    "Lower-case letters and digits, separated by single - or _; it must not be ask or begin with ask_."
+                )
             )
         return prefix
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if bool(cleaned.get("url")) == bool(cleaned.get("command")) and "url" not in self.errors:
-            self.add_error("url", "Give either a URL or a command.")
+            self.add_error("url", gettext("Give either a URL or a command."))
         for name in ("url", "oauth_issuer"):
             self._check_url(name, cleaned.get(name))
         if cleaned.get("oauth_client_id") and not cleaned.get("oauth_issuer"):
-            self.add_error("oauth_issuer", "Name the authorization server that the client belongs to.")
+            self.add_error("oauth_issuer", gettext("Name the authorization server that the client belongs to."))
         if self.instance.pk and {"url", "command", "oauth_issuer"} & set(self.changed_data):
             self._guard_secrets()
         return cleaned
@@ -139,9 +146,11 @@ class ServerForm(SecretsForm):
     def _guard_secrets(self) -> None:
         """Reject a new URL with stored secrets: an editor could have them sent to a server of their own."""
         if self.keeps_secrets():
-            self.add_error("url", "The address changes: give the credentials for it, or delete the stored ones.")
+            self.add_error(
+                "url", gettext("The address changes: give the credentials for it, or delete the stored ones.")
+            )
         if self.instance.members_credentials.exists():
-            self.add_error("url", "Members have stored credentials for the old address: delete these first.")
+            self.add_error("url", gettext("Members have stored credentials for the old address: delete these first."))
 
 
 class CredentialForm(SecretsForm):
@@ -163,14 +172,14 @@ class CredentialForm(SecretsForm):
         if server is not None and user is not None:
             members = Membership.objects.filter(tenant_id=server.tenant_id, user_id=user.pk)
             if not members.exists():
-                self.add_error("user", "This does not belong to the tenant.")
+                self.add_error("user", gettext("This does not belong to the tenant."))
         return cleaned
 
 
 class ToolForm(forms.ModelForm[McpTool]):
     """The decision on one tool. The checkboxes submit the digest of the definition that the operator saw."""
 
-    accepts_change = forms.BooleanField(label="accept the change", required=False)
+    accepts_change = forms.BooleanField(label=gettext_lazy("accept the change"), required=False)
 
     class Meta:
         model = McpTool

@@ -14,9 +14,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.filters import TENANT
+from assistant.admin.base.filters import TENANT, TenantFilter
 from assistant.admin.base.links import username
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
 from assistant.admin.settings.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
@@ -27,7 +29,7 @@ from assistant.services.mcp_servers.tool_listings import change_of, decide_tool,
 from assistant.services.tenancy import change_notices
 
 SECRETS = ("headers", "oauth_client_secret")
-_STORED = {"headers_are_stored": "headers", "secret_is_stored": "client secret"}  # nosec B105
+_STORED = {"headers_are_stored": _("Headers"), "secret_is_stored": _("OAuth client secret")}  # nosec B105
 _KINDS = {"+++": "place", "---": "place", "@@ ": "place", "+  ": "added", "-  ": "removed"}
 _LONG = re.compile(r"(?<=.{200}).+", re.DOTALL)
 
@@ -41,7 +43,7 @@ class ToolInline(TenantScopedInline):
     possible_actions = frozenset({"view", "change"})
     fields = ("model_text", "approval_status", "is_allowed", "needs_approval", "accepts_change")
     readonly_fields = ("model_text", "approval_status")
-    verbose_name_plural = "tools (new ones are not allowed)"
+    verbose_name_plural = _("tools (new ones are not allowed)")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpTool]:
         """Put changed tools, which need a decision, first."""
@@ -49,29 +51,29 @@ class ToolInline(TenantScopedInline):
         rows: QuerySet[McpTool] = super().get_queryset(request).order_by(has_changed, "name")
         return rows
 
-    @admin.display(description="tool")
+    @admin.display(description=_("tool"))
     def model_text(self, row: McpTool) -> SafeString:
         """Return the tool's shortened description and its whole definition, any part of which can instruct a model."""
         return format_html(
-            "<strong>{}</strong><br>{}<details><summary>All that a model reads</summary>"
-            '<pre class="difference">{}</pre></details>',
+            '<strong>{}</strong><br>{}<details><summary>{}</summary><pre class="difference">{}</pre></details>',
             row.name,
             _LONG.sub("…", str(row.definition.get("description", ""))),
+            gettext("All that a model reads"),
             json.dumps(row.definition, indent=2, ensure_ascii=False),
         )
 
-    @admin.display(description="state")
+    @admin.display(description=_("state"))
     def approval_status(self, row: McpTool) -> SafeString | str:
         if is_quarantined(row):
             lines = ((_KINDS.get(line[:3], "same"), line) for line in change_of(row).splitlines())
             return format_html(
                 '<p>{}</p><pre class="difference">{}</pre>',
-                "Changed since it was allowed, and off until the change is accepted:",
+                gettext("Changed since it was allowed, and off until the change is accepted:"),
                 format_html_join("", '<span class="{}">{}</span>', lines),
             )
         if not row.is_listed:
-            return "No longer listed."
-        return "Allowed as it is." if row.is_allowed else "Not allowed."
+            return gettext("No longer listed.")
+        return gettext("Allowed as it is.") if row.is_allowed else gettext("Not allowed.")
 
 
 def _without_secrets(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -83,8 +85,8 @@ def _without_secrets(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 def _stored(row: McpServer | McpCredential) -> str:
     """Return which secrets are stored, without their values."""
-    kept = [label for name, label in _STORED.items() if getattr(row, name, False)]
-    return " and ".join(kept).capitalize() or "Nothing."
+    kept = [str(label) for name, label in _STORED.items() if getattr(row, name, False)]
+    return ", ".join(kept) or gettext("Nothing.")
 
 
 @admin.register(McpServer)
@@ -101,9 +103,9 @@ class McpServerAdmin(TenantScopedAdmin):
     inlines = (ToolInline,)
     fieldsets = (
         (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition")}),
-        ("Address", {"fields": ("url", "command", "timeout_seconds")}),
+        (_("Address"), {"fields": ("url", "command", "timeout_seconds")}),
         (
-            "Credentials",
+            _("Credentials"),
             {
                 "fields": (
                     "credentials_of",
@@ -117,7 +119,7 @@ class McpServerAdmin(TenantScopedAdmin):
                 )
             },
         ),
-        ("What it receives of a call", {"fields": ("context_keys",)}),
+        (_("What it receives of a call"), {"fields": ("context_keys",)}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
@@ -126,26 +128,29 @@ class McpServerAdmin(TenantScopedAdmin):
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj is not None else ()
 
-    @admin.display(description="address")
+    @admin.display(description=_("address"))
     def address(self, server: McpServer) -> str:
-        return urlsplit(server.url).netloc or f"command {server.command}"
+        return urlsplit(server.url).netloc or gettext("command %(name)s") % {"name": server.command}
 
-    @admin.display(description="tools allowed")
+    @admin.display(description=_("tools allowed"))
     def allowed_tools(self, server: McpServer) -> str:
         rows = list(server.tools.all())
         quarantined = sum(is_quarantined(row) for row in rows)
-        text = f"{sum(row.is_allowed for row in rows)} of {len(rows)}"
-        return f"{text}, {quarantined} changed" if quarantined else text
+        numbers = {"allowed": sum(row.is_allowed for row in rows), "all": len(rows), "changed": quarantined}
+        if quarantined:
+            return gettext("%(allowed)d of %(all)d, %(changed)d changed") % numbers
+        return gettext("%(allowed)d of %(all)d") % numbers
 
-    @admin.display(description="stored")
+    @admin.display(description=_("stored"))
     def stored(self, server: McpServer) -> str:
         return _stored(server)
 
-    @admin.display(description="health")
+    @admin.display(description=_("health"))
     def condition(self, server: McpServer) -> str:
         if not server.pk or server.checked_at is None:
-            return "Not checked yet. Save it, then press the button above."
-        text = f"{server.get_health_display()}, checked at {server.checked_at:%Y-%m-%d %H:%M:%S} UTC."
+            return gettext("Not checked yet. Save it, then press the button above.")
+        found = {"health": server.get_health_display(), "time": f"{server.checked_at:%Y-%m-%d %H:%M:%S}"}
+        text = gettext("%(health)s, checked at %(time)s UTC.") % found
         return f"{text} {server.health_detail}".strip()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -163,7 +168,7 @@ class McpServerAdmin(TenantScopedAdmin):
             super().save_formset(request, form, formset, change)
             return
         formset.save(commit=False)
-        for row, _ in formset.changed_objects:
+        for row, _changed in formset.changed_objects:
             self._decide(request, form.instance, next(one for one in formset.forms if one.instance is row))
 
     def _decide(self, request: HttpRequest, server: McpServer, form: Any) -> None:
@@ -179,7 +184,7 @@ class McpServerAdmin(TenantScopedAdmin):
             )
         except ValueError as exc:
             request._decision_failed = True  # type: ignore[attr-defined]
-            self.message_user(request, f"A tool stays as it was: {exc}", messages.ERROR)
+            self.message_user(request, gettext("A tool stays as it was: %(why)s") % {"why": exc}, messages.ERROR)
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         """Return to the page, without Django's success message, if a decision was rejected."""
@@ -206,7 +211,7 @@ class McpCredentialAdmin(TenantScopedAdmin):
     form = CredentialForm
     tenant_path = "server__tenant"
     list_display = ("server", "member", "tenant")
-    list_filter = (("server__tenant", admin.RelatedOnlyFieldListFilter),)
+    list_filter = (("server__tenant", TenantFilter),)
     search_fields = ("server__name", username("user"))
     list_select_related = ("server__tenant", "user")
     fields = ("server", "user", "stored", "new_headers", "oauth_client_id", "new_oauth_client_secret", "clear_secrets")
@@ -215,15 +220,15 @@ class McpCredentialAdmin(TenantScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpCredential]:
         return _without_secrets(super().get_queryset(request)).defer(*(f"server__{name}" for name in SECRETS))
 
-    @admin.display(description="tenant")
+    @admin.display(description=_("tenant"))
     def tenant(self, row: McpCredential) -> str:
         return row.server.tenant.name
 
-    @admin.display(description="stored")
+    @admin.display(description=_("stored"))
     def stored(self, row: McpCredential) -> str:
         return _stored(row)
 
-    @admin.display(description="member")
+    @admin.display(description=_("member"))
     def member(self, row: McpCredential) -> str:
         return str(row.user)
 

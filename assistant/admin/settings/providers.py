@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
@@ -25,14 +26,14 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 class ProviderForm(TenantForm):
     """The provider's form. The stored key is not loaded, and an empty key field keeps it."""
 
-    base_url = AddressField(label="base URL", help_text=ADDRESS_HELP)
+    base_url = AddressField(label=gettext_lazy("base URL"), help_text=ADDRESS_HELP)
     new_api_key = forms.CharField(
-        label="API key",
+        label=gettext_lazy("API key"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Encrypted at rest and never shown again. Empty: the stored one is kept.",
+        help_text=gettext_lazy("Encrypted at rest and never shown again. Empty: the stored one is kept."),
     )
-    clear_api_key = forms.BooleanField(label="Delete the stored API key", required=False)
+    clear_api_key = forms.BooleanField(label=gettext_lazy("Delete the stored API key"), required=False)
 
     class Meta:
         model = Provider
@@ -65,7 +66,7 @@ class ProviderForm(TenantForm):
         try:
             check_prices(prices)
         except ValueError as exc:
-            raise forms.ValidationError(f"These are not prices: {exc}.") from exc
+            raise forms.ValidationError(gettext("These are not prices: %(why)s.") % {"why": exc}) from exc
         return prices
 
     def clean(self) -> dict[str, Any]:
@@ -77,7 +78,7 @@ class ProviderForm(TenantForm):
             except InvalidExtraBody as exc:
                 self.add_error("extra_body", str(exc))
         if cleaned.get("new_api_key") and cleaned.get("clear_api_key"):
-            self.add_error("clear_api_key", "Either give a new key or delete the stored one.")
+            self.add_error("clear_api_key", gettext("Either give a new key or delete the stored one."))
         # A format that was switched off later does not keep the rest of the form from being changed.
         is_new = not self.instance.pk or cleaned.get("wire_format") != self.initial.get("wire_format")
         if "wire_format" in cleaned and is_new:
@@ -87,7 +88,9 @@ class ProviderForm(TenantForm):
         keeps_key = not cleaned.get("new_api_key") and not cleaned.get("clear_api_key")
         if "base_url" in self.changed_data and keeps_key and getattr(self.instance, "key_is_stored", False):
             # Otherwise an editor of this form could have the stored key sent to a server of their own.
-            self.add_error("new_api_key", "The address changes: give the key for it, or delete the stored one.")
+            self.add_error(
+                "new_api_key", gettext("The address changes: give the key for it, or delete the stored one.")
+            )
         if cleaned.get("tenant") is not None and "base_url" in cleaned and "base_url" in self.changed_data:
             try:
                 tenant_guard().check(cleaned["base_url"])
@@ -130,7 +133,7 @@ class ProviderAdmin(ProviderPages):
         rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key")
         return rows.annotate(key_is_stored=is_stored("api_key"))
 
-    @admin.display(description="API key stored", boolean=True)
+    @admin.display(description=gettext_lazy("API key stored"), boolean=True)
     def has_api_key(self, provider: Provider) -> bool:
         return bool(getattr(provider, "key_is_stored", False))
 

@@ -14,10 +14,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.address_fields import AddressField
-from assistant.admin.base.filters import TENANT
+from assistant.admin.base.filters import TENANT, NewestValuesFilter
 from assistant.admin.base.links import link, link_to_list, pretty
 from assistant.admin.base.long_lists import LongList
 from assistant.admin.base.show_secret_once import AlreadySubmitted, SecretIssuingAdmin, SingleUseForm, new_nonce
@@ -36,9 +37,11 @@ class WebhookForm(TenantForm, SingleUseForm):
     """The webhook's form: a public URL and the events sent to it."""
 
     url = AddressField(
-        label="URL",
+        label=gettext_lazy("URL"),
         widget=AdminURLFieldWidget,
-        help_text="Events are sent there by POST. It must be on the public Internet. Redirects are not followed.",
+        help_text=gettext_lazy(
+            "Events are sent there by POST. It must be on the public Internet. Redirects are not followed."
+        ),
     )
     events = forms.MultipleChoiceField(choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple)
 
@@ -50,7 +53,9 @@ class WebhookForm(TenantForm, SingleUseForm):
         url: str = self.cleaned_data["url"]
         if "@" in urlsplit(url).netloc:
             # The guard's message mentions credentials, which a webhook does not have.
-            raise forms.ValidationError("Leave out the user name and password: the receiver verifies our signature.")
+            raise forms.ValidationError(
+                gettext("Leave out the user name and password: the receiver verifies our signature.")
+            )
         try:
             tenant_guard().check(url)
         except UnsafeUrl as exc:
@@ -61,7 +66,7 @@ class WebhookForm(TenantForm, SingleUseForm):
         cleaned = super().clean()
         tenant = cleaned.get("tenant")
         if self.instance.pk is None and tenant is not None and tenant.webhooks.count() >= MAX_WEBHOOKS:
-            raise forms.ValidationError(f"A tenant has at most {MAX_WEBHOOKS} webhooks.")
+            raise forms.ValidationError(gettext("A tenant has at most %(number)d webhooks.") % {"number": MAX_WEBHOOKS})
         return cleaned
 
 
@@ -70,7 +75,6 @@ class WebhookAdmin(SecretIssuingAdmin):
     """A tenant's webhooks, with buttons that send a test event and rotate the secret."""
 
     form = WebhookForm
-    made = "webhook"
     change_form_template = "admin/assistant/webhook/change_form.html"
     list_display = ("name", "tenant", "url", "subscribed_events", "is_active", "condition")
     list_filter = (TENANT, "is_active")
@@ -90,29 +94,29 @@ class WebhookAdmin(SecretIssuingAdmin):
         rows: QuerySet[Webhook] = super().get_queryset(request)
         return rows.defer(*SECRETS)
 
-    @admin.display(description="events")
+    @admin.display(description=gettext_lazy("events"))
     def subscribed_events(self, webhook: Webhook) -> str:
         return ", ".join(webhook.events)
 
-    @admin.display(description="condition")
+    @admin.display(description=gettext_lazy("condition"))
     def condition(self, webhook: Webhook) -> str:
-        since = webhook.failing_since
+        since = "" if webhook.failing_since is None else f"{webhook.failing_since:%Y-%m-%d %H:%M}"
         if webhook.disabled_at is not None and not webhook.is_active:
-            return (
-                f"Switched off at {webhook.disabled_at:%Y-%m-%d %H:%M} UTC: it had failed since {since:%Y-%m-%d %H:%M}."
-            )
-        return f"Fails since {since:%Y-%m-%d %H:%M} UTC." if since is not None else "No failures known."
+            times = {"off": f"{webhook.disabled_at:%Y-%m-%d %H:%M}", "since": since}
+            return gettext("Switched off at %(off)s UTC: it had failed since %(since)s.") % times
+        return gettext("Fails since %(since)s UTC.") % {"since": since} if since else gettext("No failures known.")
 
-    @admin.display(description="messages")
+    @admin.display(description=gettext_lazy("messages"))
     def sent(self, webhook: Webhook) -> SafeString:
-        return link_to_list(WebhookDelivery, "Deliveries", webhook__id__exact=webhook.pk)
+        return link_to_list(WebhookDelivery, gettext("Deliveries"), webhook__id__exact=webhook.pk)
 
-    @admin.display(description="secret")
+    @admin.display(description=gettext_lazy("secret"))
     def secret_state(self, webhook: Webhook) -> str:
         until = webhook.previous_secret_until
         if until is not None and until > timezone.now():
-            return f"Encrypted at rest. The previous one also signs until {until:%Y-%m-%d %H:%M} UTC."
-        return "Encrypted at rest, and not shown again."
+            end = {"until": f"{until:%Y-%m-%d %H:%M}"}
+            return gettext("Encrypted at rest. The previous one also signs until %(until)s UTC.") % end
+        return gettext("Encrypted at rest, and not shown again.")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -135,7 +139,9 @@ class WebhookAdmin(SecretIssuingAdmin):
 
     def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
         template = "admin/assistant/webhook/secret.html"
-        return self.show_once(request, template, title="The webhook's signing secret", row=webhook, secret=secret)
+        return self.show_once(
+            request, template, title=gettext("The webhook's signing secret"), row=webhook, secret=secret
+        )
 
     def get_urls(self) -> list[Any]:
         return [
@@ -150,7 +156,9 @@ class WebhookAdmin(SecretIssuingAdmin):
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send a test event and redirect to its delivery."""
         delivery = send_test(webhook=self.row_or_404(request, object_id, self.has_change_permission))
-        self.message_user(request, "A test event is being sent. Reload this page in a moment.", messages.SUCCESS)
+        self.message_user(
+            request, gettext("A test event is being sent. Reload this page in a moment."), messages.SUCCESS
+        )
         return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -158,14 +166,14 @@ class WebhookAdmin(SecretIssuingAdmin):
         webhook = self.row_or_404(request, object_id, self.has_change_permission)
         form = SingleUseForm(request.POST)
         if not form.is_valid():
-            self.message_user(request, "The page was too old: press the button again.", messages.WARNING)
+            self.message_user(request, gettext("The page was too old: press the button again."), messages.WARNING)
             return HttpResponseRedirect(reverse("admin:assistant_webhook_change", args=[webhook.pk]))
         try:
             with transaction.atomic():
                 self.claim(request, form, webhook.tenant_id)
                 secret = rotate_secret(webhook=webhook, actor=request.user)
         except AlreadySubmitted:
-            return self.already_submitted(request, "secret")
+            return self.already_submitted(request)
         return self._show_secret(request, webhook, secret)
 
 
@@ -186,7 +194,7 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
         "error",
         "tenant",
     )
-    list_filter = ("status", "event", TENANT, "created_at")
+    list_filter = ("status", ("event", NewestValuesFilter), TENANT, "created_at")
     search_fields = ("message_id", "webhook__name", "error")
     list_select_related = ("tenant", "webhook")
     fields = (
@@ -210,11 +218,11 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
         rows: QuerySet[WebhookDelivery] = super().get_queryset(request)
         return rows.defer(*(f"webhook__{name}" for name in SECRETS))
 
-    @admin.display(description="webhook")
+    @admin.display(description=gettext_lazy("webhook"))
     def webhook_link(self, delivery: WebhookDelivery) -> str:
         return link(delivery.webhook)
 
-    @admin.display(description="body")
+    @admin.display(description=gettext_lazy("body"))
     def text(self, delivery: WebhookDelivery) -> SafeString:
         return pretty(delivery.body)
 
@@ -225,12 +233,16 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
         resend(delivery=delivery)
         audit_trail.record(actor=request.user, action="webhook.resend", target=str(delivery), tenant=delivery.tenant)
 
-    @admin.action(description="Send selected messages again", permissions=["view"])
+    @admin.action(description=gettext_lazy("Send selected messages again"), permissions=["view"])
     def resend(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
         rows = list(queryset)
         for row in rows:
             self._resend(request, row)
-        self.message_user(request, f"{len(rows)} messages are being sent again.", messages.SUCCESS)
+        self.message_user(
+            request,
+            gettext("Messages that are being sent again: %(number)d.") % {"number": len(rows)},
+            messages.SUCCESS,
+        )
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(require_POST(self.resend_view))
@@ -239,5 +251,7 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
     def resend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         delivery = self.row_or_404(request, object_id, self.has_view_permission)
         self._resend(request, delivery)
-        self.message_user(request, "The message is being sent again. Reload this page in a moment.", messages.SUCCESS)
+        self.message_user(
+            request, gettext("The message is being sent again. Reload this page in a moment."), messages.SUCCESS
+        )
         return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))

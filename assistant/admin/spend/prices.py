@@ -10,6 +10,8 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_list, is_operator, picked_tenant_id
@@ -57,30 +59,30 @@ class ModelPriceAdmin(TenantScopedAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"valid_from": timezone.now().date(), **super().get_changeform_initial_data(request)}
 
-    @admin.display(description="input", ordering="input")
+    @admin.display(description=_("input"), ordering="input")
     def input_price(self, price: ModelPrice) -> str:
         return _shown(price.input)
 
-    @admin.display(description="output", ordering="output")
+    @admin.display(description=_("output"), ordering="output")
     def output_price(self, price: ModelPrice) -> str:
         return _shown(price.output)
 
-    @admin.display(description="cached input", ordering="cached_input")
+    @admin.display(description=_("cached input"), ordering="cached_input")
     def cached_price(self, price: ModelPrice) -> str:
         return "—" if price.cached_input is None else _shown(price.cached_input)
 
-    @admin.display(description="cache writes", ordering="cache_write")
+    @admin.display(description=_("cache writes"), ordering="cache_write")
     def write_price(self, price: ModelPrice) -> str:
         return "—" if price.cache_write is None else _shown(price.cache_write)
 
-    @admin.display(description="model", ordering="model")
+    @admin.display(description=_("model"), ordering="model")
     def model_or_all(self, price: ModelPrice) -> str:
-        return price.model or "every model"
+        return price.model or gettext("every model")
 
-    @admin.display(description="provider", ordering="provider__name")
+    @admin.display(description=_("provider"), ordering="provider__name")
     def provider_or_any(self, price: ModelPrice) -> str:
         if price.provider is None:
-            return "any"
+            return gettext("any")
         tenant = price.provider.tenant
         return price.provider.name if tenant is None else f"{price.provider.name} ({tenant.slug})"
 

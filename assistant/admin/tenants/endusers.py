@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, link_to_list
@@ -42,9 +44,9 @@ class EndUserAdmin(TenantScopedAdmin):
     fields = ("tenant", "external_id", "name", "context", "conversations", "seen_at", "created_at")
     readonly_fields = fields
 
-    @admin.display(description="conversations")
+    @admin.display(description=_("conversations"))
     def conversations(self, end_user: EndUser) -> SafeString:
-        return link_to_list(Conversation, "Conversations", user__exact=end_user.user_id)
+        return link_to_list(Conversation, gettext("Conversations"), user__exact=end_user.user_id)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         delete_end_user(end_user=obj)

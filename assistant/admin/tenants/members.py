@@ -49,13 +49,13 @@ class MembershipForm(TenantForm):
 
     actor: Any = None
     username = forms.CharField(
-        max_length=254, help_text="A new user name; operators can also enter that of an existing user."
+        max_length=254, help_text=gettext_lazy("A new user name; operators can also enter that of an existing user.")
     )
     password = forms.CharField(
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Only for a new user. They change it after signing in.",
+        help_text=gettext_lazy("Only for a new user. They change it after signing in."),
     )
 
     new_roles = forms.MultipleChoiceField(
@@ -75,7 +75,7 @@ class MembershipForm(TenantForm):
         if tenant is None or role is None:
             return cleaned
         if role == Membership.Role.END_USER:
-            self.add_error("role", "End users are created by tokens only.")
+            self.add_error("role", gettext("End users are created by tokens only."))
         if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
             owners = gettext("Only an owner can appoint owners.")
             self.add_error("role", owners if role == Membership.Role.OWNER else gettext("You may not give this role."))
@@ -85,7 +85,7 @@ class MembershipForm(TenantForm):
         ):
             self.add_error("role", last_one(left))
         if self.instance.pk is None and tenant.external_id is not None:
-            self.add_error("tenant", "The members of this tenant are those of the project's own tenant.")
+            self.add_error("tenant", gettext("The members of this tenant are those of the project's own tenant."))
         elif self.instance.pk is None and "username" in cleaned:
             self._check_user(tenant, cleaned["username"], cleaned.get("password") or "")
         return cleaned
@@ -100,17 +100,17 @@ class MembershipForm(TenantForm):
     def _check_user(self, tenant: Tenant, username: str, password: str) -> None:
         user = memberships.find_user(username)
         if user is None and not password:
-            self.add_error("password", "Nobody has this username yet. A new user needs a password.")
+            self.add_error("password", gettext("Nobody has this username yet. A new user needs a password."))
         elif user is None:
             self._check_with(memberships.check_username, "username", username)
             self._check_with(validate_password, "password", password)
         elif not getattr(self.actor, "is_superuser", False):
             # Users keep their Django permissions in every tenant, so a tenant's admin may not add arbitrary users.
-            self.add_error("username", "This username is taken. Only an operator can add an existing user.")
+            self.add_error("username", gettext("This username is taken. Only an operator can add an existing user."))
         elif password:
-            self.add_error("password", "This user exists already and keeps their password. Leave this empty.")
+            self.add_error("password", gettext("This user exists already and keeps their password. Leave this empty."))
         elif Membership.objects.filter(tenant=tenant, user=user).exists():
-            self.add_error("username", "This user is a member already.")
+            self.add_error("username", gettext("This user is a member already."))
 
     def _check_with(self, check: Callable[[str], object], field: str, value: str) -> None:
         try:
@@ -150,7 +150,7 @@ class MembershipAdmin(TenantScopedAdmin):
         synced = ("role",) if obj.tenant.external_id is not None else ()
         return (*synced, "member", "used", "created_at")
 
-    @admin.display(description="used of their limits")
+    @admin.display(description=gettext_lazy("used of their limits"))
     def used(self, membership: Membership) -> SafeString:
         use = use_of_member(tenant=membership.tenant, user_id=membership.user_id)
         return render_to_string("admin/assistant/tenant/use.html", {"use": use})

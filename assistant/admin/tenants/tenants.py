@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
@@ -36,7 +36,7 @@ class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
 
     model = Retention
     fields = KINDS
-    verbose_name_plural = "retention"
+    verbose_name_plural = gettext_lazy("retention")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         # Empty periods have the same effect as no row.
@@ -140,7 +140,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
     def tenant_of(self, row: Tenant) -> Tenant:
         return row
 
-    @admin.display(description="tools")
+    @admin.display(description=gettext_lazy("tools"))
     def switchboard(self, tenant: Tenant) -> SafeString:
         return format_html('<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[tenant.slug]))
 

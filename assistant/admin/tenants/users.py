@@ -14,6 +14,7 @@ from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.operators_only import OperatorsOnly
 from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
@@ -27,7 +28,7 @@ class MembershipInline(admin.TabularInline[Membership, User]):
     """The user's memberships, read-only; they are edited on their own pages."""
 
     model = Membership
-    verbose_name_plural = "memberships"
+    verbose_name_plural = _("memberships")
     fields = readonly_fields = ("tenant", "role", "created_at")
     can_delete = False
     show_change_link = True
@@ -69,7 +70,7 @@ class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserErasure, UserAdmin[Us
         picked = picked_tenant_id(request) if is_list(request) else None
         return rows if picked is None else rows.filter(memberships__tenant=picked)
 
-    @admin.display(description="member of")
+    @admin.display(description=_("member of"))
     def tenants(self, user: User) -> str:
         return ", ".join(membership.tenant.slug for membership in user.memberships.all()) or "—"
 

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path
+from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.filters import TENANT, ToolFilter
 from assistant.admin.base.secret_fields import SecretTextarea
@@ -42,13 +43,15 @@ class SettingForm(TenantForm):
     declared: Tool | None = None
     tool = forms.CharField(disabled=True)
     new_secrets = forms.CharField(
-        label="Secrets",
+        label=gettext_lazy("Secrets"),
         required=False,
         widget=SecretTextarea(),
-        help_text='A JSON object such as {"token": "…"}; encrypted at rest, never shown again. '
-        "Empty: the stored ones are kept.",
+        help_text=gettext_lazy(
+            'A JSON object such as {"token": "…"}; encrypted at rest, never shown again. '
+            "Empty: the stored ones are kept."
+        ),
     )
-    clear_secrets = forms.BooleanField(label="Delete the stored secrets", required=False)
+    clear_secrets = forms.BooleanField(label=gettext_lazy("Delete the stored secrets"), required=False)
 
     class Meta:
         model = ToolSetting
@@ -62,7 +65,7 @@ class SettingForm(TenantForm):
     def clean_config(self) -> dict[str, Any]:
         config = self.cleaned_data["config"]
         if not isinstance(config, dict):
-            raise forms.ValidationError("Give a JSON object.")
+            raise forms.ValidationError(gettext("Give a JSON object."))
         return config
 
     def clean_new_secrets(self) -> str:
@@ -145,7 +148,7 @@ class ToolSettingAdmin(TenantScopedAdmin):
         rest.pop("tool", None)
         context = {
             **self.admin_site.each_context(request),
-            "title": "Add tool setting",
+            "title": gettext("Add tool setting"),
             "opts": self.opts,
             "tools": [_described(tool) for tool in catalogue.registry()],
             "rest": f"&{rest.urlencode()}" if rest else "",
@@ -156,11 +159,11 @@ class ToolSettingAdmin(TenantScopedAdmin):
         rows: QuerySet[ToolSetting] = super().get_queryset(request).defer("secrets")
         return rows.annotate(secrets_are_stored=is_stored("secrets"))
 
-    @admin.display(description="secrets stored", boolean=True)
+    @admin.display(description=gettext_lazy("secrets stored"), boolean=True)
     def has_secrets(self, setting: ToolSetting) -> bool:
         return bool(getattr(setting, "secrets_are_stored", False))
 
-    @admin.display(description="declared by the tool")
+    @admin.display(description=gettext_lazy("declared by the tool"))
     def declared(self, setting: ToolSetting) -> str:
         """Return the settings and secrets that the tool declares."""
         if setting.tool not in catalogue.registry():
@@ -168,8 +171,8 @@ class ToolSettingAdmin(TenantScopedAdmin):
         tool = catalogue.registry().get(setting.tool)
         properties = tool.config.model_json_schema().get("properties", {}) if tool.config else {}
         lines = [f"{name}: {json.dumps(schema)}" for name, schema in properties.items()]
-        lines += [f"secret {name}" for name in tool.secrets]
-        return "; ".join(lines) or "No settings."
+        lines += [gettext("secret %(name)s") % {"name": name} for name in tool.secrets]
+        return "; ".join(lines) or gettext("No settings.")
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         declared = declared_tool(obj)

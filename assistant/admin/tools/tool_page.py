@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from assistant.admin.base.csv_file import csv_response
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import PERMISSION, read_targets, require_board
@@ -78,6 +79,8 @@ def tool_view(request: HttpRequest, name: str) -> HttpResponse:
     """Show a tool's page, or do what its forms ask for: set all switches of it, or switch it off for everyone."""
     require_board(request)
     shown = _shown(request, name)
+    if request.method == "GET" and "csv" in request.GET:
+        return _as_csv(shown)
     form = BlockForm(request.POST if request.POST.get("do") == "block" else None)
     if request.method == "POST":
         answer = _post(request, shown, form)
@@ -156,15 +159,41 @@ def _tenants(request: HttpRequest) -> Any:
     return tenants.order_by("name", "slug")
 
 
+def _lines(shown: _Shown, rows: Sequence[BoardRow]) -> list[dict[str, Any]]:
+    """Return what the table shows of each tenant, those with most calls first, without the last changes."""
+    use = {one.tenant.pk: one for one in use_of_tool(tool=shown.tool.name, tenants=shown.tenants, now=timezone.now())}
+    settings = _settings(shown.tenants, shown.tool)
+    lines = [_line(tenant, cell, use.get(tenant.pk), settings.get(tenant.pk, [])) for tenant, cell in _cells(rows)]
+    lines.sort(key=lambda line: (-line["calls"], -len(line["missing"]), line["policy"] == "off", line["tenant"].name))
+    return lines
+
+
+def _as_csv(shown: _Shown) -> HttpResponse:
+    """Return the table with all tenants as a CSV file."""
+    rows = read_board(tenants=shown.tenants, tools=shown.tools, blocks=read_blocks())
+    head = [_("Tenant"), _("State"), _("Calls"), _("Errors"), _("Refused"), "p95 (ms)", _("Last call")]
+    lines = [
+        (line["tenant"].slug, line["word"], line["calls"], *(_figures(line["use"]) if line["use"] else ("",) * 4))
+        for line in _lines(shown, rows)
+    ]
+    return csv_response(shown.tool.name, head, lines)
+
+
+def _figures(use: ToolUse) -> tuple[object, ...]:
+    return (
+        use.failed,
+        use.refused,
+        "" if use.p95_ms is None else use.p95_ms,
+        use.last_at.isoformat() if use.last_at else "",
+    )
+
+
 def _context(request: HttpRequest, shown: _Shown, form: BlockForm) -> dict[str, Any]:
     tool, tenants, now = shown.tool, shown.tenants, timezone.now()
     blocked = _block_of(tool)
     switched = read_board(tenants=tenants, tools=shown.tools, blocks={})
     rows = switched if blocked is None else read_board(tenants=tenants, tools=shown.tools, blocks=read_blocks())
-    use = {one.tenant.pk: one for one in use_of_tool(tool=tool.name, tenants=tenants, now=now)}
-    settings = _settings(tenants, tool)
-    lines = [_line(tenant, cell, use.get(tenant.pk), settings.get(tenant.pk, [])) for tenant, cell in _cells(rows)]
-    lines.sort(key=lambda line: (-line["calls"], -len(line["missing"]), line["policy"] == "off", line["tenant"].name))
+    lines = _lines(shown, rows)
     page = Paginator(lines, TENANTS_ON_A_PAGE).get_page(request.GET.get("page"))
     last = last_switches(tenants=[line["tenant"] for line in page], tools=[tool.name])
     for line in page:

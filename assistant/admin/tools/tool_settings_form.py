@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext
 
 from assistant.admin.base.schema_fields import UNSET, field_of
 from assistant.models import ToolSetting
@@ -40,9 +41,9 @@ def fields_of(tool: Tool, setting: ToolSetting) -> dict[str, forms.Field]:
             label=label_of(name),
             required=False,
             widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "size": 40}),
-            help_text="A secret, which is stored. Empty: it is kept."
+            help_text=gettext("A secret, which is stored. Empty: it is kept.")
             if name in stored
-            else "A secret, which is not set.",
+            else gettext("A secret, which is not set."),
         )
     return fields
 

@@ -65,7 +65,7 @@ class Evaluation(models.Model):
         help_text=_("A model of the assistant's provider, which compares the two answers. Empty: none."),
     )
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.NEW, editable=False)
-    problem = models.CharField(max_length=300, blank=True, editable=False, help_text="Why it failed or stopped.")
+    problem = models.CharField(max_length=300, blank=True, editable=False, help_text=_("Why it failed or stopped."))
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
@@ -79,7 +79,7 @@ class Evaluation(models.Model):
         on_delete=models.SET_NULL,
         related_name="+",
         editable=False,
-        help_text="The member in whose name questions are asked and read-only tools called.",
+        help_text=_("The member in whose name questions are asked and read-only tools called."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, editable=False)
@@ -128,13 +128,13 @@ class EvaluationCase(models.Model):
         null=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Where it was asked. Empty: it was typed in.",
+        help_text=_("Where it was asked. Empty: it was typed in."),
     )
     position = models.PositiveIntegerField()
     question = models.TextField(max_length=MAX_QUESTION)
-    history = models.JSONField(default=list, help_text="The messages before it: role and text of each.")
+    history = models.JSONField(default=list, help_text=_("The messages before it: role and text of each."))
     recorded = models.JSONField(
-        default=list, help_text="Tool calls of its answer: name, arguments, result, sources of untrusted text."
+        default=list, help_text=_("Tool calls of its answer: name, arguments, result, sources of untrusted text.")
     )
     expected_tool = models.CharField(_("expected tool"), max_length=128, blank=True, default="")
     expected_text = models.CharField(_("expected text"), max_length=MAX_EXPECTED, blank=True, default="")
@@ -165,16 +165,16 @@ class EvaluationResult(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     case = models.ForeignKey(EvaluationCase, on_delete=models.CASCADE, related_name="results")
     side = models.CharField(max_length=9, choices=Side.choices)
-    prompt_number = models.PositiveIntegerField(null=True, help_text="Of the version. Empty: the default prompt.")
+    prompt_number = models.PositiveIntegerField(null=True, help_text=_("Of the version. Empty: the default prompt."))
     answer = models.TextField(blank=True)
-    calls = models.JSONField(default=list, help_text="Tool calls: name, arguments, result, how it was answered.")
+    calls = models.JSONField(default=list, help_text=_("Tool calls: name, arguments, result, how it was answered."))
     error = models.CharField(max_length=500, blank=True)
     model = models.CharField(max_length=200, blank=True)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
-    cost = models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")
+    cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
     milliseconds = models.PositiveIntegerField(default=0, validators=[MaxValueValidator(2**31 - 1)])
-    is_passed = models.BooleanField(null=True, help_text="Whether it is as expected. Empty: nothing is expected.")
+    is_passed = models.BooleanField(null=True, help_text=_("Whether it is as expected. Empty: nothing is expected."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -103,28 +103,28 @@ class CheckRun(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="check_runs")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="check_runs")
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)
-    problem = models.CharField(max_length=300, blank=True, default="", help_text="Why not all checks were made.")
+    problem = models.CharField(max_length=300, blank=True, default="", help_text=_("Why not all checks were made."))
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="Who began it. Empty: a command.",
+        help_text=_("Who began it. Empty: a command."),
     )
     run_as = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="The member in whose name the questions are asked.",
+        help_text=_("The member in whose name the questions are asked."),
     )
     configuration = models.JSONField(
-        default=dict, help_text="The prompt's version, the model, and the tools with their rules."
+        default=dict, help_text=_("The prompt's version, the model, and the tools with their rules.")
     )
     passed = models.PositiveIntegerField(_("passed"), default=0)
     failed = models.PositiveIntegerField(_("failed"), default=0)
-    undecided = models.PositiveIntegerField(_("undecided"), default=0, help_text="With an error, or not decided.")
-    cost = models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")
+    undecided = models.PositiveIntegerField(_("undecided"), default=0, help_text=_("With an error, or not decided."))
+    cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
@@ -165,7 +165,9 @@ class CheckResult(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     run = models.ForeignKey(CheckRun, on_delete=models.CASCADE, related_name="results")
     position = models.PositiveIntegerField()
-    key = models.CharField(max_length=60, help_text="Of a shipped check its name; own-1 of the tenant's with the id 1.")
+    key = models.CharField(
+        max_length=60, help_text=_("Of a shipped check its name; own-1 of the tenant's with the id 1.")
+    )
     kind = models.CharField(max_length=40)
     name = models.CharField(max_length=100)
     question = models.TextField(max_length=MAX_QUESTION)
@@ -174,11 +176,11 @@ class CheckResult(models.Model):
     outcome = models.CharField(max_length=7, choices=Outcome.choices)
     reason = models.CharField(max_length=500, blank=True, default="")
     answer = models.TextField(blank=True, default="")
-    calls = models.JSONField(default=list, help_text="Tool calls: name, arguments, status, rule, whether it asks.")
+    calls = models.JSONField(default=list, help_text=_("Tool calls: name, arguments, status, rule, whether it asks."))
     model = models.CharField(max_length=200, blank=True, default="")
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
-    cost = models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")
+    cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
     milliseconds = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -154,7 +154,7 @@ def _read(*, key: RunKey, answers: ToolAnswers) -> ReplayedRun:
     return ReplayedRun(
         answer=answer,
         calls=tuple(_call(row, answers) for row in run.tool_calls.order_by("pk")),
-        error="" if is_finished else run.error_message or f"The run ended as {run.get_status_display().lower()}.",
+        error="" if is_finished else run.error_message or f"The run ended as {run.status}.",
         error_code="" if is_finished else run.error_code or run.status,
         model=run.model,
         input_tokens=run.input_tokens,

@@ -47,7 +47,7 @@ class Step:
     @property
     def status_label(self) -> str:
         """The status for people."""
-        return dict(ToolCall.Status.choices).get(self.status, self.status)
+        return str(dict(ToolCall.Status.choices).get(self.status, self.status))
 
     @property
     def is_failed(self) -> bool:

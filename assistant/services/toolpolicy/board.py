@@ -19,7 +19,7 @@ from assistant.services.mcp_servers.tools_by_tenant import (
 )
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block
-from assistant.services.toolpolicy.policy import PolicyDecision, decide
+from assistant.services.toolpolicy.policy import PolicyDecision, decide, facts_of
 from assistant.services.toolpolicy.switch_changes import FOLLOW
 from assistant.services.toolpolicy.switch_query import Switch
 from assistant.toolkit import Tool
@@ -72,7 +72,7 @@ def tools_of_board(
     changes_things: bool = False,
     asks: bool = False,
 ) -> BoardTools:
-    """Return the catalogue's tools and those of the tenants' external servers; two queries at most.
+    """Return the catalogue's tools and those of the tenants' external servers; three queries at most.
 
     Args:
         tenants: the ids of the tenants that are shown.
@@ -96,7 +96,7 @@ def tools_of_board(
 
 
 def tools_named(names: Collection[str], *, tenants: Collection[int]) -> BoardTools:
-    """Return the tools of these names, of the catalogue and of the tenants' external servers; two queries at most."""
+    """Return the tools of these names, of the catalogue and of the tenants' external servers; three queries at most."""
     known = catalogue.registry()
     local = [tool for tool in known if tool.name in names]
     return _joined(local, outside_tools_named(tenants=tenants, names=[name for name in names if name not in known]))
@@ -163,14 +163,15 @@ class _Decisions:
 
     def of(self, tool: Tool, after_untrusted: Policy, switch: Switch | None, entry: RemoteTool | None) -> _Pair:
         block = self._blocks.get(tool.name)
-        if entry is not None:
-            return _decide(tool, after_untrusted, switch, block, entry.refusal)
+        refusal = None if entry is None else entry.refusal
         if switch is not None and (switch.config or switch.secrets):
-            return _decide(tool, after_untrusted, switch, block)
-        key = (tool.name, after_untrusted, None if switch is None else switch.policy)
+            return _decide(tool, after_untrusted, switch, block, refusal)
+        # Not by the name alone: tenants may have different outside tools of one name.
+        facts = tool.name if entry is None else facts_of(tool)
+        key = (facts, after_untrusted, None if switch is None else switch.policy, refusal)
         if (known := self._decided.get(key)) is not None:
             return known
-        self._decided[key] = _decide(tool, after_untrusted, switch, block)
+        self._decided[key] = _decide(tool, after_untrusted, switch, block, refusal)
         return self._decided[key]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
@@ -143,6 +143,21 @@ def decide(
         why = why if is_ruled else "The tool only reads."
         rule = " ".join(filter(None, (rule, why, f"This conversation has read {named(read)}.")))
     return replace(decision, rule=rule, config=config, secrets=secrets)
+
+
+def facts_of(tool: Tool) -> Hashable:
+    """Return what `decide` reads of an external server's tool, besides its name for `narrowing`."""
+    return (
+        tool.requires_approval is True,
+        tool.permission,
+        tool.read_only,
+        bool(tool.destinations),
+        bool(tool.open_world),
+        tool.is_provider_side,
+        tool.enabled_by_default,
+        tool.config,
+        tuple(tool.secrets),
+    )
 
 
 def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:

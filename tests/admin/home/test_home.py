@@ -194,6 +194,19 @@ def test_days_are_a_chart_a_table_and_a_file(root: Client, cast: Cast) -> None:
     assert lines[-1] == f"{timezone.now():%Y-%m-%d},1,1,1.500000"
 
 
+def test_the_days_of_a_tenants_page_are_a_csv_file_too(root: Client, amys: Client, cast: Cast) -> None:
+    say_something(cast)
+    link = f"/admin/days.csv?tenant={cast.acme.slug}"
+    assert f'href="{link}"' in amys.get(f"/admin/assistant/tenant/{cast.acme.pk}/overview/").content.decode()
+
+    def runs_today(client: Client, slug: str) -> str:
+        lines = client.get(f"/admin/days.csv?tenant={slug}").content.decode("utf-8-sig").splitlines()
+        return lines[-1].split(",")[1]
+
+    assert (runs_today(amys, "acme"), runs_today(root, "acme"), runs_today(root, "globex")) == ("1", "1", "0")
+    assert amys.get("/admin/days.csv?tenant=globex").status_code == 404
+
+
 def test_an_empty_panel_says_what_to_do(root: Client, cast: Cast) -> None:
     assert "Nobody has asked an assistant" in root.get("/admin/").content.decode()
     Tenant.objects.all().delete()

@@ -117,7 +117,7 @@ def test_a_repeated_form_creates_no_second_key(amys: Client, cast: Cast) -> None
     amys.post(f"{KEYS}add/", form)
     again = amys.post(f"{KEYS}add/", form, follow=True)
     assert again.redirect_chain == [(KEYS, 302)]
-    assert b"This key was already created; a secret is shown only once." in again.content
+    assert b"This was already created; a secret is shown only once." in again.content
     assert ApiKey.objects.count() == AuditEntry.objects.filter(action="apikey.add").count() == 1
 
 

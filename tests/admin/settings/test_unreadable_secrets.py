@@ -104,7 +104,7 @@ def test_the_page_of_a_server_opens_and_takes_new_headers(headers: str, root: Cl
     before = column(query, server.pk)
     page = f"/admin/assistant/mcpserver/{server.pk}/change/"
     opened = root.get(page)
-    assert "Headers and client secret" in opened.content.decode()
+    assert "Headers, OAuth client secret" in opened.content.decode()
     form = opened.context["adminform"].form
     values = {name: form[name].value() for name in form.fields if form[name].value() is not None}
     tools = {"tools-TOTAL_FORMS": "0", "tools-INITIAL_FORMS": "0"}

@@ -182,3 +182,12 @@ def test_who_may_switch_tools_finds_them_without_reading_chats(cast: Cast) -> No
     assert hits(keeper, "find_person") == [(NAME, "Acme", PAGE)]
     assert keeper.get(PAGE).status_code == 200
     assert hits(holder(cast, "spend"), "find_person") == []
+
+
+def test_tools_of_one_name_are_decided_each_by_its_own_server(root: Client, cast: Cast) -> None:
+    allow(cast.acme)
+    asking = allow(cast.globex)
+    asking.needs_approval = True
+    asking.save(update_fields=["needs_approval"])
+    assert (board(root)["Acme", NAME], board(root)["Globex", NAME]) == ("on", "ask")
+    assert {tenant for tenant, _ in board(root, state="ask", source="outside")} == {"Globex"}

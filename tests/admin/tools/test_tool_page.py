@@ -53,6 +53,19 @@ def call(cast: Cast, tenant: Tenant, number: int, **fields: object) -> None:
     ToolCall.objects.create(tenant=tenant, user=user, call_id=f"c{number}", name=TOOL, **fields)
 
 
+def test_the_table_is_a_csv_file_too(root: Client, amys: Client, cast: Cast) -> None:
+    call(cast, cast.acme, 1, status="error", duration_ms=40)
+    call(cast, cast.globex, 2, status="ok", duration_ms=20)
+    assert "?csv=1" in root.get(PAGE).content.decode()
+    head, *lines = root.get(PAGE + "?csv=1").content.decode("utf-8-sig").splitlines()
+    assert head == "Tenant,State,Calls,Errors,Refused,p95 (ms),Last call"
+    assert [line.split(",")[:6] for line in lines] == [
+        ["acme", "off", "1", "1", "0", "40"],
+        ["globex", "off", "1", "0", "0", "20"],
+    ]
+    assert "globex" not in amys.get(PAGE + "?csv=1").content.decode()
+
+
 def test_calls_errors_and_p95_by_tenant(root: Client, cast: Cast) -> None:
     for number in range(20):
         call(cast, cast.acme, number, status="error" if number < 5 else "ok", duration_ms=10 * (number + 1))

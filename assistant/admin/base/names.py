@@ -1,0 +1,91 @@
+"""Names of models and fields that Django derives from those of their classes and attributes, for translation.
+
+Names that stand in a model are translated there. Naming each field in its model would be a migration of all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import apps
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
+
+# By the name of the model: of one row, of several.
+MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
+    "alarm": (_("alarm"), _("alarms")),
+    "apikey": (_("API key"), _("API keys")),
+    "approval": (_("pending approval"), _("pending approvals")),
+    "assistant": (_("assistant"), _("assistants")),
+    "auditentry": (_("audit entry"), _("audit entries")),
+    "conversation": (_("conversation"), _("conversations")),
+    "document": (_("document"), _("documents")),
+    "enduser": (_("end user"), _("end users")),
+    "feedback": (_("feedback"), _("feedback")),
+    "incident": (_("incident"), _("incidents")),
+    "job": (_("job"), _("jobs")),
+    "mcpcredential": (_("MCP credential"), _("MCP credentials")),
+    "mcpserver": (_("MCP server"), _("MCP servers")),
+    "mcptool": (_("MCP tool"), _("MCP tools")),
+    "membership": (_("membership"), _("memberships")),
+    "message": (_("message"), _("messages")),
+    "modelprice": (_("price"), _("prices")),
+    "promptversion": (_("prompt version"), _("prompt versions")),
+    "provider": (_("provider"), _("providers")),
+    "run": (_("run"), _("runs")),
+    "tenant": (_("tenant"), _("tenants")),
+    "toolcall": (_("tool call"), _("tool calls")),
+    "toolsetting": (_("tool setting"), _("tool settings")),
+    "usageentry": (_("usage entry"), _("usage entries")),
+    "webhook": (_("webhook"), _("webhooks")),
+    "webhookdelivery": (_("webhook delivery"), _("webhook deliveries")),
+    "widgetorigin": (_("widget origin"), _("widget origins")),
+}
+# Those that pages show.
+FIELDS: tuple[str | Promise, ...] = (
+    _("action"), _("actor"), _("agent"), _("answer schema"), _("api key"), _("archived at"), _("arguments"),
+    _("asked"), _("assistant"), _("at"), _("attempts"), _("audit"), _("branches"), _("cached input tokens"),
+    _("call id"), _("cancel requested at"), _("checked at"), _("choices"), _("command"), _("comment"), _("config"),
+    _("content"), _("context"), _("continues"), _("conversations"), _("cost"), _("created at"), _("created by"),
+    _("decided at"), _("decided by"), _("default model"), _("default provider"), _("delegates"), _("deliveries"),
+    _("description"), _("details"), _("display"), _("due at"), _("duration ms"), _("ended at"),
+    _("ends runs on tool failure"), _("error"), _("error code"), _("error id"), _("error message"), _("event"),
+    _("events"), _("expires at"), _("external id"), _("fallback model"), _("fallback provider"), _("filename"),
+    _("files"), _("follow ups"), _("follow ups run"), _("follows"), _("health"), _("history messages"),
+    _("history tokens"), _("input tokens"), _("is active"), _("is estimated"), _("is partial"), _("is resolved"),
+    _("is stateless"), _("is test"), _("kind"), _("label"), _("last used at"), _("lease until"), _("max cost"),
+    _("max rounds"), _("max seconds"), _("max tokens"), _("max tool calls"), _("message count"), _("message id"),
+    _("model"), _("name"), _("next try at"), _("note"), _("number"), _("origin"), _("other models"),
+    _("output tokens"), _("pinned at"), _("policy"), _("position"), _("prefix"), _("prices"), _("problem"),
+    _("prompt version"), _("provider"), _("provider name"), _("published at"), _("purpose"), _("rating"),
+    _("reasoning"), _("reasoning tokens"), _("replaced model"), _("requests per day"), _("requests per minute"),
+    _("response code"), _("result"), _("revoked at"), _("role"), _("rule"), _("run"), _("run as"), _("run count"),
+    _("run id"), _("runs at once"), _("scopes"), _("seen at"), _("sees images"), _("server"), _("slug"),
+    _("sources"), _("started at"), _("starters"), _("state"), _("status"), _("summarised to"), _("summary"),
+    _("summary sources"), _("target"), _("task schema"), _("temperature"), _("tenant"), _("test tools"), _("text"),
+    _("thread key"), _("timeout seconds"), _("timezone"), _("title"), _("title origin"), _("told"), _("tool"),
+    _("tool call id"), _("tool calls"), _("tried at"), _("updated at"), _("user"), _("valid from"), _("webhook"),
+    _("wire format"),
+)  # fmt: skip
+
+
+def name_of(field: str) -> Any:
+    """Return the name that Django derives for a field, in the language of the page."""
+    name = field.replace("_", " ")
+    return _BY_NAME.get(name, name)
+
+
+def translate_names() -> None:
+    """Let the derived names of this app's models and fields be translated. Migrations do not see it."""
+    for model in apps.get_app_config("assistant").get_models():
+        options: Any = model._meta
+        if options.model_name in MODELS:
+            options.verbose_name, options.verbose_name_plural = MODELS[options.model_name]
+        for field in (*options.fields, *options.many_to_many):
+            if type(field.verbose_name) is str and field.verbose_name == field.name.replace("_", " "):
+                field.verbose_name = name_of(field.name)
+
+
+with override(None):
+    _BY_NAME = {str(name): name for name in FIELDS}

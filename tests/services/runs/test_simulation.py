@@ -1,0 +1,65 @@
+"""*Simulate* shows what a run is given: the first request of a run has the same prompt, model and tools."""
+
+from __future__ import annotations
+
+import pytest
+from channels.db import database_sync_to_async
+
+from assistant.models import PromptVariable, Provider
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
+from assistant.services.runs.opening.simulation import Simulation, simulate
+from assistant.services.tenancy.members import find_member
+from assistant.services.toolpolicy.blocks import block_tool
+from tests.base import Cast
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+from tests.ws import open_socket
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def server(uvicorn_server: Server) -> Server:
+    return uvicorn_server
+
+
+@database_sync_to_async
+def configure(cast: Cast) -> None:
+    PromptVariable.objects.create(tenant=cast.acme, name="hours", value="nine to five")
+    text = "You work for {{ tenant.name }}, open {{ hours }}. Greet {{ user.name }}."
+    publish_prompt(version=draft_prompt(assistant=cast.support, text=text))
+    switch_tool(cast.acme, "get_customer")
+    switch_tool(cast.acme, "find_orders")
+    switch_tool(cast.acme, "find_orders", "off", assistant=cast.support)
+    switch_tool(cast.acme, "set_alarm", "ask")
+    switch_tool(cast.acme, "list_alarms")
+    block_tool(actor=None, tool="list_alarms", reason="It is mended")
+
+
+@database_sync_to_async
+def simulated(cast: Cast) -> Simulation:
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    found = simulate(member=member, assistant_slug="support")
+    assert found is not None
+    return found
+
+
+async def test_a_run_is_given_what_was_simulated(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await configure(cast)
+    shown = await simulated(cast)
+    async with open_socket(server.url, user=cast.alice) as socket:
+        await socket.ask("Hi")
+    request = fake_provider.requests[0].json
+    offered = [one["function"] for one in request["tools"]]
+    assert [one["name"] for one in offered] == [tool.name for tool in shown.offered]
+    assert {"get_customer", "set_alarm"} <= {one["name"] for one in offered}
+    assert not {"find_orders", "list_alarms"} & {one["name"] for one in offered}
+    assert [one["description"] for one in offered] == [tool.description for tool in shown.offered]
+    system = request["messages"][0]
+    assert system["role"] == "system" and system["content"] == shown.setup.system_prompt
+    assert "nine to five" in system["content"] and "alice" in system["content"]
+    assert request["model"] == "test-model"
