@@ -120,8 +120,9 @@ conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.ins
 clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
-clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, and CopilotKit and assistant-ui in Chromium: 375 packages
+clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, CopilotKit and assistant-ui in Chromium (375 packages), schemathesis for long
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
+	@SCHEMATHESIS_EXAMPLES=40 $(BIN)/python -m pytest tests/api/test_schemathesis.py -o timeout=0 $(ARGS)
 
 accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (BROWSER_LANGUAGES="en de ar")
 	@BROWSER_LANGUAGES="$(BROWSER_LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
