@@ -17,7 +17,7 @@ MAX_FILES, MAX_LINES = 25, 300
 # What Django, or a project that installs the app, looks for right under `assistant`.
 TOP = {
     "__init__", "allauth_settings", "apps", "checks", "defaults", "environment", "health", "hosting", "operations",
-    "outages", "panel", "routing", "setting_text", "spans", "staticfiles", "uploads", "urls",
+    "outages", "panel", "routing", "setting_text", "staticfiles", "uploads", "urls",
 }  # fmt: skip
 
 

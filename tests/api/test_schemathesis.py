@@ -46,6 +46,9 @@ hooks = "{hooks}"
 path = "{credentials}"
 peers = ["amy", "alice"]
 
+[cache]
+enabled = false
+
 [generation]
 deterministic = true
 database = "none"

@@ -186,6 +186,7 @@ class Reply:
 
     Attributes:
         provider_state: as `Message.provider_state`, of the message that the answer becomes.
+        response_id: the provider's id of the response; "" if it gave none.
     """
 
     text: str = ""
@@ -195,6 +196,7 @@ class Reply:
     finish_reason: FinishReason = "stop"
     model: str = ""
     provider_state: str = field(default="", repr=False, compare=False)
+    response_id: str = field(default="", compare=False)
 
 
 def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:
