@@ -120,7 +120,7 @@ conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.ins
 clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
-clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, CopilotKit and assistant-ui in Chromium (375 packages), schemathesis for long
+clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, CopilotKit, assistant-ui and <ag-ui-chat> in Chromium (375 packages), schemathesis for long
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
 	@SCHEMATHESIS_EXAMPLES=40 $(BIN)/python -m pytest tests/api/test_schemathesis.py -o timeout=0 $(ARGS)
 
@@ -197,6 +197,7 @@ $(CLIENTS)/node_modules/.installed: $(CLIENTS)/package.json | $(BIN)/node
 $(CLIENT_PAGES)/node_modules/.installed: $(CLIENT_PAGES)/package.json | $(BIN)/node
 	@echo "Installing the front ends from npm ..."
 	@cd $(CLIENT_PAGES) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent --legacy-peer-deps
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(CLIENT_PAGES)/node_modules/.wheels django-admin-agent==0.56.0
 	@touch $@
 
 chromium:
