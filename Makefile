@@ -122,8 +122,9 @@ conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.ins
 clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed chromium  ## Run clients from npm and PyPI: @ag-ui/client, the AI SDK, MCP clients, openai-agents, pydantic-ai
 	@PATH="$(abspath $(BIN)):$$PATH" CLIENTS_PYTHON="$(abspath $(CLIENTS_VENV))/bin/python" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
-clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, and CopilotKit and assistant-ui in Chromium: 375 packages
+clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, CopilotKit, assistant-ui and <ag-ui-chat> in Chromium (375 packages), schemathesis for long
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
+	@SCHEMATHESIS_EXAMPLES=40 $(BIN)/python -m pytest tests/api/test_schemathesis.py -o timeout=0 $(ARGS)
 
 accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (BROWSER_LANGUAGES="en de ar")
 	@BROWSER_LANGUAGES="$(BROWSER_LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)
@@ -204,6 +205,7 @@ $(CLIENTS_VENV)/.installed: $(CLIENTS)/requirements.txt | $(BIN)/python
 $(CLIENT_PAGES)/node_modules/.installed: $(CLIENT_PAGES)/package.json | $(BIN)/node
 	@echo "Installing the front ends from npm ..."
 	@cd $(CLIENT_PAGES) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent --legacy-peer-deps
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(CLIENT_PAGES)/node_modules/.wheels django-admin-agent==0.56.0
 	@touch $@
 
 chromium:

@@ -19,7 +19,7 @@ COMMANDS, MAX_COMMANDS = ROOT / "assistant/management/commands", 30
 # What Django, or a project that installs the app, looks for right under `assistant`.
 TOP = {
     "__init__", "allauth_settings", "apps", "checks", "defaults", "environment", "health", "hosting", "operations",
-    "outages", "panel", "routing", "setting_text", "spans", "staticfiles", "uploads", "urls",
+    "outages", "panel", "routing", "setting_text", "staticfiles", "uploads", "urls",
 }  # fmt: skip
 
 

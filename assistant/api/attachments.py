@@ -70,6 +70,9 @@ class AttachmentOut(ApiSerializer):
 
 
 class AttachmentIn(ApiSerializer):
+    # Other fields of a form are not read.
+    constraints = {"propertyNames": {}, "additionalProperties": {}}
+
     file = serializers.FileField()
 
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from assistant.api.assistants import ASSISTANT
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import TenantView, idempotent, validated
-from assistant.api.fields import JsonObject, Text
+from assistant.api.fields import JsonObject, Text, Whole
 from assistant.api.openapi import operation
 from assistant.api.serializers import ApiSerializer, AssistantOut
 from assistant.services.assistants.configuration import find_assistant
@@ -47,7 +47,7 @@ class TokenIn(ApiSerializer):
     context = EndUserContext(  # type: ignore[assignment]  # the name is the API's
         required=False, default=dict, help_text="For tools; the model never sees it."
     )
-    seconds = serializers.IntegerField(
+    seconds = Whole(
         required=False,
         default=DEFAULT_SECONDS,
         min_value=MIN_SECONDS,

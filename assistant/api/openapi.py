@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.serializers import CharField
 
+from assistant.api.fields import MESSAGE_ID, SLUG, TEXT
 from assistant.api.serializers import Error
+from assistant.services.runs.input.ids import MAX_CLIENT_ID
+from assistant.services.text import INTEGERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -80,7 +84,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 KEY_REUSED = {"idempotency_conflict": "This Idempotency-Key was sent before, with another request."}
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
-    str,
+    {"type": "string", "pattern": "^[!-~]{1,255}$"},
     OpenApiParameter.HEADER,
     required=False,
     description="The same key and body again within a day get the same answer, and nothing is done twice.",
@@ -97,23 +101,59 @@ _PATH = {
 }
 
 
-class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
-    target_class = "assistant.api.serializers.StrictSerializer"
+_PATH_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "tenant": {"pattern": SLUG},
+    "assistant": {"pattern": SLUG},
+    "message_id": {"pattern": MESSAGE_ID},
+    "run_id": {"pattern": TEXT, "minLength": 1, "maxLength": MAX_CLIENT_ID},
+}
+# The component of values that no field describes, such as the arguments of tools.
+ANY_JSON = {"$ref": "#/components/schemas/AnyJson"}
+ANY_JSON_SCHEMA = {
+    "description": "Any JSON value. Texts hold no NUL, and numbers fit into 64 bits.",
+    "type": ["string", "number", "boolean", "null", "array", "object"],
+    "pattern": TEXT,
+    "minimum": INTEGERS.start,
+    "exclusiveMaximum": INTEGERS.stop,
+    "items": ANY_JSON,
+    "propertyNames": {"pattern": TEXT},
+    "additionalProperties": ANY_JSON,
+}
+ANY_OBJECT = {"type": "object", "propertyNames": {"pattern": TEXT}, "additionalProperties": ANY_JSON}
+
+
+class _Constraints(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
+    target_class = "assistant.api.serializers.ApiSerializer"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
-        described = auto_schema._map_serializer(  # type: ignore[no-untyped-call]
+        described: dict[str, Any] = auto_schema._map_serializer(  # type: ignore[no-untyped-call]
             self.target, direction, bypass_extensions=True
         )
-        return {**described, "additionalProperties": False}
+        if direction == "response":
+            return described
+        for name, field in self.target.fields.items():
+            # Not by an extension for fields: drf-spectacular describes a blank text with a pattern as two texts.
+            if isinstance(field, CharField):
+                described["properties"][name]["pattern"] = getattr(field, "pattern", TEXT)
+        # Unknown fields are ignored, but read.
+        return {**described, **ANY_OBJECT, **self.target.constraints}
+
+
+class _AnyObject(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
+    target_class = "assistant.api.fields.JsonObject"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        return dict(ANY_OBJECT)
 
 
 def path_parameter(name: str) -> OpenApiParameter:
     """Return the description of a parameter in the URL's path."""
     description, value = _PATH[name]
-    kind: Any = {"type": "string", "format": "uuid"} if name in ("thread", "share", "attachment") else str
+    schema = {"type": "string", **_PATH_SCHEMAS.get(name, {"format": "uuid"})}
     return OpenApiParameter(
-        name, kind, OpenApiParameter.PATH, description=description, examples=[OpenApiExample(name, value=value)]
+        name, schema, OpenApiParameter.PATH, description=description, examples=[OpenApiExample(name, value=value)]
     )
 
 

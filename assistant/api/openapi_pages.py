@@ -18,18 +18,22 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
 from assistant.api.authentication import HttpRefusal, not_found
+from assistant.api.openapi import ANY_JSON_SCHEMA
 
 # Not in Django's settings, where a host project configures its own schema.
 SETTINGS: dict[str, Any] = {
     "TITLE": "Tenant Assistant",
     "DESCRIPTION": "Assistants, conversations and runs of one tenant, for one of its members.",
     "VERSION": "1",
+    # Names of properties have patterns since 3.1.
+    "OAS_VERSION": "3.1.0",
     "COMPONENT_SPLIT_REQUEST": True,
     "SORT_OPERATIONS": False,
     "APPEND_COMPONENTS": {
+        "schemas": {"AnyJson": ANY_JSON_SCHEMA},
         "securitySchemes": {
             "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key of one member of the tenant."}
-        }
+        },
     },
     "SECURITY": [{"apiKey": []}],
     "PREPROCESSING_HOOKS": ["assistant.api.openapi_pages.only_ours"],
@@ -105,6 +109,8 @@ def add_common_parts(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
     for path in result["paths"].values():
         for operation in path.values():
             operation["responses"]["default"] = error
+            if "requestBody" in operation:
+                operation["requestBody"]["required"] = True
     return result
 
 

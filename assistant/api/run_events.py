@@ -10,7 +10,7 @@ from typing import Any
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,6 +19,7 @@ from assistant.api.base import REPLAYED, claim_request, settle, validated_query
 from assistant.api.cross_origin import CrossOriginView
 from assistant.api.event_stream import RunReader, stream_slot
 from assistant.api.openapi import operation
+from assistant.api.openapi_streams import LAST_EVENT_ID, MAX_NUMBER_DIGITS, RUN_AGENT_INPUT, RUN_INPUT, STREAM
 from assistant.api.parsers import object_of
 from assistant.api.request_end import at_request_end
 from assistant.api.serializers import EventsQuery
@@ -43,49 +44,6 @@ TAG = "streams"
 KEEP_ALIVE_SECONDS = 15
 WAITING = ": This conversation is still being answered.\n\n"
 RESTARTING = ": The server restarts: resume after the last event.\n\n"
-RUN_INPUT = {
-    "threadId": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
-    "runId": "run-1",
-    "protocolVersion": "1.0",
-    "messages": [{"id": "msg-1", "role": "user", "content": "How long may I return an umbrella?"}],
-    "tools": [],
-    "context": [],
-    "state": {},
-    "forwardedProps": {},
-}
-RUN_AGENT_INPUT = {
-    "type": "object",
-    "description": "The fields of AG-UI's `RunAgentInput` that the server uses; AG-UI's specification has the rest.",
-    "properties": {
-        "threadId": {"type": "string", "minLength": 1, "maxLength": 200},
-        "runId": {"type": "string", "minLength": 1, "maxLength": 200},
-        "protocolVersion": {"type": "string"},
-        "messages": {"type": "array", "items": {"type": "object"}},
-        "tools": {"type": "array", "items": {"type": "object"}},
-        "context": {"type": "array", "items": {"type": "object"}},
-        "state": {},
-        "resume": {"type": "array", "items": {"type": "object"}},
-        "forwardedProps": {"type": "object"},
-    },
-    "required": ["threadId", "runId", "messages"],
-}
-EVENT = {
-    "type": "object",
-    "description": "A server-sent event: `id` is its number in the run, left out within a snapshot except at its "
-    "end; `data` is an AG-UI event as JSON text.",
-    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
-    "required": ["data"],
-}
-EVENTS = 'id: 1\ndata: {"type":"RUN_STARTED","threadId":"0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f","runId":"run-1"}\n\n'
-STREAM = {(200, "text/event-stream"): (EVENT, EVENTS)}
-LAST_EVENT_ID = OpenApiParameter(
-    "Last-Event-ID",
-    {"type": "string", "pattern": "^[0-9]{0,10}$"},
-    OpenApiParameter.HEADER,
-    required=False,
-    description="The number of the last event that was seen: those after it follow.",
-    examples=[OpenApiExample("a number", value="12")],
-)
 
 
 class EventStream(CrossOriginView):
@@ -275,7 +233,7 @@ async def _events(
 def _last_seq(request: Request) -> int:
     """Return the number in `Last-Event-ID`, 0 without one. Raises `HttpRefusal` if it cannot be an event's."""
     given = request.headers.get("Last-Event-ID", "") or "0"
-    if given.isascii() and given.isdigit() and len(given) <= 10 and int(given) < 2**31:
+    if given.isascii() and given.isdigit() and len(given) <= MAX_NUMBER_DIGITS:
         return int(given)
     sentence = "Last-Event-ID must be the number of an event."
     raise HttpRefusal(400, "invalid_input", sentence, {"Last-Event-ID": [sentence]})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from assistant.api.fields import Flag, JsonObject, OneOf, QueryFlag, Text
+from assistant.api.fields import CURSOR, MESSAGE_ID, SAYING, SLUG, Day, Flag, JsonObject, OneOf, QueryFlag, Text, Uuid
 from assistant.models import Assistant, Conversation, Feedback, Run
 from assistant.services.assistants.welcome import greetings_of
 from assistant.services.conversations.conversations import MAX_TITLE
@@ -15,7 +16,11 @@ from assistant.services.conversations.pagination import MAX_PAGE
 from assistant.services.runs.content_parts import MAX_FILES
 from assistant.services.text import MAX_TEXT
 
-ApiSerializer = serializers.Serializer[Any]
+
+# A body or a query string. Docstrings of subclasses are descriptions in the schema.
+class ApiSerializer(serializers.Serializer[Any]):
+    # Keywords of JSON Schema for what the fields do not say.
+    constraints: ClassVar[Mapping[str, Any]] = {}
 
 
 class Error(ApiSerializer):
@@ -66,19 +71,21 @@ class ConversationOut(ApiSerializer):
 
 
 class ConversationIn(ApiSerializer):
-    assistant = Text(max_length=63, help_text="The assistant's slug.")
+    assistant = Text(max_length=63, pattern=SLUG, help_text="The assistant's slug.")
     title = Text(max_length=MAX_TITLE, required=False, default="", allow_blank=True)
-    id = serializers.UUIDField(required=False, help_text="Made by the server if left out.")
+    id = Uuid(required=False, help_text="Made by the server if left out.")
 
 
 class ConversationChange(ApiSerializer):
-    title = Text(max_length=MAX_TITLE, required=False)
+    constraints = {"anyOf": [{"required": ["title"]}, {"required": ["is_archived"]}]}
+
+    title = Text(max_length=MAX_TITLE, pattern=SAYING, required=False)
     is_archived = Flag(required=False)
 
 
 class PageQuery(ApiSerializer):
-    cursor = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="From `next` of the page before."
+    cursor = Text(
+        pattern=CURSOR, required=False, default="", allow_blank=True, help_text="From `next` of the page before."
     )
     limit = serializers.IntegerField(required=False, default=20, min_value=1, max_value=MAX_PAGE)
 
@@ -87,7 +94,7 @@ class ConversationQuery(PageQuery):
     q = serializers.CharField(
         required=False, default="", allow_blank=True, max_length=200, help_text="In the title or a message."
     )
-    assistant = serializers.CharField(required=False, default="", max_length=63, help_text="Only with this assistant.")
+    assistant = Text(max_length=63, pattern=SLUG, required=False, default="", help_text="Only with this assistant.")
     archived = QueryFlag(required=False, default=False, help_text="The archive instead.")
 
 
@@ -120,7 +127,7 @@ class VersionsOut(ApiSerializer):
 
 
 class ShownIn(ApiSerializer):
-    message_id = Text(max_length=128)
+    message_id = Text(max_length=128, pattern=MESSAGE_ID)
 
 
 class SentFileOut(ApiSerializer):
@@ -171,8 +178,9 @@ class ApprovalOut(ApiSerializer):
     asked_at = serializers.DateTimeField(source="started_at")
 
 
+# Rejects unknown fields, for requests where ignoring one could do something that the caller did not intend.
 class StrictSerializer(ApiSerializer):
-    """Rejects unknown fields, for requests where ignoring one could do something that the caller did not intend."""
+    constraints = {"additionalProperties": False}
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := set(data) - set(self.fields)):
@@ -182,6 +190,11 @@ class StrictSerializer(ApiSerializer):
 
 
 class DecisionIn(StrictSerializer):
+    constraints = {
+        **StrictSerializer.constraints,
+        "anyOf": [{"properties": {"approved": {"const": True}}}, {"not": {"required": ["response"]}}],
+    }
+
     call_id = Text(max_length=128)
     approved = Flag()
     reason = Text(max_length=1000, required=False, default="", allow_blank=True, help_text="The model reads it.")
@@ -206,9 +219,9 @@ class DecisionsIn(StrictSerializer):
 
 
 class RunIn(ApiSerializer):
-    message = Text(max_length=MAX_TEXT, help_text="What the member says.")
+    message = Text(max_length=MAX_TEXT, pattern=SAYING, help_text="What the member says.")
     attachments = serializers.ListField(
-        child=serializers.UUIDField(),
+        child=Uuid(),
         required=False,
         default=list,
         max_length=MAX_FILES,
@@ -235,7 +248,7 @@ class RunOut(ApiSerializer):
 
 
 class EventsQuery(ApiSerializer):
-    protocolVersion = serializers.CharField(  # noqa: N815 - AG-UI's name
+    protocolVersion = Text(  # noqa: N815 - AG-UI's name
         required=False,
         default="",
         allow_blank=True,
@@ -245,8 +258,8 @@ class EventsQuery(ApiSerializer):
 
 
 class UsageQuery(ApiSerializer):
-    since = serializers.DateField(required=False, help_text="First day; 30 days ago if left out.")
-    until = serializers.DateField(required=False, help_text="Last day; today if left out.")
+    since = Day(required=False, help_text="First day; 30 days ago if left out.")
+    until = Day(required=False, help_text="Last day; today if left out.")
     by = OneOf(choices=["day", "model", "assistant"], required=False, default="day")
     whose = OneOf(choices=["mine", "tenant"], required=False, default="mine", help_text="`tenant` is for its admins.")
 

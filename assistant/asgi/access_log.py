@@ -1,5 +1,7 @@
 """Gives every request an id, which is logged and returned in a header, and logs one line for every response.
 
+What a request does belongs to the trace that its headers name (`traceparent`).
+
 The line has the path without the query string, and neither the IP address nor the name of the caller.
 """
 
@@ -15,6 +17,7 @@ from urllib.parse import quote
 
 from assistant.services import metrics
 from assistant.toolkit.logs import Request, begin_request, end_request
+from assistant.toolkit.trace_context import attach_parent, detach_parent
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +43,13 @@ def with_request_id(application: Application) -> Application:
             await application(scope, receive, send)
             return
         exchange = _Exchange(scope, send)
-        token = begin_request(exchange.request)
+        token, parent = begin_request(exchange.request), attach_parent(scope["headers"])
         try:
             await application(scope, receive, exchange.send)
         finally:
             exchange.log()
             end_request(token)
+            detach_parent(parent)
 
     return answer
 

@@ -70,6 +70,14 @@ class WebhookDelivery(models.Model):
     )
     event = models.CharField(max_length=40)
     body = models.TextField(help_text=_("The exact text that is sent and signed."))
+    trace_parent = models.CharField(
+        max_length=55,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text=_("The span that it reports of, as a W3C traceparent header."),
+    )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
     next_try_at = models.DateTimeField(null=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from email.utils import parsedate_to_datetime
 from functools import cache
+from typing import Any
 
 import httpx2
 
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
+from assistant.toolkit.trace_context import add_trace_context
 
 CONNECT_SECONDS = 5.0
 MAX_RETRY_AFTER_SECONDS = 20.0
@@ -68,7 +70,15 @@ class _Beginning(httpx2.AsyncByteStream):
         await self._whole.aclose()
 
 
-HOOKS = {"response": [limit_retry_wait, limit_error_body]}
+async def name_trace(request: httpx2.Request) -> None:
+    """Name the span that a request belongs to, for the provider's own traces."""
+    add_trace_context(request.headers)
+
+
+HOOKS: dict[str, list[Callable[..., Any]]] = {
+    "request": [name_trace],
+    "response": [limit_retry_wait, limit_error_body],
+}
 
 
 @cache

@@ -152,6 +152,11 @@ class OpenAIModel:
         host = urlsplit(self._url).hostname or ""
         return next((name for end, name in _WELL_KNOWN.items() if f".{host}".endswith(f".{end}")), "openai")
 
+    @property
+    def server_url(self) -> str:
+        """The address of the server."""
+        return self._url
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, provider={self.provider!r})"
 

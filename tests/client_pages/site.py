@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +26,7 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>{client}</title><link rel=
   import {{ start }} from "./{client}.js";
   start(document.getElementById("chat"), {options});
 </script>"""
+COMPONENT = "ag-ui-web-component.bundle.js"
 LOADERS = [f"--loader:.{ending}=dataurl" for ending in ("woff2", "woff", "ttf")]
 
 
@@ -33,9 +35,22 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Say nothing: pytest shows what a server writes."""
 
 
+def unpack(client: str, folder: Path) -> None:
+    """Write the client of that name from the document into a folder, with the web component's module from its wheel."""
+    (wheel,) = HERE.glob("node_modules/.wheels/django_admin_agent-*.whl")
+    with zipfile.ZipFile(wheel) as files:
+        (folder / COMPONENT).write_bytes(files.read(f"django_admin_agent/static/django_admin_agent/{COMPONENT}"))
+    (folder / f"{client}.js").write_text(_code(client, "js"))
+
+
+def _code(client: str, language: str) -> str:
+    (code,) = [block.text for block in blocks(ROOT / "docs/clients.md", language) if block.words == (client,)]
+    return code
+
+
 def bundle(client: str, folder: Path) -> None:
     """Write the client of that name from the document into a folder, as one module."""
-    (code,) = [block.text for block in blocks(ROOT / "docs/clients.md", "jsx") if block.words == (client,)]
+    code = _code(client, "jsx")
     source = HERE / f"{client}.jsx"
     source.write_text(code)
     try:

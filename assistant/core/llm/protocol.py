@@ -94,9 +94,9 @@ class Model(Protocol):
     Closing the iterator, or cancelling the task that reads it, ends the provider's request.
 
     Optional attributes: `output_mode`, how typed answers are requested ("native", the default, "tool" or "prompt"),
-    `well_known_provider`, the provider's name in OpenTelemetry (default `provider`), `circuit_key`, what distinguishes
-    it in `Circuits` (default `provider` and `name`), and `provider_tools`, the names of tools that the provider runs
-    itself if a request offers them (default none).
+    `well_known_provider`, the provider's name in OpenTelemetry (default `provider`), `server_url`, the address of its
+    server (default none), `circuit_key`, what distinguishes it in `Circuits` (default `provider` and `name`), and
+    `provider_tools`, the names of tools that the provider runs itself if a request offers them (default none).
     """
 
     @property

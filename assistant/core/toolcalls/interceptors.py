@@ -82,6 +82,11 @@ class InterceptedModel:
         return str(getattr(self._model, "well_known_provider", self._model.provider))
 
     @property
+    def server_url(self) -> str:
+        """The address of the model's server; "" if it has none."""
+        return str(getattr(self._model, "server_url", ""))
+
+    @property
     def circuit_key(self) -> Hashable:
         """What distinguishes the model from others, in `Circuits`."""
         return getattr(self._model, "circuit_key", None)

@@ -195,6 +195,7 @@ class Reply:
 
     Attributes:
         provider_state: as `Message.provider_state`, of the message that the answer becomes.
+        response_id: the provider's id of the response; "" if it gave none.
     """
 
     text: str = ""
@@ -204,6 +205,7 @@ class Reply:
     finish_reason: FinishReason = "stop"
     model: str = ""
     provider_state: str = field(default="", repr=False, compare=False)
+    response_id: str = field(default="", compare=False)
 
 
 def not_superseded(messages: Iterable[Message]) -> list[Message]:

@@ -19,10 +19,13 @@ async def answer(scope: Scope, receive: Receive, send: Send, member: Member) -> 
     """Answer one HTTP request of a member."""
     headers = headers_of(scope)
     is_modern = headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
-    if scope["method"] == "GET" and not is_modern:
+    session_id = headers.get(HEADER, "")
+    # Reads on in the stream of a call. Streams of changes have no ids.
+    is_resumed = settings.MCP_SESSIONS and "last-event-id" in headers and not is_own_session(session_id)
+    if scope["method"] == "GET" and not is_modern and not is_resumed:
         await stream_changes(scope, receive, send, member)
         return
-    scope, session_id = with_member(scope, member), headers.get(HEADER, "")
+    scope = with_member(scope, member)
     if is_modern or scope["method"] != "POST":
         await (await get_manager(with_sessions=settings.MCP_SESSIONS)).handle_request(scope, receive, send)
         return

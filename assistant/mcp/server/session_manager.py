@@ -5,14 +5,28 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from assistant.mcp.server.protocol import build_server
+from assistant.mcp.server.stored_events import RETRY_MILLISECONDS, SessionEvents
 from assistant.toolkit.per_loop import PerLoop
 
 # Bytes. Bodies contain arguments, not files.
 MAX_BODY = 1024 * 1024
 MAX_SESSIONS = 2000
+
+
+class _SessionManager(StreamableHTTPSessionManager):
+    """A manager that gives each session a store of its own for its events."""
+
+    @property
+    def event_store(self) -> EventStore | None:
+        return None if self.stateless else SessionEvents()
+
+    @event_store.setter
+    def event_store(self, _store: EventStore | None) -> None:
+        """Ignore that of the constructor, which all sessions would share."""
 
 
 class _Runner:
@@ -23,11 +37,12 @@ class _Runner:
         self.task = asyncio.create_task(self._run(with_sessions), name="mcp-sessions")
 
     async def _run(self, with_sessions: bool) -> None:
-        manager = StreamableHTTPSessionManager(
+        manager = _SessionManager(
             build_server(with_sessions=with_sessions),
             stateless=not with_sessions,
             max_request_body_size=MAX_BODY,
             max_sessions=MAX_SESSIONS,
+            retry_interval=RETRY_MILLISECONDS,
         )
         async with manager.run():
             self.ready.set_result(manager)

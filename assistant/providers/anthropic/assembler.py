@@ -18,6 +18,7 @@ from assistant.providers.native.reply_builder import BuiltCall, ReplyBuilder
 from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.provider_state import CallState, written_state
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
+from assistant.providers.openai_wire.reply_parts import id_in
 from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.translation import gettext_noop
@@ -54,7 +55,7 @@ class AnthropicAssembler:
         self._text_end = 0
         self._stop = ""
         self._counts: dict[str, int] = {}
-        self._model = ""
+        self._model, self._id = "", None
         self.is_closed = False
 
     @property
@@ -84,7 +85,7 @@ class AnthropicAssembler:
             case "content_block_stop":
                 self._end(event.index)
             case "message_start" if isinstance(event.message, Opening):
-                self._model = event.message.model or ""
+                self._model, self._id = event.message.model or "", event.message.id
                 self._count(event.message.usage)
             case "message_delta":
                 self._stop = (event.delta and event.delta.stop_reason) or self._stop
@@ -124,6 +125,7 @@ class AnthropicAssembler:
             usage=self.usage,
             finish_reason=reason,
             model=clean_text(self._model)[:MAX_MODEL_NAME],
+            response_id=id_in(self._id),
             provider_state=self._state() if self._built.calls else "",
         )
 
@@ -182,7 +184,7 @@ class AnthropicAssembler:
             self._text_end = length
 
     def _add_whole(self, event: Event) -> None:
-        self._model = event.model or ""
+        self._model, self._id = event.model or "", event.id
         self._count(event.usage)
         for index, block in enumerate(event.content or ()):
             self._begin(index, block)

@@ -34,6 +34,7 @@ class Change(msgspec.Struct, gc=False):
 class Opening(msgspec.Struct, gc=False):
     """The beginning of a message: its model and what is counted already."""
 
+    id: Any = None
     model: str | None = None
     usage: Any = None
 
@@ -50,4 +51,5 @@ class Event(msgspec.Struct, gc=False):
     error: Any = None
     content: list[Block] | None = None
     stop_reason: str | None = None
+    id: Any = None
     model: str | None = None

@@ -39,10 +39,10 @@ class EmbeddedModel:
     well_known_provider = "llama_cpp"
 
     def __init__(self, base_url: str) -> None:
-        self._url = base_url.rstrip("/").removesuffix("/v1") + "/v1"
+        self.server_url = base_url.rstrip("/").removesuffix("/v1") + "/v1"
         self._client = OpenAIModel(
             MODEL_NAME,
-            base_url=self._url,
+            base_url=self.server_url,
             api_key="",
             provider=self.provider,
             timeout=FIRST_TOKEN_SECONDS,
@@ -52,7 +52,7 @@ class EmbeddedModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Waits while the server loads the weights. Raises `ModelError`."""
-        if not await is_ready(self._url, seconds=LOADING_SECONDS):
+        if not await is_ready(self.server_url, seconds=LOADING_SECONDS):
             raise ModelError("The embedded model is not running. Start it with: manage.py local_model serve")
         async with aclosing(self._client.stream(prepared(request))) as items:
             async for item in items:

@@ -19,6 +19,7 @@ from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.error_sentences import BLOCKED, MAX_FAILED_CALL, REFUSED
 from assistant.providers.openai_wire.provider_state import CallState, written_state
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
+from assistant.providers.openai_wire.reply_parts import id_in
 from assistant.providers.openai_wire.token_counts import MAX_TOKEN_COUNT
 from assistant.toolkit.text import clean_text
 
@@ -68,7 +69,7 @@ class GoogleAssembler:
         self._goes_on = False
         self._blocked: ModelError | None = None
         self._usage: dict[str, Any] = {}
-        self._model = ""
+        self._model, self._id = "", None
 
     @property
     def is_ended(self) -> bool:
@@ -95,7 +96,7 @@ class GoogleAssembler:
         if isinstance(chunk.usage_metadata, dict):
             self._usage |= chunk.usage_metadata
         if chunk.model_version:
-            self._model = chunk.model_version
+            self._model, self._id = chunk.model_version, chunk.response_id
         if chunk.prompt_feedback is not None and (reason := chunk.prompt_feedback.block_reason):
             self._blocked = failure_of(200, {"status": reason, "message": chunk.prompt_feedback.block_reason_message})
         for candidate in chunk.candidates or ():
@@ -122,6 +123,7 @@ class GoogleAssembler:
             usage=self.usage,
             finish_reason=reason,
             model=clean_text(self._model)[:MAX_MODEL_NAME],
+            response_id=id_in(self._id),
             provider_state=self._state(),
         )
 

@@ -53,4 +53,5 @@ class Chunk(msgspec.Struct, gc=False, rename="camel"):
     prompt_feedback: Feedback | None = None
     usage_metadata: Any = None
     model_version: str | None = None
+    response_id: Any = None
     error: Any = None

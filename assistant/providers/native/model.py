@@ -110,6 +110,11 @@ class NativeModel(ABC, Generic[T]):
         """What distinguishes the model from others whose limits and failures are not its own."""
         return self._url, self._key, self.name
 
+    @property
+    def server_url(self) -> str:
+        """The address of the server."""
+        return self._url
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, provider={self.provider!r})"
 

@@ -60,6 +60,7 @@ class Chunk(msgspec.Struct, gc=False):
 
     choices: list[Choice | None] | None = None
     usage: Any = None
+    id: Any = None
     model: str | None = None
     error: Any = None
     message: Any = None

@@ -27,7 +27,7 @@ from assistant.providers.openai_wire.endings import (
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.kept_fields import KeptFields
 from assistant.providers.openai_wire.provider_state import written_state
-from assistant.providers.openai_wire.reply_parts import Channel, content_parts
+from assistant.providers.openai_wire.reply_parts import Channel, content_parts, id_in
 from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
@@ -78,7 +78,7 @@ class Assembler:
         self._goes_on = False
         self._is_refused = False
         self._usage: Any = None
-        self._model = ""
+        self._model, self._id = "", None
 
     @property
     def is_ended(self) -> bool:
@@ -97,7 +97,7 @@ class Assembler:
         if chunk.usage is not None:
             self._usage = chunk.usage
         if chunk.model:
-            self._model = chunk.model
+            self._model, self._id = chunk.model, chunk.id
         for choice in chunk.choices or ():
             if choice is None or choice.index:
                 continue
@@ -165,6 +165,7 @@ class Assembler:
             usage=usage_of(self._usage),
             finish_reason=reason,
             model=clean_text(self._model)[:MAX_MODEL_NAME],
+            response_id=id_in(self._id),
             provider_state=self._state(),
         )
 

@@ -7,8 +7,12 @@ from typing import Any, Literal
 
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values.split_characters import SplitCharacterJoiner
+from assistant.toolkit.text import clean_text
 
 UNREADABLE = "The provider sent a kind of content that cannot be read here."
+
+# Characters of a response's id that are kept.
+MAX_ID = 200
 
 
 class Channel:
@@ -19,6 +23,11 @@ class Channel:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.joiner = SplitCharacterJoiner()
+
+
+def id_in(value: Any) -> str:
+    """Return a response's id as text; "" if it is none."""
+    return clean_text(value)[:MAX_ID] if isinstance(value, str) else ""
 
 
 def plain_text(value: Any) -> str:

@@ -35,6 +35,7 @@ class Event(msgspec.Struct, gc=False):
     output: Any = None
     usage: Any = None
     model: Any = None
+    id: Any = None
     incomplete_details: Any = None
 
     @property
@@ -50,6 +51,7 @@ class Event(msgspec.Struct, gc=False):
             "output": self.output,
             "usage": self.usage,
             "model": self.model,
+            "id": self.id,
             "error": self.error,
             "incomplete_details": self.incomplete_details,
         }

@@ -16,7 +16,7 @@ from assistant.core.values.messages import FinishReason, Reply, ToolCall, Usage
 from assistant.providers.openai_wire.call_assembler import MIXED_UP, NO_NAME
 from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, EMPTY
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
-from assistant.providers.openai_wire.reply_parts import UNREADABLE, plain_text
+from assistant.providers.openai_wire.reply_parts import UNREADABLE, id_in, plain_text
 from assistant.providers.openai_wire.sse import TOO_LARGE, StreamReader
 from assistant.providers.responses.endings import reason_of, usage_of
 from assistant.providers.responses.events import Event
@@ -144,6 +144,7 @@ class ResponseAssembler:
             usage=self.usage,
             finish_reason=reason,
             model=clean_text(self._model)[:MAX_MODEL_NAME],
+            response_id=id_in(self._ending.get("id")) if self._ending else "",
             provider_state=self._take_state() if reason in ("stop", "tool_calls") else "",
         )
 

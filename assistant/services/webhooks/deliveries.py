@@ -55,6 +55,7 @@ class ClaimedDelivery:
     message_id: str
     body: str
     secrets: tuple[str, ...]
+    trace_parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,7 @@ def _claim(tenant_id: int, webhook_id: int, limit: int, now: datetime) -> list[C
             message_id=row.message_id,
             body=row.body,
             secrets=secrets_of(row.webhook, now),
+            trace_parent=row.trace_parent,
         )
         for row in rows
     ]

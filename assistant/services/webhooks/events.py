@@ -27,6 +27,7 @@ from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
+from assistant.toolkit.trace_context import trace_headers
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's prefix of secrets  # nosec B105
 SECRET_BYTES = 32
@@ -73,7 +74,7 @@ def _create_deliveries(
         separators=(",", ":"),
         default=str,  # ids of users may be UUIDs
     )
-    message_id = _message_id(tenant_id, event, event_key)
+    message_id, trace_parent = _message_id(tenant_id, event, event_key), trace_headers().get("traceparent", "")
     WebhookDelivery.objects.bulk_create(
         [
             WebhookDelivery(
@@ -82,6 +83,7 @@ def _create_deliveries(
                 message_id=message_id,
                 event=event,
                 body=body,
+                trace_parent=trace_parent,
                 next_try_at=DatabaseTime(),
             )
             for pk in webhooks

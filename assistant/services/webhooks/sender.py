@@ -122,6 +122,8 @@ async def send_once(client: httpx2.AsyncClient, delivery: ClaimedDelivery) -> At
         message_id=delivery.message_id, body=delivery.body, secrets=delivery.secrets, now=timezone.now()
     )
     headers |= {"content-type": "application/json", "user-agent": "tenant-assistant-webhooks/1"}
+    if delivery.trace_parent:
+        headers["traceparent"] = delivery.trace_parent
     began = time.monotonic()
     code, error = None, ""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 
 from assistant.toolkit import ToolContext, tool
 
@@ -31,6 +32,16 @@ async def wait_for_ever(context: ToolContext) -> str:
     await context.report_progress(0, 1, "begun")
     await asyncio.sleep(300)
     return "It happened."
+
+
+@tool(enabled_by_default=True, timeout=300)
+async def wait_for_file(path: str, context: ToolContext) -> str:
+    """Say that it has begun, and wait for a file."""
+    await context.report_progress(0, 2, "begun")
+    while not Path(path).exists():
+        await asyncio.sleep(0.02)
+    await context.report_progress(1, 2, "found")
+    return "It is there."
 
 
 @tool(enabled_by_default=True, timeout=0.2)

@@ -158,8 +158,7 @@ def test_spans_of_runs_model_calls_and_tool_calls_have_no_content() -> None:
 
 def test_content_is_recorded_if_configured() -> None:
     told = spans(TRACE_CONTENT="true")
-    assert "canary-name" in told and "canary-answer" in told
-    assert "canary-question" not in told
+    assert all(f"canary-{what}" in told for what in ("question", "name", "answer"))
 
 
 def test_names_follow_the_conventions_and_failures_have_a_type() -> None:
@@ -286,3 +285,17 @@ def test_the_client_records_spans_if_an_sdk_is_set_up() -> None:
     assert "'tenant.slug': 'acme'" in told[0] and "'error.type': 'provider_timeout'" in told[-2]
     assert "'error.type': 'cancelled'" in told[-1]
     assert "canary" not in "".join(told)
+
+
+PROPAGATION = """
+from assistant.toolkit.trace_context import attach_parent, trace_headers
+parent = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+attach_parent([(b"traceparent", parent), (b"tracestate", b"a=" + b"x" * 600)])
+print(trace_headers())
+"""
+
+
+def test_a_trace_is_passed_on_without_an_sdk_unless_propagation_is_off() -> None:
+    named = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+    assert spans(PROPAGATION).strip() == str(named)
+    assert spans(PROPAGATION, OTEL_PROPAGATORS="none").strip() == "{}"

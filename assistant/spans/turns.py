@@ -1,0 +1,124 @@
+"""Spans of runs, and of a `ChatClient`'s turns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Span
+
+from assistant.core.client.turns import Turn
+from assistant.core.llm.protocol import Model
+from assistant.core.toolcalls.interceptors import InterceptedModel, ToolInterceptor
+from assistant.core.values.events import RunError
+from assistant.spans.model_requests import model_spans
+from assistant.spans.recording import (
+    NO_EXCEPTION_TEXT,
+    duration,
+    error_label,
+    error_type,
+    fail,
+    fell_back,
+    provider_of,
+    tracer,
+)
+from assistant.spans.tool_calls import ToolSpans
+
+
+@contextmanager
+def run_span(
+    *, assistant: str, tenant: str, thread: str, run_id: str, model: Model, replaced: str = ""
+) -> Iterator[Span]:
+    """Record a span for a run, to the end of the block. Call `fail` if the run fails without an exception.
+
+    Args:
+        replaced: the model in whose place `model` answers, since a threshold of cost is reached; "" if none.
+    """
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": provider_of(model),
+        "gen_ai.request.model": model.name,
+        "gen_ai.agent.name": assistant,
+        "gen_ai.conversation.id": thread,
+        "tenant.slug": tenant,
+        "run.id": run_id,
+        **({"run.replaced_model": replaced} if replaced else {}),
+    }
+    named = (
+        "gen_ai.operation.name",
+        "gen_ai.provider.name",
+        "gen_ai.request.model",
+        "gen_ai.agent.name",
+        "tenant.slug",
+    )
+    labels = {name: attributes[name] for name in named}
+    began = time.perf_counter()
+    with tracer.start_as_current_span(f"invoke_agent {assistant}", attributes=attributes, **NO_EXCEPTION_TEXT) as span:
+        try:
+            yield span
+        except BaseException as exc:
+            fail(span, error_type(exc))
+            raise
+        finally:
+            duration.record(time.perf_counter() - began, labels | error_label(span))
+
+
+def with_spans(turn: Turn) -> Turn:
+    """Return a client's turn that records spans for itself, its model requests and its tool calls."""
+    return _TurnSpans(turn).turn
+
+
+class _TurnSpans:
+    """Records the spans of a turn. Its own is not made the current span: the caller's code runs between its events."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._span: Span = trace.INVALID_SPAN
+        self._outer: Span = trace.INVALID_SPAN
+        plan = turn.plan
+        self._model, self._context = plan.model, plan.context
+        interceptors: tuple[ToolInterceptor, ...] = (ToolSpans(parent=self._parent), *plan.interceptors)
+        plan = replace(
+            plan,
+            model=self._observed(plan.model),
+            fallbacks=tuple(replace(one, model=self._observed(one.model)) for one in plan.fallbacks),
+            interceptors=interceptors,
+            observe=self._observed,
+        )
+        self.turn = replace(turn, plan=plan, watch=self._watch)
+
+    def _observed(self, model: Model) -> Model:
+        asks = model_spans(model, tenant=self._context.tenant.slug, parent=self._parent)
+        return InterceptedModel(model, [asks])
+
+    def _parent(self) -> Context | None:
+        # In an assistant called as a tool, the current span is that of the call, which is the parent then.
+        return trace.set_span_in_context(self._span) if trace.get_current_span() is self._outer else None
+
+    @contextmanager
+    def _watch(self, turn: Turn) -> Iterator[None]:
+        labels = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.provider.name": provider_of(self._model),
+            "gen_ai.request.model": self._model.name,
+            "tenant.slug": self._context.tenant.slug,
+        }
+        began = time.perf_counter()
+        self._outer = trace.get_current_span()
+        self._span = tracer.start_span("invoke_agent", attributes=labels)
+        self._span.set_attribute("gen_ai.conversation.id", self._context.thread_id)
+        self._span.set_attribute("run.id", self._context.run_id)
+        try:
+            yield
+            fell_back(self._span, turn.transcript.timeline)
+            if isinstance(ending := turn.transcript.ending, RunError):
+                fail(self._span, ending.code or "_OTHER")
+        except BaseException as exc:
+            fail(self._span, error_type(exc))
+            raise
+        finally:
+            duration.record(time.perf_counter() - began, labels | error_label(self._span))
+            self._span.end()
