@@ -84,7 +84,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     description="The same key and body again within a day get the same answer, and nothing is done twice.",
     examples=[OpenApiExample("a key", value="order-4711-question-1")],
 )
-_PATH = {
+_PATH: Mapping[str, tuple[str, Any]] = {
     "tenant": ("The tenant's slug.", "acme"),
     "assistant": ("The assistant's slug.", "support"),
     "thread": ("The conversation's id.", THREAD),
@@ -92,6 +92,7 @@ _PATH = {
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
     "attachment": ("The file's id.", THREAD),
+    "number": ("The alarm's number.", 3),
 }
 
 
@@ -109,7 +110,7 @@ class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 def path_parameter(name: str) -> OpenApiParameter:
     """Return the description of a parameter in the URL's path."""
     description, value = _PATH[name]
-    kind: Any = {"type": "string", "format": "uuid"} if name in ("thread", "share", "attachment") else str
+    kind: Any = {"type": "string", "format": "uuid"} if name in ("thread", "share", "attachment") else type(value)
     return OpenApiParameter(
         name, kind, OpenApiParameter.PATH, description=description, examples=[OpenApiExample(name, value=value)]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, include, path, re_path
 
 from assistant.api import (
+    alarms,
     assistants,
     attachments,
     conversations,
@@ -44,6 +45,9 @@ of_tenant = [
     _path("runs/<str:run_id>/cancel/", runs.CancelRun),
     _path("runs/<str:run_id>/approvals/", runs.RunApprovals),
     _path("approvals/", runs.Approvals),
+    _path("alarms/", alarms.Alarms),
+    _path("alarms/<int:number>/done/", alarms.AlarmDone),
+    _path("alarms/<int:number>/snooze/", alarms.AlarmSnooze),
     _path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
     _path("attachments/", attachments.Attachments, name="attachments"),

@@ -150,6 +150,14 @@ class Tenant(models.Model):
         db_default=False,
         help_text="Members can make links under which the tenant's other members read one of their conversations.",
     )
+    alarm_mails = models.BooleanField(
+        _("alarms by e-mail"),
+        default=True,
+        db_default=True,
+        help_text=_(
+            "To members with no chat open, unless they have switched it off. Webhooks get alarm.unseen anyway."
+        ),
+    )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,
         unique=True,

@@ -36,6 +36,7 @@ KNOWN = {
     "run_id": "run-1",
     "message_id": "msg-2",
     "attachment": THREAD,
+    "number": 1,
 }
 DOCUMENT: dict[str, Any] = api_document()
 

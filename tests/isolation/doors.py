@@ -70,6 +70,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "run_id": rows[Run].run_id,
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
+        "number": "1",
         "file": by_model["toolfile"],
         "image": by_model["brandimage"],
         "colour": "8a3a8f",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from assistant.models import Assistant, Conversation, Message, Run, Tenant, ToolCall
-from assistant.models.reminders import Alarm
+from assistant.models.timed.reminders import Alarm
 from tests.agui import Frame
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL, Caller, Request

@@ -75,7 +75,7 @@ class Runs:
         self._warm_up: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
-        self._timed_work = TimedWork()
+        self._timed_work = TimedWork(self.log.publish_control)
         self._webhook_sender = WebhookSender()
         self._loop_watch = LoopWatch()
         self.connection_limiter = configured_limiter()
