@@ -92,6 +92,7 @@ _PATH: Mapping[str, tuple[str, Any]] = {
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
     "attachment": ("The file's id.", THREAD),
+    "schedule": ("The schedule's id.", 12),
     "number": ("The alarm's number.", 3),
 }
 

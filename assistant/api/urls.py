@@ -14,6 +14,7 @@ from assistant.api import (
     openapi_pages,
     run_events,
     runs,
+    schedules,
     shares,
     usage,
 )
@@ -48,6 +49,8 @@ of_tenant = [
     _path("alarms/", alarms.Alarms),
     _path("alarms/<int:number>/done/", alarms.AlarmDone),
     _path("alarms/<int:number>/snooze/", alarms.AlarmSnooze),
+    _path("schedules/", schedules.Schedules),
+    _path("schedules/<int:schedule>/", schedules.OneSchedule),
     _path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
     _path("attachments/", attachments.Attachments, name="attachments"),

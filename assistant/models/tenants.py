@@ -154,9 +154,7 @@ class Tenant(models.Model):
         _("alarms by e-mail"),
         default=True,
         db_default=True,
-        help_text=_(
-            "To members with no chat open, unless they have switched it off. Webhooks get alarm.unseen anyway."
-        ),
+        help_text=_("To members with no chat open, unless they have switched it off. Webhooks get alarm.unseen."),
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,

@@ -37,6 +37,7 @@ KNOWN = {
     "message_id": "msg-2",
     "attachment": THREAD,
     "number": 1,
+    "schedule": 12,
 }
 DOCUMENT: dict[str, Any] = api_document()
 

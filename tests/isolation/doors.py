@@ -71,6 +71,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
         "number": "1",
+        "schedule": by_model["schedule"],
         "file": by_model["toolfile"],
         "image": by_model["brandimage"],
         "colour": "8a3a8f",

@@ -42,6 +42,7 @@ class DueMail:
     tenant_id: int
     alarm_id: int
     to: str
+    key: str
     context: Mapping[str, object]
 
 
@@ -81,7 +82,9 @@ def _reach(job: Job) -> LongWork | None:
             return None
         Alarm.objects.filter(pk=alarm.pk, tenant_id=job.tenant_id).update(mail_tries=F("mail_tries") + 1)
         jobs.schedule(tenant_id=job.tenant_id, name=REACH_JOB, key=job.key, due_at=timezone.now() + MAIL_RETRY)
-        return partial(_send, DueMail(job.tenant_id, alarm.pk, to, _mail_context(alarm)))
+        return partial(
+            _send, DueMail(job.tenant_id, alarm.pk, to, f"alarm-{alarm.pk}-{alarm.rings}", _mail_context(alarm))
+        )
 
 
 def _record_unseen(alarm: Alarm) -> None:
@@ -129,5 +132,5 @@ def _mail_context(alarm: Alarm) -> Mapping[str, object]:
 
 async def _send(due: DueMail) -> None:
     """Send an e-mail in a thread that uses no database connection. One that fails is tried again by its job."""
-    if await asyncio.to_thread(partial(mail.send, to=due.to, template="alarm", **due.context)):
+    if await asyncio.to_thread(partial(mail.send, to=due.to, template="alarm", key=due.key, **due.context)):
         await in_database(jobs.cancel, tenant_id=due.tenant_id, name=REACH_JOB, key=str(due.alarm_id))

@@ -86,6 +86,9 @@ REST: Mapping[str, Mapping[str, Rule]] = {
     # The answers show the label.
     "alarms/<int:number>/done/": {"POST": Rule((CHAT,), also=(READ,))},
     "alarms/<int:number>/snooze/": {"POST": Rule((CHAT,), also=(READ,))},
+    # What is asked is read back.
+    "schedules/": {"GET": _READ, "POST": Rule((CHAT,), also=(READ,))},
+    "schedules/<int:schedule>/": {"GET": _READ, "PATCH": Rule((CHAT,), also=(READ,)), "DELETE": _CHAT},
     "usage/": {"GET": _READ},
     "files/<uuid:file>/": {"GET": _READ},
     "attachments/": {"POST": _CHAT},

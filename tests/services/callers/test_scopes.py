@@ -63,6 +63,7 @@ class World:
             "run_id": self.run.run_id,
             "message_id": "m-1",
             "number": 1,
+            "schedule": 1,
             **dict.fromkeys(("file", "attachment", "share"), uuid.UUID(int=1)),
         }
         return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern)

@@ -182,6 +182,7 @@ def _open_once(
         client_tools=given.client_tools,
         decisions=decisions,
         state=given.state,
+        is_unattended=given.is_unattended,
         ignored=ignored_parts(given, state.assistant),
     )
     on_disconnect = given.on_disconnect or OnDisconnect(state.assistant.on_disconnect)

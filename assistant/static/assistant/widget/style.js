@@ -39,7 +39,8 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .alarms{flex:none;max-height:45%;padding:10px 11px 0;overflow-y:auto}
 .alarm-list{display:grid;gap:8px}
 .alarm{display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px;padding:10px 12px;border:1px solid var(--accent);border-radius:10px;background:color-mix(in srgb,var(--accent) 10%,var(--paper));color:var(--ink)}
-.alarm-text{display:flex;flex:1;flex-wrap:wrap;align-items:baseline;gap:0 8px;min-width:0;overflow-wrap:anywhere}
+.alarm>svg{flex:none;color:var(--accent)}
+.alarm-text{display:flex;flex:1 1 60%;flex-wrap:wrap;align-items:baseline;gap:0 8px;min-width:0;overflow-wrap:anywhere}
 .alarm-time{color:var(--soft);font-size:13px}
 .rings{outline:4px solid color-mix(in srgb,var(--accent) 45%,transparent)}
 .rings::after{content:"";position:absolute;inset-block-start:0;inset-inline-end:0;width:14px;height:14px;border:2px solid var(--paper);border-radius:50%;background:var(--danger)}
