@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from assistant.core.values.events import Custom
 from assistant.services.db.threads import in_database
@@ -58,9 +58,9 @@ class AlarmFrames:
 
     async def act(self, frame: Mapping[str, Any]) -> None:
         """Do what a frame says about one alarm: `seen`, `done` or `snooze`."""
-        number, action, minutes = frame.get("number"), frame.get("action"), frame.get("minutes", DEFAULT_SNOOZE)
-        is_known = _is_number(number, 1, MAX_NUMBER) and action in ACTIONS
-        if not (is_known and _is_number(minutes, MIN_SNOOZE, MAX_SNOOZE)):
+        action, number = frame.get("action"), _number(frame.get("number"), 1, MAX_NUMBER)
+        minutes = _number(frame.get("minutes", DEFAULT_SNOOZE), MIN_SNOOZE, MAX_SNOOZE)
+        if number is None or minutes is None or action not in ACTIONS:
             await self._send(protocol_error("invalid_frame", NOT_UNDERSTOOD))
         elif action == "seen":
             await in_database(mark_seen, member=self._member, number=number)
@@ -98,5 +98,6 @@ class AlarmFrames:
             self._on_failure()
 
 
-def _is_number(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+def _number(value: object, least: int, most: int) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return cast(int, value) if is_number else None

@@ -55,17 +55,12 @@ class ScheduleForm(TenantForm):
         if find_member(user_id=self.person_id, tenant_slug=tenant.slug) is None:
             self.add_error("tenant", _("You are no member of this tenant, and a schedule asks in your name."))
             return cleaned
+        cleaned["timezone"] = cleaned["timezone"] or tenant.timezone
         try:
-            check_draft(draft_of(cleaned), zone=cleaned["timezone"] or tenant.timezone, now=timezone.now())
+            check_draft(draft_of(cleaned), zone=cleaned["timezone"], now=timezone.now())
         except ScheduleRefused as exc:
             self.add_error(None, str(exc))
         return cleaned
-
-    def _post_clean(self) -> None:
-        # The row is made by `make_schedule`; an empty time zone is the tenant's.
-        if not self.errors and not self.cleaned_data.get("timezone"):
-            self.cleaned_data["timezone"] = self.cleaned_data["tenant"].timezone
-        super()._post_clean()
 
 
 def draft_of(values: dict[str, Any]) -> ScheduleDraft:

@@ -61,7 +61,7 @@ def schedule_ring(alarm: Alarm) -> None:
 
     Must be called in the transaction that changes the alarm.
     """
-    whose = {"tenant_id": alarm.tenant_id, "name": RING_JOB, "key": str(alarm.pk)}
+    whose: dict[str, Any] = {"tenant_id": alarm.tenant_id, "name": RING_JOB, "key": str(alarm.pk)}
     if alarm.state == State.SET:
         jobs.schedule(**whose, due_at=alarm.at, created_by=alarm.user_id)
     else:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth import get_user_model
@@ -43,7 +44,7 @@ class DueMail:
     alarm_id: int
     to: str
     key: str
-    context: Mapping[str, object]
+    context: Mapping[str, Any]
 
 
 @jobs.handles(RING_JOB)
@@ -117,7 +118,7 @@ def _address_of(alarm: Alarm) -> str:
     return str(getattr(alarm.user, get_user_model().get_email_field_name(), "") or "")
 
 
-def _mail_context(alarm: Alarm) -> Mapping[str, object]:
+def _mail_context(alarm: Alarm) -> Mapping[str, Any]:
     tenant: Tenant = alarm.tenant
     about = ringing(alarm)
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth import get_user_model
 
@@ -22,7 +23,7 @@ class DueMail:
     due_id: int
     to: str
     key: str
-    context: dict[str, object]
+    context: dict[str, Any]
 
 
 def due_mail(due: ScheduleRun) -> DueMail | None:
@@ -30,7 +31,7 @@ def due_mail(due: ScheduleRun) -> DueMail | None:
     row = due.schedule
     is_wanted = row.delivery == Schedule.Delivery.EMAIL and due.delivered_at is None and due.ended_at is not None
     to = str(getattr(row.user, get_user_model().get_email_field_name(), "") or "")
-    if not is_wanted or due.state == ScheduleRun.State.SKIPPED or not to or not mail.is_mail_configured():
+    if not is_wanted or due.conversation_id is None or not to or not mail.is_mail_configured():
         return None
     answers = Message.objects.filter(
         conversation_id=due.conversation_id,
@@ -39,7 +40,7 @@ def due_mail(due: ScheduleRun) -> DueMail | None:
         role=Message.Role.ASSISTANT,
     )
     texts = [text for text in answers.order_by("position").values_list("content", flat=True) if text]
-    context: dict[str, object] = {
+    context: dict[str, Any] = {
         "name": row.name,
         "tenant": row.tenant.name,
         "assistant": row.assistant.name,

@@ -12,6 +12,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Sum
@@ -201,15 +202,17 @@ def _finish(asking: _Asking, problem: str) -> LongWork | None:
 
 def _end(due: ScheduleRun, problem: str) -> None:
     """Store the end of a moment and its event, unless another process has."""
-    run = Run.objects.filter(tenant_id=due.tenant_id, conversation_id=due.conversation_id, run_id=due.run_id).first()
+    run = None
+    if due.conversation_id is not None:
+        own_runs = Run.objects.filter(tenant_id=due.tenant_id, run_id=due.run_id)
+        run = own_runs.filter(conversation_id=due.conversation_id).first()
     if not problem and (run is None or run.status != Run.Status.FINISHED):
         problem = DELETED if run is None else run.error_message or run.get_status_display()
     cost = 0
     if run is not None:
         cost = UsageEntry.objects.filter(tenant_id=due.tenant_id, run=run).aggregate(sum=Sum("cost"))["sum"] or 0
-        Conversation.objects.filter(tenant_id=due.tenant_id, pk=due.conversation_id, run_count=1).update(
-            title=due.schedule.name
-        )
+        new = Conversation.objects.filter(tenant_id=due.tenant_id, pk=run.conversation_id, run_count=1)
+        new.update(title=due.schedule.name)
     values = {
         "state": RunState.FAILED if problem else RunState.FINISHED,
         "problem": problem[:300],
@@ -245,7 +248,7 @@ def _record_event(due: ScheduleRun, status: str) -> None:
 
 def _mail_of(due: ScheduleRun) -> LongWork | None:
     """Return the work that sends the e-mail of a moment, held by its job; None if none is to be sent."""
-    whose = {"tenant_id": due.tenant_id, "name": ASK_JOB, "key": str(due.pk)}
+    whose: dict[str, Any] = {"tenant_id": due.tenant_id, "name": ASK_JOB, "key": str(due.pk)}
     mail = due_mail(due)
     if mail is None or due.mail_tries >= MAIL_TRIES:
         jobs.cancel(**whose)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -174,7 +175,7 @@ def first_moment(row: Schedule, after: datetime) -> datetime | None:
 
 def schedule_next(row: Schedule) -> None:
     """Have a schedule's question asked at its next moment, or not at all if it is not on or has none."""
-    whose = {"tenant_id": row.tenant_id, "name": DUE_JOB, "key": str(row.pk)}
+    whose: dict[str, Any] = {"tenant_id": row.tenant_id, "name": DUE_JOB, "key": str(row.pk)}
     if row.state == State.ON and row.next_at is not None:
         jobs.schedule(**whose, due_at=row.next_at, created_by=row.user_id)
     else:

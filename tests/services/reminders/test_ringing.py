@@ -57,7 +57,7 @@ def work(*, is_all_due: bool = False) -> int:
     long: list[LongWork] = []
     done = look_for_jobs(start=long.append).done
     for one in long:
-        asyncio.run(one())  # type: ignore[arg-type]
+        asyncio.run(one())
     return done
 
 

@@ -169,7 +169,7 @@ async def test_a_due_one_asks_once_in_a_conversation_of_its_member(
     assert (await ask(), await ask()) == (2, 0)
     due = await ScheduleRun.objects.aget()
     assert (due.state, due.due_at, due.problem) == ("finished", due_at, "")
-    talk = await Conversation.objects.select_related("user", "tenant").aget(pk=due.conversation_id)
+    talk = await Conversation.objects.select_related("user", "tenant").aget(pk=str(due.conversation_id))
     assert (talk.title, talk.user, talk.tenant) == ("Open orders", cast.alice, cast.acme)
     said = [one.content async for one in Message.objects.filter(conversation=talk).order_by("position")]
     assert said == [QUESTION, "Two are open."]
