@@ -61,7 +61,7 @@ ALLOWED = {
     (QUERY, "assistant/services/assistants/configuration.py:with_prompt"): OF_A_ROW,
     (QUERY, "assistant/services/files/attachments.py:delete_forgotten"): ALL_TENANTS,
     (QUERY, "assistant/services/toolcalls/direct_journal.py:expire_calls"): ALL_TENANTS,
-    (QUERY, "assistant/services/jobs/jobs.py:do_due_jobs"): ALL_TENANTS,
+    (QUERY, "assistant/services/jobs/jobs.py:look_for_jobs"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:_do"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:_fail"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:_try_again"): ALL_TENANTS,
