@@ -51,6 +51,7 @@ AT_ONCE = 10
 # While schedules are off, and after an e-mail that could not be sent.
 OFF_RETRY, MAIL_RETRY = timedelta(minutes=10), timedelta(minutes=5)
 # Why a schedule stops, or does not ask, as people read it in their language.
+NO_TENANT = gettext_noop("Its tenant is suspended.")
 NO_ACCESS = gettext_noop("Its member has no access any more.")
 NO_ASSISTANT = gettext_noop("Its assistant is not active.")
 NO_BUDGET = gettext_noop("Its budget is used up.")
@@ -90,6 +91,8 @@ def _fire(job: Job) -> None:
 
 def _why_not(row: Schedule) -> str:
     """Return why a schedule may not ask any more; "" if it may."""
+    if not row.tenant.is_active:
+        return NO_TENANT
     if _member(row) is None:
         return NO_ACCESS
     if not row.assistant.is_active:

@@ -286,6 +286,7 @@ def test_a_suspended_tenant_and_a_deactivated_member_ask_nothing(cast: Cast, cha
         User.objects.filter(pk=cast.alice.pk).update(is_active=False)
     fire(row)
     assert row.state == "stopped" and not ScheduleRun.objects.exists()
+    assert row.reason == ("Its tenant is suspended." if change == "suspended" else "Its member has no access any more.")
 
 
 def test_one_moment_is_asked_once_and_is_over(cast: Cast) -> None:

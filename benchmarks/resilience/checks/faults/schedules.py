@@ -34,6 +34,7 @@ MISSING, DOUBLED, SILENT, EVENTS, CUT, LATE = (
 LEAD_SECONDS, MINUTE = 20.0, 60.0
 # A job of a dead process is taken over after a minute, and its run is found dead within half of one.
 PATIENCE_SECONDS = 240.0
+SHORTEST_SECONDS, LONGEST_SECONDS = 2.0, 12.0
 ANSWER = ("Two ", "orders ", "are ", "open.")
 
 
@@ -61,7 +62,9 @@ FAULTS = (
 def measure(testbed: Testbed) -> Sequence[Line]:
     count = testbed.scaled(SCHEDULES, 60)
     with FakeProvider() as provider, testbed.site(POSTGRES, provider.url) as site, ExitStack() as stack:
-        provider.rule(reply(chunks=list(ANSWER), delay=0.5))
+        # Fewer schedules have longer answers, so that each process is always at work on some when one is killed.
+        seconds = min(LONGEST_SECONDS, SHORTEST_SECONDS * SCHEDULES / count)
+        provider.rule(reply(chunks=list(ANSWER), delay=seconds / len(ANSWER)))
         servers = [stack.enter_context(testbed.serve(site)) for _ in range(3)]
         start = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)
         _store(site.database, count, start)
