@@ -118,6 +118,8 @@ INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
 PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
 # Whether tenants are told that a part of their monthly limit of cost is used.
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
+# Whether members can have assistants asked at moments that they choose, and whether alarms ring.
+SCHEDULES, ALARMS_RING = _env.flag("SCHEDULES", True), _env.flag("ALARMS_RING", True)
 # Whether assistants can be checked with hostile questions, and what all checks of one of them may cost, in the currency
 # of the prices; 0: no limit but the tenant's.
 RED_TEAM_CHECKS = _env.flag("RED_TEAM_CHECKS", True)
@@ -179,6 +181,7 @@ ENVIRONMENT_PROBLEMS = _env.problems
 SETTINGS_PROBLEMS: list[tuple[str, str]] = []
 
 __all__ = [
+    "ALARMS_RING",
     "ASSISTANT_BASE_TEMPLATE",
     "ASSISTANT_LIBRARY",
     "ASSISTANT_LOGOUT_URL",
@@ -237,6 +240,7 @@ __all__ = [
     "RUNS_ON",
     "RUN_QUEUE_SECONDS",
     "RUN_RESUMES",
+    "SCHEDULES",
     "SECOND_FACTOR",
     "SECRET_KEY_IS_LOCAL",
     "SETTINGS_PROBLEMS",

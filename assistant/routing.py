@@ -24,6 +24,8 @@ from assistant.mcp.server.asgi import application as mcp_application
 from assistant.mcp.server.asgi import is_mcp
 from assistant.services.evaluations import background  # noqa: F401 - registers its jobs
 from assistant.services.redteam import background as redteam_background  # noqa: F401 - registers its jobs
+from assistant.services.reminders import ringing  # noqa: F401 - registers its jobs
+from assistant.services.schedules import firing  # noqa: F401 - registers its jobs
 from assistant.services.tenancy.row_scope import set_tenants
 from assistant.staticfiles import with_static_files
 from assistant.websocket.consumer import ChatConsumer

@@ -14,7 +14,7 @@ Frame = dict[str, Any]
 _event = TypeAdapter(Event)
 ENDINGS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 # Events of a connection that belong to no run.
-UNNUMBERED = frozenset({"feedback", "pong", "protocol_error"})
+UNNUMBERED = frozenset({"alarms", "feedback", "pong", "protocol_error"})
 # Made on the connection, with the number of the event that closed the block or preceded the rest.
 REPEATING = frozenset({"message.block", "message.details", "thread.follow_ups", "thread.summary", "thread.title"})
 

@@ -90,7 +90,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     description="The same key and body again within a day get the same answer, and nothing is done twice.",
     examples=[OpenApiExample("a key", value="order-4711-question-1")],
 )
-_PATH = {
+_PATH: Mapping[str, tuple[str, Any]] = {
     "tenant": ("The tenant's slug.", "acme"),
     "assistant": ("The assistant's slug.", "support"),
     "thread": ("The conversation's id.", THREAD),
@@ -98,6 +98,8 @@ _PATH = {
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
     "attachment": ("The file's id.", THREAD),
+    "schedule": ("The schedule's id.", 12),
+    "number": ("The alarm's number.", 3),
 }
 
 
@@ -106,6 +108,8 @@ _PATH_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "assistant": {"pattern": SLUG},
     "message_id": {"pattern": MESSAGE_ID},
     "run_id": {"pattern": TEXT, "minLength": 1, "maxLength": MAX_CLIENT_ID},
+    "schedule": {"type": "integer", "minimum": 1, "exclusiveMaximum": INTEGERS.stop},
+    "number": {"type": "integer", "minimum": 1, "exclusiveMaximum": INTEGERS.stop},
 }
 # The component of values that no field describes, such as the arguments of tools.
 ANY_JSON = {"$ref": "#/components/schemas/AnyJson"}

@@ -41,7 +41,12 @@ SETTINGS: dict[str, Any] = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "assistant.api.openapi_pages.add_common_parts",
     ],
-    "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
+    "ENUM_NAME_OVERRIDES": {
+        "RunStatus": "assistant.models.runs.Run.Status",
+        "AlarmState": "assistant.models.timed.reminders.Alarm.State",
+        "ScheduleState": "assistant.models.timed.schedules.Schedule.State",
+        "ScheduleRunState": "assistant.models.timed.schedules.ScheduleRun.State",
+    },
 }
 SWAGGER_UI = Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"
 ASSETS = {

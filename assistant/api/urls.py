@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, include, path, re_path
 
 from assistant.api import (
+    alarms,
     assistants,
     attachments,
     conversations,
@@ -13,6 +14,7 @@ from assistant.api import (
     openapi_pages,
     run_events,
     runs,
+    schedules,
     shares,
     usage,
 )
@@ -44,6 +46,11 @@ of_tenant = [
     _path("runs/<str:run_id>/cancel/", runs.CancelRun),
     _path("runs/<str:run_id>/approvals/", runs.RunApprovals),
     _path("approvals/", runs.Approvals),
+    _path("alarms/", alarms.Alarms),
+    _path("alarms/<int:number>/done/", alarms.AlarmDone),
+    _path("alarms/<int:number>/snooze/", alarms.AlarmSnooze),
+    _path("schedules/", schedules.Schedules),
+    _path("schedules/<int:schedule>/", schedules.OneSchedule),
     _path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
     _path("attachments/", attachments.Attachments, name="attachments"),

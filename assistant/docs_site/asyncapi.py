@@ -75,6 +75,18 @@ _CLIENT_FRAMES: dict[str, tuple[str, Schema]] = {
         "Show the branch of a thread with a message, on every connection that follows the thread.",
         _frame("show", {"threadId": _THREAD_ID, "messageId": {"type": "string"}}),
     ),
+    "alarms": (
+        "Be told which alarms of the member ring, now and on every change, by a CUSTOM event named alarms.",
+        _frame("alarms", {}),
+    ),
+    "alarm": (
+        "Say that a ringing alarm was shown, end it, or have it ring again in some minutes.",
+        _frame(
+            "alarm",
+            {"number": {"type": "integer", "minimum": 1}, "action": {"enum": ["seen", "done", "snooze"]}},
+            {"minutes": {"type": "integer", "minimum": 1, "maximum": 1440}},
+        ),
+    ),
     "ping": ("Answered by a CUSTOM event named pong.", _frame("ping", {})),
 }
 

@@ -12,7 +12,9 @@ from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from assistant.library.time_parsing import datetimes_of, format_datetime, parse_time, parse_zone
-from assistant.models.reminders import Alarm
+from assistant.models.timed.reminders import Alarm
+from assistant.services.eventlog.member_notices import notify
+from assistant.services.reminders.alarms import schedule_ring
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
 
 # Upcoming alarms of one member.
@@ -20,8 +22,9 @@ MAX_UPCOMING = 100
 # Models round times to the minute, so an alarm is past only when its minute has ended.
 GRACE = timedelta(minutes=1)
 
-State = Literal["set", "cancelled", "past"]
+State = Literal["set", "ringing", "done", "cancelled", "past"]
 
+_STATES: dict[str, State] = {"set": "set", "ringing": "ringing", "done": "done", "cancelled": "cancelled"}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _NUMBERS |= {"nine": 9, "ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty-five": 45, "sixty": 60}
 # Small models cannot add times, so the tool accepts "in 5 minutes" and "10:42 + 5 minutes".
@@ -35,7 +38,10 @@ _NOW = {"", "now", "current_time", "current time"}
 
 @dataclass(frozen=True, slots=True)
 class AlarmRecord:
-    """An alarm; `alarm_id` counts the member's alarms, `at` is in the tenant's time zone, "past" means it was due."""
+    """An alarm; `alarm_id` counts the member's alarms, `at` is in the tenant's time zone.
+
+    "ringing" means that it waits to be seen, "past" that it was due and did not ring.
+    """
 
     alarm_id: int
     human: str
@@ -101,7 +107,7 @@ def list_alarms(
 ) -> list[AlarmRecord]:
     """List the user's alarms, the next one first."""
     now = datetime.now(UTC)
-    alarms = _alarms_of(context) if include_old else _upcoming(context, now)
+    alarms = _alarms_of(context) if include_old else _open(context, now)
     return [_record(alarm, context, now) for alarm in alarms[:MAX_UPCOMING]]
 
 
@@ -123,7 +129,10 @@ def cancel_alarm(alarm_id: Annotated[int, Param("From list_alarms.", ge=1)], con
     if alarm is None:
         raise ToolError(f"The user has no alarm {alarm_id}. Ask list_alarms which there are.")
     alarm.state = Alarm.State.CANCELLED
-    alarm.save(update_fields=["state"])
+    with transaction.atomic():
+        alarm.save(update_fields=["state"])
+        schedule_ring(alarm)
+        notify(tenant_id=alarm.tenant_id, user_id=alarm.user_id)
     return _record(alarm, context, datetime.now(UTC))
 
 
@@ -133,6 +142,10 @@ def _alarms_of(context: ToolContext) -> QuerySet[Alarm]:
 
 def _upcoming(context: ToolContext, now: datetime) -> QuerySet[Alarm]:
     return _alarms_of(context).filter(state=Alarm.State.SET, at__gt=now - GRACE)
+
+
+def _open(context: ToolContext, now: datetime) -> QuerySet[Alarm]:
+    return _upcoming(context, now) | _alarms_of(context).filter(state=Alarm.State.RINGING)
 
 
 def _existing_alarm(context: ToolContext) -> Alarm | None:
@@ -183,7 +196,7 @@ def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
         last = _alarms_of(context).aggregate(last=Max("number"))["last"] or 0
         try:
             with transaction.atomic():
-                return Alarm.objects.create(
+                alarm = Alarm.objects.create(
                     tenant_id=context.tenant.pk,
                     user_id=context.user.pk,
                     number=last + 1,
@@ -192,6 +205,8 @@ def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
                     sources=list(context.read_sources) if label else [],
                     idempotency_key=context.idempotency_key,
                 )
+                schedule_ring(alarm)
+                return alarm
         except IntegrityError:
             if done := _existing_alarm(context):
                 return done
@@ -203,7 +218,7 @@ def _record(alarm: Alarm, context: ToolContext, now: datetime) -> AlarmRecord:
         # The label may repeat what a document or a mail told the model to write.
         context.mark_untrusted(*alarm.sources)
     at = alarm.at.astimezone(parse_zone(context.tenant.timezone))
-    state: State = "cancelled" if alarm.state == Alarm.State.CANCELLED else "past" if at <= now - GRACE else "set"
+    state: State = "past" if alarm.state == Alarm.State.SET and at <= now - GRACE else _STATES[alarm.state]
     return AlarmRecord(
         alarm_id=alarm.number,
         human=format_datetime(at),

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("assistant", "0028_agui_clients")]
+    dependencies = [("assistant", "0033_trace_context")]
 
     operations = [
         migrations.AddField(

@@ -17,11 +17,12 @@ from assistant.models.prices import ModelPrice
 from assistant.models.prompts import PromptVariable, PromptVersion
 from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
 from assistant.models.quality.red_team import CheckResult, CheckRun, OwnCheck
-from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, KeptRequest, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
+from assistant.models.timed.reminders import Alarm
+from assistant.models.timed.schedules import Schedule, ScheduleRun
 from assistant.models.toolblocks import ToolBlock
 from assistant.models.usage import UsageEntry
 from assistant.models.webhooks import Webhook, WebhookDelivery
@@ -68,6 +69,8 @@ __all__ = [
     "Retention",
     "Run",
     "RunConfiguration",
+    "Schedule",
+    "ScheduleRun",
     "SignInCount",
     "SignInDevice",
     "SpendNotice",

@@ -20,8 +20,10 @@ from assistant.models import PersonSettings
 from assistant.pages.base_template import render_page
 from assistant.pages.second_factor import signed_in
 from assistant.pages.sign_in import OwnPasswordView
+from assistant.services.reminders.alarms import are_on as alarms_are_on
 from assistant.services.signin.joining import is_connected, is_oidc_on
 from assistant.services.signin.sign_in_page import is_sign_in_ours
+from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.person_settings import languages, set_theme
 from assistant.services.tenancy.second_factor import is_on
 
@@ -33,7 +35,7 @@ class AccountForm(forms.ModelForm[PersonSettings]):
 
     class Meta:
         model = PersonSettings
-        fields = ("name", "language", "theme")
+        fields = ("name", "language", "theme", "alarm_mails")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -43,6 +45,8 @@ class AccountForm(forms.ModelForm[PersonSettings]):
             del self.fields["language"]
         if settings.ASSISTANT_BASE_TEMPLATE:
             del self.fields["theme"]
+        if not is_mail_configured() or not alarms_are_on():
+            del self.fields["alarm_mails"]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

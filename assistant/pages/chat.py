@@ -32,7 +32,9 @@ from assistant.services.conversations.conversations import (
 from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
 from assistant.services.mcp_servers.member_credentials import has_own_connections
+from assistant.services.reminders.alarms import are_on as alarms_are_on
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
+from assistant.services.schedules.schedules import are_on as schedules_are_on
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.second_factor import is_on
 
@@ -127,12 +129,14 @@ def _chat_page(
         "attachments": attachments,
         "accept": "" if attachments is None else attachments.accept(images=sees_images),
         "sees_images": sees_images,
+        "alarms": alarms_are_on(),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
         "starters": welcome.starters if welcome else (),
         "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
         "may_share": may_share(member=member),
+        "schedules_are_on": schedules_are_on(),
         "has_own_connections": has_own_connections(member=member),
         **(given or {}),
     }

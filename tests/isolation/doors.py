@@ -70,6 +70,8 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "run_id": rows[Run].run_id,
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
+        "number": "1",
+        "schedule": by_model["schedule"],
         "file": by_model["attachment" if address.path.startswith("/v1/") else "toolfile"],
         "response": f"resp_{by_model['conversation'].replace('-', '')}",
         "image": by_model["brandimage"],

@@ -18,7 +18,7 @@ from django.core import serializers
 from django.core.management import call_command
 
 from assistant.models import Conversation, Feedback, Membership, Message, Run, ToolCall
-from assistant.models.reminders import Alarm
+from assistant.models.timed.reminders import Alarm
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL
 from tests.isolation.planting import CANARY, crossings, rows_of

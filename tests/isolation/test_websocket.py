@@ -60,6 +60,12 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
             {"type": "feedback", "threadId": thread, "messageId": theirs["messages"][0]["id"], "rating": 0},
         ],
         "show": [{"type": "show", "threadId": thread, "messageId": theirs["messages"][0]["id"]}],
+        "alarms": [{"type": "alarms"}],
+        "alarm": [
+            {"type": "alarm", "number": 1, "action": "done"},
+            {"type": "alarm", "number": 1, "action": "snooze", "minutes": 5},
+            {"type": "alarm", "number": 1, "action": "seen"},
+        ],
         "ping": [{"type": "ping", "threadId": thread, "runId": run}],
     }
 

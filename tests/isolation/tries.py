@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from assistant.models import Assistant, Conversation, Message, Run, Tenant, ToolCall
-from assistant.models.reminders import Alarm
+from assistant.models import Assistant, Conversation, Message, Run, Schedule, Tenant, ToolCall
+from assistant.models.timed.reminders import Alarm
 from tests.agui import Frame
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL, Caller, Request
@@ -76,6 +76,9 @@ def calls_against(rows: Mapping[type, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("list_alarms", {"include_old": True}),
         ("cancel_alarm", {"alarm_id": alarm.number}),
         ("set_alarm", {"at": "10:42"}),
+        ("list_schedules", {}),
+        ("delete_scheduled_question", {"schedule_id": rows[Schedule].pk}),
+        ("schedule_question", {"name": "x", "question": CANARY_HEAD, "when": "2030-01-01T10:42"}),
         ("current_time", {}),
         ("who_am_i", {"note": "x"}),
         (f"{OUTSIDE}__whoami", {}),

@@ -25,7 +25,7 @@ from tests.webhooks.conftest import hook
 from tests.webhooks.receiver import Receiver
 
 TOOLS = ("find_customers", "get_customer", "update_customer", "find_orders", "get_order", "search_docs", "list_alarms",
-         "cancel_alarm", "set_alarm")  # fmt: skip
+         "cancel_alarm", "set_alarm", "list_schedules", "delete_scheduled_question", "schedule_question")  # fmt: skip
 
 SITE = {"DJANGO_SETTINGS_MODULE": "tests.isolation.settings"}
 

@@ -10,7 +10,7 @@ import pytest
 
 from assistant.library.clock import current_time
 from assistant.library.reminders import cancel_alarm, list_alarms, set_alarm
-from assistant.models.reminders import Alarm
+from assistant.models.timed.reminders import Alarm
 from assistant.toolkit import TenantInfo, ToolContext, ToolError
 from tests.base import Cast
 from tests.library.calling import call, context_of

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import admin
 from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.decorators import method_decorator
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.csrf import csrf_protect
 
@@ -17,9 +20,11 @@ from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import user_column, username
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Alarm, Document
+from assistant.services.eventlog.member_notices import notify
 from assistant.services.knowledge.documents import check_document, store_document
 from assistant.services.knowledge.files import Content, DocumentError, read_file
 from assistant.services.knowledge.trust import trust_documents
+from assistant.services.reminders.alarms import schedule_ring
 from assistant.services.toolpolicy.catalogue import is_family_on
 
 
@@ -121,13 +126,24 @@ class AlarmAdmin(TenantScopedAdmin):
     """Members' alarms: set by members, editable by a tenant's admin."""
 
     possible_actions = frozenset({"view", "change", "delete"})
-    list_display = ("at", "label", "state", "user", "tenant", "created_at")
+    list_display = ("due", "label", "state", "rang_at", "seen_at", "told_at", "user", "tenant")
     list_filter = (TENANT, "state", "at")
     search_fields = ("label", username("user"))
     list_select_related = ("tenant", "user")
-    fields = ("tenant", "member", "at", "label", "state", "created_at")
-    readonly_fields = ("member", "created_at")
+    fields = ("tenant", "member", "at", "due", "label", "state", "rang_at", "seen_at", "told_at", "rings", "created_at")
+    readonly_fields = ("member", "due", "rang_at", "seen_at", "told_at", "rings", "created_at")
     member = user_column("user")
+
+    @admin.display(description=gettext_lazy("in the tenant's time zone"), ordering="at")
+    def due(self, alarm: Alarm) -> str:
+        zone = ZoneInfo(alarm.tenant.timezone)
+        return f"{date_format(alarm.at.astimezone(zone), 'DATETIME_FORMAT', use_l10n=True)} ({zone.key})"
+
+    @transaction.atomic
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        schedule_ring(obj)
+        notify(tenant_id=obj.tenant_id, user_id=obj.user_id)
 
 
 if is_family_on("knowledge"):

@@ -31,6 +31,7 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "run": _("No assistant has answered yet."),
     "tenant": _("There are no tenants yet. Add one with its owner, assistant and tools, on one page."),
     "toolcall": _("No tool has been called yet."),
+    "schedule": _("Nothing is scheduled. Members ask an assistant to schedule a question."),
     "usageentry": _("No language model has been used yet."),
     "webhook": _("There are no webhooks. Add one to have events sent to a server of yours."),
     "webhookdelivery": _("No event has been sent yet."),

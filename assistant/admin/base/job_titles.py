@@ -7,9 +7,15 @@ from django.utils.translation import gettext_lazy as _
 from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.evaluations.evaluations import EVALUATE_JOB
 from assistant.services.redteam.checks import CHECKS_JOB
+from assistant.services.reminders.alarms import REACH_JOB, RING_JOB
 from assistant.services.runs.kept_requests import ERASE_JOB
+from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
 
 JOB_TITLES = {
+    RING_JOB: _("Have an alarm ring"),
+    REACH_JOB: _("Tell an alarm that no chat shows"),
+    DUE_JOB: _("A schedule is due"),
+    ASK_JOB: _("Ask a scheduled question"),
     PUBLISH_JOB: _("Publish a prompt"),
     CHECKS_JOB: _("Check an assistant"),
     EVALUATE_JOB: _("Run an evaluation"),

@@ -53,7 +53,7 @@ ROOMS = (
         (("admin:simulate", _("Simulate")),),
         permission="tools",
     ),
-    Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
+    Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback", "schedule")),
     Room("inbox", _("Inbox"), ("approval", "incident")),
     Room("spend", _("Spend"), ("usageentry", "modelprice"), "admin:spend", permission="spend"),
     Room(

@@ -23,14 +23,17 @@ from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.evaluations.evaluations import EVALUATE_JOB
 from assistant.services.redteam.checks import CHECKS_JOB
+from assistant.services.reminders.alarms import REACH_JOB, RING_JOB
 from assistant.services.reports.jobs import names_of
 from assistant.services.runs.kept_requests import ERASE_JOB
+from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
 
 # What jobs are about, by the jobs' names: their keys are these rows'.
 _PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, CHECKS_JOB: CheckRun, EVALUATE_JOB: Evaluation}
 # Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
 _ON_OWN_PAGES = frozenset({CHECKS_JOB, EVALUATE_JOB})
+_OF_OPERATORS = (ERASE_JOB, RING_JOB, REACH_JOB, DUE_JOB, ASK_JOB)
 DUE = "due"
 
 
@@ -80,8 +83,8 @@ class JobAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         rows: QuerySet[Job] = super().get_queryset(request)
         if not is_operator(request):
-            # Operators alone decide what is kept, and until when.
-            rows = rows.exclude(name=ERASE_JOB)
+            # Operators alone decide what is kept, and until when. Alarms and schedules have pages of their own.
+            rows = rows.exclude(name__in=_OF_OPERATORS)
         return rows.annotate(is_due=Q(due_at__lte=DatabaseTime()))
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:

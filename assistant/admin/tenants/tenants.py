@@ -81,6 +81,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "chat_reading",
         "email_domains",
         "allows_sharing",
+        "alarm_mails",
         "created_at",
     )
     readonly_fields = ("created_at",)

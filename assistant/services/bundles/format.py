@@ -100,6 +100,7 @@ class SettingsPart(Part):
     approvals_by_others: bool
     chat_reading: Literal["open", "reason", "off"]
     allows_sharing: bool
+    alarm_mails: bool = True
 
 
 class BrandPart(Part):

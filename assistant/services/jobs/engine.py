@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.apps import apps
@@ -27,6 +27,8 @@ AT_ONCE = 5
 # ordered from a worker that died is still due, and found by its row.
 HEARTBEAT_SECONDS, LOST_SECONDS = 30.0, 120.0
 AGAIN_SECONDS = 5.0
+# Jobs that are due within this time are told: the looks for due jobs, every few seconds, see the others in time.
+SOON = timedelta(seconds=10)
 
 
 def is_on() -> bool:
@@ -35,8 +37,8 @@ def is_on() -> bool:
 
 
 def order(pk: int, due_at: datetime | None = None) -> None:
-    """Have a worker do a job at once, with the current transaction. One that is due later is found at its moment."""
-    if is_on() and (due_at is None or due_at <= timezone.now()):
+    """Tell a worker of a job that is due, or soon will be, with the current transaction; others find later ones."""
+    if is_on() and (due_at is None or due_at <= timezone.now() + SOON):
         from procrastinate.contrib.django import app  # an optional package
 
         app.configure_task(TASK, queue=QUEUE).defer(pk=pk)

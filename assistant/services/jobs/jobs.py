@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
@@ -30,6 +30,19 @@ RETRY_SECONDS, MAX_ATTEMPTS = 60.0, 5
 MAX_AT_ONCE = 20
 _handlers: dict[str, Handler] = {}
 _long: set[str] = set()
+_listeners: set[Callable[[datetime], object]] = set()
+
+
+class Look(NamedTuple):
+    """What one look for due jobs has found.
+
+    Attributes:
+        done: how many jobs were done.
+        next_in: in how many seconds the next job is due that was seen; None if there is none.
+    """
+
+    done: int
+    next_in: float | None
 
 
 class JobRefused(Exception):
@@ -70,7 +83,22 @@ def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_b
         defaults={"due_at": due_at, "created_by_id": created_by, "attempts": 0, "problem": ""},
     )
     engine.order(job.pk, due_at)
+    transaction.on_commit(lambda: _call_listeners(due_at))
     return job
+
+
+def add_listener(listener: Callable[[datetime], object]) -> Callable[[], None]:
+    """Call `listener`, in any thread, with the moment of each job that this process schedules.
+
+    Returns a function that removes it.
+    """
+    _listeners.add(listener)
+    return lambda: _listeners.discard(listener)
+
+
+def _call_listeners(due_at: datetime) -> None:
+    for listener in list(_listeners):
+        listener(due_at)
 
 
 def cancel(*, tenant_id: int, name: str, key: str) -> bool:
@@ -113,19 +141,28 @@ def waiting_jobs(*, tenant_id: int, name: str) -> QuerySet[Job]:
 
 
 def do_due_jobs(*, start: Callable[[LongWork], None] | None = None) -> int:
-    """Do the due jobs of all tenants that no other process does first. Return how many were done.
+    """Do the due jobs of all tenants as `look_for_jobs` does; return how many were done."""
+    return look_for_jobs(start=start).done
+
+
+def look_for_jobs(*, start: Callable[[LongWork], None] | None = None, ahead: float = 0.0) -> Look:
+    """Do the due jobs of all tenants that no other process does first, and see when the next one is due.
 
     Jobs without a registered function wait: another version of the product may have it.
 
     Args:
         start: called with the work of each long job; None, of a caller without an event loop, leaves these waiting.
+        ahead: how many seconds ahead to see the next job, by the same query.
 
     Raises:
         DatabaseError: the database cannot be reached.
     """
     names = [name for name in _handlers if start is not None or name not in _long]
-    due = Job.objects.filter(state=Job.State.WAITING, due_at__lte=DatabaseTime(), name__in=names)
-    return sum(do_job(pk, start) for pk in due.values_list("pk", flat=True)[:MAX_AT_ONCE])
+    seen = Job.objects.filter(state=Job.State.WAITING, due_at__lte=DatabaseTime(ahead), name__in=names)
+    found = list(seen.values_list("pk", "due_at", DatabaseTime())[: MAX_AT_ONCE + 1])
+    due = [pk for pk, due_at, now in found[:MAX_AT_ONCE] if due_at <= now]
+    later = [(due_at - now).total_seconds() for _, due_at, now in found[len(due) :]]
+    return Look(sum(do_job(pk, start) for pk in due), max(0.0, later[0]) if later else None)
 
 
 def do_job(pk: int, start: Callable[[LongWork], None] | None = None) -> bool:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -55,7 +56,7 @@ class DueMail:
     tenant_id: int
     tries: int
     recipients: tuple[str, ...]
-    context: Mapping[str, object]
+    context: Mapping[str, Any]
 
 
 async def warn_of_spend() -> None:

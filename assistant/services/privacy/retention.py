@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import (
+    Alarm,
     Attachment,
     AuditEntry,
     CheckRun,
@@ -26,6 +27,8 @@ from assistant.models import (
     Retention,
     Run,
     RunConfiguration,
+    Schedule,
+    ScheduleRun,
     Tenant,
     ToolCall,
     ToolFile,
@@ -42,6 +45,8 @@ from assistant.services.tenancy import audit_trail
 BATCH = 500
 # Statuses of calls that have not ended.
 _UNDECIDED = (ToolCall.Status.RUNNING, ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED)
+# The rows of one that is not over say what it has cost.
+_OVER = (Schedule.State.DONE, Schedule.State.STOPPED)
 _CLEARED: dict[str, Any] = {"arguments": "", "result": "", "told": "", "display": None, "error": "", "asked": None}
 _IS_CLEARED = Q(arguments="", result="", told="", display__isnull=True, error="", asked__isnull=True)
 
@@ -95,6 +100,11 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         # Those of questions that were asked in conversations are deleted with these.
         typed = EvaluationResult.objects.filter(tenant=tenant, created_at__lt=until, case__conversation=None)
         due.append(("answers in evaluations", typed, _delete))
+        over = Schedule.objects.filter(tenant=tenant, created_at__lt=until, state__in=_OVER)
+        asked = ScheduleRun.objects.filter(tenant=tenant, schedule=OuterRef("pk"), due_at__gte=until)
+        due.append(("schedules", over.exclude(Exists(asked)), _delete))
+        silent = Alarm.objects.filter(tenant=tenant, at__lt=until).exclude(state=Alarm.State.RINGING)
+        due.append(("alarms", silent, _delete))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
         attachments = attachments.exclude(conversation__in=old)

@@ -23,6 +23,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import unavailable
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.eventlog.control_messages import handle_control_message
+from assistant.services.eventlog.member_notices import connect
 from assistant.services.limits.place import Place
 from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.loop_watch import LoopWatch
@@ -102,6 +103,7 @@ class Runs:
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER and does_background_work():
                 self._webhook_sender.start()
+            connect(self.log.publish_control)
             await self.log.start()
 
     async def open(

@@ -98,6 +98,8 @@ class RunInput:
         context: what the client says of its page, for the model.
         state: what client and tools share.
         must_answer: whether nothing may be said while interrupts are open and not answered, as AG-UI has it.
+        is_unattended: whether nobody is there who could be asked. Tool calls that ask first are refused; no client says
+            it of itself.
         has_instructions: whether it has system or developer messages, which are not used.
         asked: how a caller of the Responses API wants to be answered; None for any other.
     """
@@ -126,6 +128,7 @@ class RunInput:
     has_instructions: bool = False
     must_answer: bool = False
     asked: AskedResponse | None = None
+    is_unattended: bool = False
 
     @property
     def thread(self) -> str:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 from django.db import DatabaseError
+from django.utils import timezone
 
 from assistant.services.assistants import scheduled_prompts  # noqa: F401 - registers its jobs
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.files.attachments import delete_forgotten
 from assistant.services.jobs.engine import EngineWorker
-from assistant.services.jobs.jobs import LongWork, do_due_jobs, do_job
+from assistant.services.jobs.jobs import LongWork, add_listener, do_job, look_for_jobs
 from assistant.services.limits.spend_warnings import warn_of_spend
 from assistant.services.runs.approval_expiry import expire_approvals
 
 logger = logging.getLogger(__name__)
 
-# How often due jobs are looked for: one begins so many seconds after its moment, at most.
+# How often jobs are looked for. A look also sees the jobs that become due until the next one, and a job that this
+# process schedules for sooner wakes it, so that a job begins at its moment. One that another process has scheduled for
+# sooner, and died, begins so many seconds late, at most.
 JOBS_SECONDS = 5.0
+# Between two looks: databases round moments differently.
+LEAST_SECONDS = 0.02
 # How often the rest is done. Answering an approval checks its age anyway, and a warning may be a minute late.
 TIMED_WORK_SECONDS = 60.0
 # Files that were not sent within a day are deleted up to so much later.
@@ -36,11 +43,17 @@ class TimedWork:
         self._long: set[asyncio.Task[None]] = set()
         self._engine = EngineWorker(self._do)
         self._next_look_at = self._next_expiry_at = self._next_warning_at = self._next_forgotten_at = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ignore_jobs: Callable[[], None] | None = None
 
     def start(self) -> None:
         """Start what is due in tasks, unless they are still at work: leases are renewed meanwhile."""
         self._engine.start()
         now = time.monotonic()
+        if self._loop is None:
+            # With the context of the housekeeping, which works for all tenants: a job is scheduled by a request of one.
+            self._loop, self._context = asyncio.get_running_loop(), contextvars.copy_context()
+            self._ignore_jobs = add_listener(self._on_scheduled)
         if now >= min(self._next_expiry_at, self._next_look_at):
             self._start("timed-work", self._work)
         if now >= self._next_forgotten_at:
@@ -53,6 +66,8 @@ class TimedWork:
     def stop(self) -> None:
         """Stop the tasks. What has begun in the database is completed."""
         self._engine.stop()
+        if self._ignore_jobs is not None:
+            self._ignore_jobs()
         for task in (*self._tasks.values(), *self._long):
             task.cancel()
 
@@ -72,17 +87,37 @@ class TimedWork:
         if time.monotonic() >= self._next_expiry_at:
             await in_database(expire_approvals)
             self._next_expiry_at = time.monotonic() + TIMED_WORK_SECONDS
-        if time.monotonic() >= self._next_look_at:
-            long: list[LongWork] = []
-            await in_database(do_due_jobs, start=long.append)
-            self._start_long(long)
+        while time.monotonic() >= self._next_look_at:
             self._next_look_at = time.monotonic() + JOBS_SECONDS
+            long: list[LongWork] = []
+            look = await in_database(look_for_jobs, start=long.append, ahead=JOBS_SECONDS)
+            self._start_long(long)
+            if look.next_in is not None:
+                self._look_in(look.next_in)
+
+    def _on_scheduled(self, due_at: datetime) -> None:
+        """Look again when a job is due that was scheduled in this process. Called in any thread."""
+        seconds = (due_at - timezone.now()).total_seconds()
+        if seconds < JOBS_SECONDS and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._look_in, seconds, context=self._context)
+
+    def _look_in(self, seconds: float) -> None:
+        """Look for jobs in so many seconds, or at the next turn if that comes first."""
+        seconds = max(seconds, LEAST_SECONDS)
+        self._next_look_at = min(self._next_look_at, time.monotonic() + seconds)
+        asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        if time.monotonic() >= self._next_look_at:
+            self._start("timed-work", self._work)
 
     async def _do(self, pk: int) -> None:
-        """Do one job, of which the engine says that it is due."""
+        """Do one job, of which the engine says that it is due, or soon will be."""
         long: list[LongWork] = []
-        await in_database(do_job, pk, start=long.append)
-        self._start_long(long)
+        if await in_database(do_job, pk, start=long.append):
+            self._start_long(long)
+        else:
+            self._look_in(0)
 
     def _start_long(self, long: list[LongWork]) -> None:
         for work in long:

@@ -10,7 +10,8 @@ from smtplib import SMTPException
 from typing import Any
 
 from django.conf import settings
-from django.core.mail import send_mail
+from django.core.mail import EmailMessage
+from django.core.mail.utils import DNS_NAME
 from django.template.loader import render_to_string
 from django.utils.translation import override
 
@@ -31,8 +32,10 @@ def is_mail_configured() -> bool:
     return any(project.is_overridden(name) for name in ("EMAIL_HOST", "EMAIL_BACKEND"))
 
 
-def send(*, to: str, template: str, **context: Any) -> bool:
+def send(*, to: str, template: str, key: str = "", **context: Any) -> bool:
     """Send a message with the subject and text of the templates `template`; return whether it could be sent.
+
+    With `key`, it has the same Message-ID each time, by which mail servers and programs find repeats.
 
     It is in the language of the account with this address, or in the active one.
     """
@@ -40,7 +43,8 @@ def send(*, to: str, template: str, **context: Any) -> bool:
         subject = " ".join(render_to_string(f"assistant/mail/{template}_subject.txt", context).split())
         text = render_to_string(f"assistant/mail/{template}.txt", context)
     try:
-        return send_mail(subject, text, None, [to]) == 1
+        headers = {"Message-ID": f"<{key}@{DNS_NAME}>"} if key else {}
+        return EmailMessage(subject, text, None, [to], headers=headers).send() == 1
     except (SMTPException, OSError):
         # Without the address: it is personal.
         logger.exception("An e-mail (%s) could not be sent", template)

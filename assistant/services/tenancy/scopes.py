@@ -54,6 +54,9 @@ FRAMES: Mapping[str, Rule] = {
     "cancel": _CHAT,
     "feedback": _CHAT,
     "show": _CHAT,
+    # Their labels were said before.
+    "alarms": _READ,
+    "alarm": _CHAT,
     "ping": _CHAT_OR_READ,
 }
 # By the address below `/api/v1/tenants/<tenant>/` and the method; HEAD is as GET.
@@ -79,6 +82,13 @@ REST: Mapping[str, Mapping[str, Rule]] = {
     "runs/<str:run_id>/cancel/": {"POST": _CHAT},
     "runs/<str:run_id>/approvals/": {"POST": _CHAT},
     "approvals/": {"GET": _READ},
+    "alarms/": {"GET": _READ},
+    # The answers show the label.
+    "alarms/<int:number>/done/": {"POST": Rule((CHAT,), also=(READ,))},
+    "alarms/<int:number>/snooze/": {"POST": Rule((CHAT,), also=(READ,))},
+    # What is asked is read back.
+    "schedules/": {"GET": _READ, "POST": Rule((CHAT,), also=(READ,))},
+    "schedules/<int:schedule>/": {"GET": _READ, "PATCH": Rule((CHAT,), also=(READ,)), "DELETE": _CHAT},
     "usage/": {"GET": _READ},
     "files/<uuid:file>/": {"GET": _READ},
     "attachments/": {"POST": _CHAT},

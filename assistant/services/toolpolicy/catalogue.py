@@ -14,7 +14,7 @@ from assistant.toolkit.calls.worker_threads import set_atomic, set_thread_cleanu
 from assistant.toolkit.registry import discover
 
 # The families of the shipped library: each is a module of `assistant.library`.
-LIBRARY_FAMILIES = ("calculator", "clock", "knowledge", "questions", "reminders", "weather", "web_search")
+LIBRARY_FAMILIES = ("calculator", "clock", "knowledge", "questions", "reminders", "schedules", "weather", "web_search")
 ALL, NONE = "all", "none"
 
 _registry: Registry | None = None

@@ -19,6 +19,7 @@ class TenantAssistant extends HTMLElement {
   #connection = null;
   #launcher = null;
   #conversation = null;
+  #alarms = null;
 
   connectedCallback() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
@@ -47,7 +48,7 @@ class TenantAssistant extends HTMLElement {
 
   disconnectedCallback() {
     this.#connection?.close();
-    this.#connection = this.#conversation = null;
+    this.#connection = this.#conversation = this.#alarms = null;
   }
 
   get isOpen() {
@@ -77,6 +78,7 @@ class TenantAssistant extends HTMLElement {
   #show(isOpen) {
     const name = this.getAttribute("name") ?? gettext("the assistant");
     this.#panel.element.hidden = !isOpen;
+    this.#alarms?.look();
     this.#launcher.setAttribute("aria-expanded", String(isOpen));
     this.#launcher.setAttribute("aria-label", isOpen ? gettext("Close %(name)s", { name }) : gettext("Open %(name)s", { name }));
     this.#launcher.replaceChildren(icon(isOpen ? "close" : "chat"));
@@ -97,8 +99,9 @@ class TenantAssistant extends HTMLElement {
           panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting, isMember ? assistant.starters : {}));
           this.#dress(brand);
           this.#conversation?.opened();
+          this.#connection.send({ type: "alarms" });
         },
-        received: (event) => this.#conversation?.received(event),
+        received: (event) => (event.name === "alarms" && !event.metadata ? this.#showAlarms(event.value) : this.#conversation?.received(event)),
         changed: (state) => {
           panel.showState(state);
           this.#conversation?.changed();
@@ -107,6 +110,24 @@ class TenantAssistant extends HTMLElement {
     });
     this.#begin(this.#stored());
     this.#connection.connect();
+  }
+
+  /** Show the alarms that ring, and at the button that there are some. */
+  async #showAlarms(value) {
+    if (!this.#alarms && !value.ringing.length) return;
+    const { Alarms } = await import("./js/alarms.js");
+    const panel = this.#panel;
+    if (!this.#alarms) {
+      this.#alarms = new Alarms({
+        send: (frame) => this.#connection?.send(frame),
+        announce: (text) => panel.announce(text),
+        focus: () => panel.focus(),
+        isShown: () => !panel.element.hidden && !document.hidden,
+      });
+      panel.alarms = this.#alarms.element;
+    }
+    this.#alarms.show(value);
+    this.#launcher?.classList.toggle("rings", this.#alarms.count > 0);
   }
 
   /** What the host's page greets its visitors with, or the assistant or the tenant does. Its own starters are for members. */

@@ -19,7 +19,7 @@ from django.utils.html import escape
 
 from assistant.admin.base.empty_lists import EMPTY_LISTS
 from assistant.models import Assistant, ModelPrice, PromptVariable
-from assistant.models.reminders import Alarm
+from assistant.models.timed.reminders import Alarm
 from assistant.services.knowledge.documents import add_document
 from tests.admin.conftest import fill
 from tests.base import Cast

@@ -62,6 +62,8 @@ class World:
             "thread": self.talk.pk,
             "run_id": self.run.run_id,
             "message_id": "m-1",
+            "number": 1,
+            "schedule": 1,
             **dict.fromkeys(("file", "attachment", "share"), uuid.UUID(int=1)),
         }
         return re.sub(r"<\w+:(\w+)>", lambda found: str(values.get(found[1], "support")), pattern)
@@ -148,6 +150,8 @@ def frame_of(kind: str, world: World) -> Frame:
         "cancel": {"type": "cancel", "runId": world.run.run_id},
         "feedback": {"type": "feedback", "threadId": str(world.talk.pk), "messageId": "m", "rating": 1},
         "show": {"type": "show", "threadId": str(world.talk.pk), "messageId": "m"},
+        "alarms": {"type": "alarms"},
+        "alarm": {"type": "alarm", "number": 1, "action": "done"},
         "ping": {"type": "ping"},
     }
     return frames[kind]

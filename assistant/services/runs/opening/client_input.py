@@ -24,9 +24,11 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     Args:
         decisions: on calls that waited for approval, by call id.
     """
-    if given.allowed_tools is None and not (
-        decisions or given.client_tools or given.output_schema or given.context or given.state or given.has_instructions
-    ):
+    language = get_language()
+    if language == settings.LANGUAGE_CODE:
+        language = ""
+    own = given.client_tools or given.output_schema or given.context or given.state or given.has_instructions
+    if given.allowed_tools is None and not (own or decisions or given.is_unattended or language):
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
     kept = {
@@ -36,9 +38,9 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "context": given.context,
         "state": given.state,
         "has_instructions": given.has_instructions,
+        "is_unattended": given.is_unattended,
+        "language": language,
     }
-    language = get_language()
-    kept["language"] = "" if language == settings.LANGUAGE_CODE else language
     found = {name: json.dumps(value) for name, value in kept.items() if value}
     if given.allowed_tools is not None:  # an empty list allows none
         found["allowed_tools"] = json.dumps(sorted(given.allowed_tools))
@@ -61,6 +63,7 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
         context=kept.get("context", ""),
         state=kept.get("state", {}),
         has_instructions=kept.get("has_instructions", False),
+        is_unattended=kept.get("is_unattended", False),
     )
     return given, {call_id: Decision(**one) for call_id, one in kept.get("decisions", {}).items()}
 

@@ -188,6 +188,7 @@ def _open_once(
         client_tools=given.client_tools,
         decisions=decisions,
         state=given.state,
+        is_unattended=given.is_unattended,
         ignored=ignored_parts(given, state.assistant),
     )
     if given.asked is not None:

@@ -79,7 +79,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         decisions=setup.decisions,
         tool_choice=setup.tool_choice,
         response_format=setup.response_format,
-        can_ask=not setup.is_stateless,
+        can_ask=not (setup.is_stateless or setup.is_unattended),
         journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),
         approval_seconds=APPROVAL_LIFETIME.total_seconds(),
         interceptors=interceptors,

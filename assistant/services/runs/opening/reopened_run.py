@@ -133,6 +133,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
         client_tools=given.client_tools,
         decisions=decisions,
         state=given.state,
+        is_unattended=given.is_unattended,
         ignored=ignored_parts(given, assistant),
         soft=soft,
         replaced_model=run.replaced_model,

@@ -43,6 +43,7 @@ class RunSetup:
         keeps_requests: whether what models are sent is kept.
         replaced_model: the provider and model in whose place `provider` answers; "" if it is the assistant's choice.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
+        is_unattended: whether nobody is there who could be asked for an approval.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         answers: how tools are answered in a test; None for any other run.
         state: what the client's page and the tools share.
@@ -72,6 +73,7 @@ class RunSetup:
     keeps_requests: bool = False
     replaced_model: str = ""
     is_stateless: bool = False
+    is_unattended: bool = False
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None

@@ -35,6 +35,7 @@ export class Chat {
   #queue;
   #thread;
   #tray = null;
+  #alarms = null;
   #isDrafted = true; // not while its files are being put back
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
@@ -78,6 +79,10 @@ export class Chat {
     this.#connection.addEventListener("change", ({ detail }) => this.#connectionChanged(detail));
     const dropped = (files) => (canAttach ? this.#attach(files) : this.#showProblem(gettext("Files cannot be sent to the assistant. Copy their text, please.")));
     catchFiles(window, dropped, { canTake: canAttach, shown: byId("composer") }, signal);
+    if ("alarms" in this.#page.dataset) {
+      this.#connection.addEventListener("open", () => this.#connection.send({ type: "alarms" }));
+      this.#connection.addEventListener("frame", ({ detail }) => detail.name === "alarms" && !detail.metadata && this.#showAlarms(detail.value));
+    }
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
     this.#restoreDraft(question);
@@ -191,6 +196,18 @@ export class Chat {
     this.#write(textOf(content));
     const files = filesOf(content);
     if (files.length) (await this.#openTray()).restore(files);
+  }
+
+  /** Show the alarms that ring. What shows them is fetched with the first one. */
+  async #showAlarms(value) {
+    if (!this.#alarms && !value.ringing.length) return;
+    const { Alarms } = await import("./alarms.js");
+    if (!this.#alarms) {
+      const actions = { send: (frame) => this.#connection.send(frame), announce, focus: () => this.focus() };
+      this.#alarms = new Alarms({ ...actions, asks: true }, this.#events.signal);
+      this.#notice.before(this.#alarms.element);
+    }
+    this.#alarms.show(value);
   }
 
   #writeWaiting() {

@@ -176,6 +176,11 @@ export class Panel {
     this.#send.title = this.#tray?.problem || gettext("Send");
   }
 
+  /** Put the element of the alarms that ring below the head. */
+  set alarms(element) {
+    this.#trouble.before(element);
+  }
+
   /** Put the element of a message that waits above the box. */
   set waiting(element) {
     this.#waiting.replaceChildren(element);

@@ -29,13 +29,21 @@ button:hover{background:var(--sunken)}
 .stop:disabled{opacity:1}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 svg{display:block;width:22px;fill:none;stroke:currentcolor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
-.launcher{display:grid;place-items:center;width:56px;height:56px;margin-left:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
+.launcher{position:relative;display:grid;place-items:center;width:56px;height:56px;margin-left:auto;padding:0;border:0;border-radius:50%;background:var(--accent);color:var(--on-accent);box-shadow:0 4px 18px rgb(0 0 0 / 25%)}
 .panel{display:flex;flex-direction:column;width:min(400px,calc(100vw - 32px - var(--place)*72px));height:min(608px,calc(100dvh - 104px));margin-bottom:13px;border:1px solid var(--line);border-radius:16px;background:var(--paper);color:var(--ink);box-shadow:0 10px 40px rgb(0 0 0 / 22%);overflow:hidden}
 :host([inline]) .panel{width:auto;height:auto;min-height:0;margin:0;box-shadow:none}
 .head{display:flex;align-items:center;gap:4px;padding:10px 10px 10px 16px;border-bottom:1px solid var(--line)}
 .logo{max-width:110px;height:26px;object-fit:contain}
 h2{flex:1;margin:0;font-size:16px;font-weight:650;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button.icon{padding:6px;border-color:transparent;background:none;color:var(--soft)}
+.alarms{flex:none;max-height:45%;padding:10px 11px 0;overflow-y:auto}
+.alarm-list{display:grid;gap:8px}
+.alarm{display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px;padding:10px 12px;border:1px solid var(--accent);border-radius:10px;background:color-mix(in srgb,var(--accent) 10%,var(--paper));color:var(--ink)}
+.alarm>svg{flex:none;color:var(--accent)}
+.alarm-text{display:flex;flex:1 1 60%;flex-wrap:wrap;align-items:baseline;gap:0 8px;min-width:0;overflow-wrap:anywhere}
+.alarm-time{color:var(--soft);font-size:13px}
+.rings{outline:4px solid color-mix(in srgb,var(--accent) 45%,transparent)}
+.rings::after{content:"";position:absolute;inset-block-start:0;inset-inline-end:0;width:14px;height:14px;border:2px solid var(--paper);border-radius:50%;background:var(--danger)}
 .too-long{padding:7px 16px;color:var(--danger);font-size:14px}
 .trouble{padding:7px 16px;background:var(--sunken);color:var(--soft);font-size:14px}
 .scroller{flex:1;overflow-y:auto;padding:16px;overscroll-behavior:contain}

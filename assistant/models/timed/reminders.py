@@ -14,6 +14,8 @@ class Alarm(models.Model):
 
     class State(models.TextChoices):
         SET = "set", _("Set")
+        RINGING = "ringing", _("Ringing")
+        DONE = "done", _("Done")
         CANCELLED = "cancelled", _("Cancelled")
 
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="alarms")
@@ -29,10 +31,22 @@ class Alarm(models.Model):
     idempotency_key = models.CharField(
         max_length=200, blank=True, editable=False, help_text=_("The idempotency key of the tool call that set it.")
     )
+    rings = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="How often it has rung; again after each snooze."
+    )
+    rang_at = models.DateTimeField("rang", null=True, editable=False)
+    seen_at = models.DateTimeField(
+        "shown", null=True, editable=False, help_text="When a chat or widget of the person has shown that it rings."
+    )
+    told_at = models.DateTimeField(
+        "told elsewhere", null=True, editable=False, help_text="When no chat showed it, and e-mail or webhooks told it."
+    )
+    mail_tries = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["at", "id"]
+        indexes = [models.Index(fields=["tenant", "user"], condition=models.Q(state="ringing"), name="ringing_alarms")]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "user", "number"], name="one_alarm_per_number"),
             models.UniqueConstraint(

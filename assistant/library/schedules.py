@@ -1,0 +1,130 @@
+"""The schedule tools: a member has an assistant asked at moments, after they have approved it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from django.utils.translation import gettext_lazy as _
+
+from assistant.library.time_parsing import format_datetime, parse_time, parse_zone
+from assistant.models.timed.schedules import Schedule
+from assistant.services.schedules.schedules import (
+    ScheduleDraft,
+    ScheduleRefused,
+    delete_schedule,
+    make_schedule,
+    own_schedules,
+)
+from assistant.services.tenancy.members import Member, find_member
+from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
+
+MILLIONTHS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRecord:
+    """A schedule of the member; `next` is in its time zone, empty if it asks no more."""
+
+    schedule_id: int
+    name: str
+    question: str
+    cron: str
+    next: str
+    state: str
+
+
+@tool(
+    title=_("Schedule a question"),
+    requires_approval=True,
+    examples=[
+        Example(
+            "every Monday at 9, tell me which orders are open, until the end of May",
+            {
+                "name": "Open orders",
+                "question": "Which orders are open?",
+                "when": "0 9 * * 1",
+                "until": "2111-05-31T23:59",
+                "budget": 5,
+            },
+            result='{"schedule_id":90002,"name":"Open orders","next":"Monday 9 February 2111, 09:00","state":"on"}',
+            answer="I will ask that every Monday at 9. The first time is Monday 9 February 2111, 09:00.",
+        )
+    ],
+)
+def schedule_question(
+    context: ToolContext,
+    *,
+    name: Annotated[str, Param("A few words for a list.", max_length=100)],
+    question: Annotated[str, Param("What is asked each time. It must be understood by itself.", max_length=4000)],
+    when: Annotated[
+        str,
+        Param("A cron line of five fields for again and again, or one moment like 2026-11-21T10:42.", max_length=100),
+    ],
+    until: Annotated[str, Param("When a cron line ends, like 2026-12-31T23:59.", max_length=50)] = "",
+    budget: Annotated[
+        float | None, Param("What all answers of a cron line may cost together. Ask the user.", ge=0, le=1_000_000)
+    ] = None,
+    delivery: Annotated[
+        Literal["conversation", "email", "webhook"], Param("Where the answer goes besides a conversation.")
+    ] = "conversation",
+) -> ScheduleRecord:
+    """Have a question asked later, once or again and again, in the user's name. The user is asked first."""
+    member = _member(context)
+    is_cron = len(when.split()) == 5
+    draft = ScheduleDraft(
+        assistant=context.assistant,
+        name=name,
+        prompt=question,
+        cron=when if is_cron else "",
+        at=None if is_cron else _moment(when, context),
+        ends_at=_moment(until, context) if until and is_cron else None,
+        budget=round(budget * MILLIONTHS) if budget and is_cron else None,
+        delivery=delivery,
+        idempotency_key=context.idempotency_key,
+    )
+    try:
+        return _record(make_schedule(member=member, draft=draft))
+    except ScheduleRefused as exc:
+        raise ToolError(str(exc)) from exc
+
+
+@tool(title=_("List schedules"), read_only=True)
+def list_schedules(context: ToolContext) -> list[ScheduleRecord]:
+    """List the user's scheduled questions, the newest first."""
+    return [_record(row) for row in own_schedules(_member(context))[:100]]
+
+
+@tool(title=_("Delete a schedule"), idempotent=True)
+def delete_scheduled_question(
+    schedule_id: Annotated[int, Param("From list_schedules.", ge=1)], context: ToolContext
+) -> str:
+    """Delete one of the user's scheduled questions."""
+    row = own_schedules(_member(context)).filter(pk=schedule_id).first()
+    if row is None:
+        raise ToolError(f"The user has no schedule {schedule_id}. Ask list_schedules which there are.")
+    delete_schedule(row=row, actor=row.user)
+    return f"Schedule {schedule_id} is deleted."
+
+
+def _member(context: ToolContext) -> Member:
+    found = find_member(user_id=context.user.pk, tenant_slug=context.tenant.slug)
+    if found is None:
+        raise ToolError("Only members of the tenant can schedule questions.")
+    return found
+
+
+def _moment(text: str, context: ToolContext) -> datetime:
+    zone = parse_zone(context.tenant.timezone)
+    parsed = parse_time(text, zone, datetime.now(UTC))
+    if parsed.moment is not None:
+        return parsed.moment
+    if parsed.day is None:
+        raise ToolError(f"{text!r} has no date. Write it like 2026-11-21T10:42.")
+    return datetime.combine(parsed.day, parsed.clock, tzinfo=zone)
+
+
+def _record(row: Schedule) -> ScheduleRecord:
+    moment = "" if row.next_at is None else format_datetime(row.next_at.astimezone(parse_zone(row.timezone)))
+    return ScheduleRecord(row.pk, row.name, row.prompt, row.cron, moment, row.state)

@@ -1,0 +1,1 @@
+"""Rows about moments: alarms, and questions that are asked at moments."""

@@ -1,0 +1,137 @@
+"""Has alarms ring: in the open chats of their person, else by e-mail and webhook.
+
+Servers import this module, so that its jobs are done. An alarm rings once, because the update of its row is claimed by
+one process; clients are then told by its row, so that one that connects later learns it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth import get_user_model
+from django.db.models import F
+from django.utils import timezone
+
+from assistant.models import Alarm, EndUser, Job, Membership, PersonSettings, Tenant, Webhook
+from assistant.services.db.clock import DatabaseTime
+from assistant.services.db.threads import in_database
+from assistant.services.eventlog.member_notices import notify
+from assistant.services.jobs import jobs
+from assistant.services.jobs.jobs import LongWork
+from assistant.services.reminders.alarms import REACH_JOB, RING_JOB, are_on, ringing
+from assistant.services.tenancy import mail
+from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.services.text import format_timestamp
+from assistant.services.webhooks.events import record_event
+
+# How long the open chats have to show that an alarm rings, before it is told elsewhere.
+SEEN_WITHIN = timedelta(seconds=15)
+# When an e-mail that could not be sent, or whose process died, is tried again, and how often.
+MAIL_RETRY, MAIL_TRIES = timedelta(minutes=5), 3
+
+
+@dataclass(frozen=True, slots=True)
+class DueMail:
+    """An e-mail about an alarm: of whom, to whom, and what it says."""
+
+    tenant_id: int
+    alarm_id: int
+    to: str
+    key: str
+    context: Mapping[str, Any]
+
+
+@jobs.handles(RING_JOB)
+def _ring(job: Job) -> None:
+    """Have an alarm ring, if it is still set and due and its person may still enter."""
+    if not are_on() or not job.tenant.is_active:
+        return
+    with tenant_scope(job.tenant_id):
+        due = Alarm.objects.filter(
+            pk=int(job.key), tenant_id=job.tenant_id, state=Alarm.State.SET, at__lte=DatabaseTime()
+        )
+        members = Membership.objects.filter(tenant_id=job.tenant_id, user__is_active=True).values("user_id")
+        values = {"state": Alarm.State.RINGING, "rang_at": DatabaseTime(), "rings": F("rings") + 1}
+        if not due.filter(user_id__in=members).update(**values, seen_at=None, told_at=None, mail_tries=0):
+            return
+        alarm = Alarm.objects.get(pk=int(job.key), tenant_id=job.tenant_id)
+        jobs.schedule(tenant_id=job.tenant_id, name=REACH_JOB, key=job.key, due_at=timezone.now() + SEEN_WITHIN)
+        notify(tenant_id=job.tenant_id, user_id=alarm.user_id)
+
+
+@jobs.handles(REACH_JOB, is_long=True)
+def _reach(job: Job) -> LongWork | None:
+    """Tell an alarm elsewhere that no chat has shown; return the work that sends its e-mail."""
+    with tenant_scope(job.tenant_id):
+        found = Alarm.objects.filter(pk=int(job.key), tenant_id=job.tenant_id, state=Alarm.State.RINGING, seen_at=None)
+        alarm = found.select_related("tenant", "user").first()
+        if alarm is None or not alarm.tenant.is_active or not are_on():
+            return None
+        if alarm.told_at is None:
+            Alarm.objects.filter(pk=alarm.pk, tenant_id=job.tenant_id).update(told_at=DatabaseTime())
+            _record_unseen(alarm)
+            # For a process whose chats have missed the first notice.
+            notify(tenant_id=job.tenant_id, user_id=alarm.user_id)
+        to = _address_of(alarm)
+        if not to or alarm.mail_tries >= MAIL_TRIES:
+            return None
+        Alarm.objects.filter(pk=alarm.pk, tenant_id=job.tenant_id).update(mail_tries=F("mail_tries") + 1)
+        jobs.schedule(tenant_id=job.tenant_id, name=REACH_JOB, key=job.key, due_at=timezone.now() + MAIL_RETRY)
+        return partial(
+            _send, DueMail(job.tenant_id, alarm.pk, to, f"alarm-{alarm.pk}-{alarm.rings}", _mail_context(alarm))
+        )
+
+
+def _record_unseen(alarm: Alarm) -> None:
+    end_user = EndUser.objects.filter(tenant_id=alarm.tenant_id, user_id=alarm.user_id).first()
+    about = ringing(alarm)
+    record_event(
+        tenant_id=alarm.tenant_id,
+        event=Webhook.Event.ALARM_UNSEEN,
+        data={
+            "alarm": alarm.number,
+            "user": alarm.user_id,
+            **({"end_user": end_user.external_id} if end_user else {}),
+            "at": format_timestamp(about.at),
+            "rang_at": format_timestamp(about.rang_at),
+            "rings": alarm.rings,
+            "is_late": about.is_late,
+        },
+        event_key=f"alarm {alarm.pk} {alarm.rings}",
+    )
+
+
+def _address_of(alarm: Alarm) -> str:
+    """Return the address that is told of an alarm; empty if none should be."""
+    if not alarm.tenant.alarm_mails or not mail.is_mail_configured():
+        return ""
+    if EndUser.objects.filter(tenant_id=alarm.tenant_id, user_id=alarm.user_id).exists():
+        return ""  # whom the tenant tells in its own way, by the webhook
+    if PersonSettings.objects.filter(user_id=alarm.user_id, alarm_mails=False).exists():
+        return ""
+    return str(getattr(alarm.user, get_user_model().get_email_field_name(), "") or "")
+
+
+def _mail_context(alarm: Alarm) -> Mapping[str, Any]:
+    tenant: Tenant = alarm.tenant
+    about = ringing(alarm)
+    return {
+        "tenant": tenant.name,
+        # A label that may repeat what a document or a mail told the model to write is shown in the chat alone.
+        "label": "" if alarm.sources else alarm.label,
+        "at": about.at.astimezone(ZoneInfo(tenant.timezone)),
+        "zone": tenant.timezone,
+        "is_late": about.is_late,
+    }
+
+
+async def _send(due: DueMail) -> None:
+    """Send an e-mail in a thread that uses no database connection. One that fails is tried again by its job."""
+    if await asyncio.to_thread(partial(mail.send, to=due.to, template="alarm", key=due.key, **due.context)):
+        await in_database(jobs.cancel, tenant_id=due.tenant_id, name=REACH_JOB, key=str(due.alarm_id))

@@ -1,0 +1,1 @@
+"""Questions that assistants are asked at moments, in a member's name."""

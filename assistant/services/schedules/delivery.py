@@ -1,0 +1,58 @@
+"""The e-mail with the answer to a scheduled question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from assistant.models import Message, Schedule, ScheduleRun
+from assistant.services.schedules.schedules import moment_in_zone
+from assistant.services.tenancy import mail
+
+MAIL_TRIES = 3
+# Characters of an answer in an e-mail; the conversation has all of it.
+MAX_ANSWER = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class DueMail:
+    """An e-mail with an answer: to whom, and what it says; its key is the same for each attempt."""
+
+    due_id: int
+    to: str
+    key: str
+    context: dict[str, Any]
+
+
+def due_mail(due: ScheduleRun) -> DueMail | None:
+    """Return the e-mail of a moment that has ended; None if there is none, or it was sent."""
+    row = due.schedule
+    is_wanted = row.delivery == Schedule.Delivery.EMAIL and due.delivered_at is None and due.ended_at is not None
+    to = str(getattr(row.user, get_user_model().get_email_field_name(), "") or "")
+    if not is_wanted or due.conversation_id is None or not to or not mail.is_mail_configured():
+        return None
+    answers = Message.objects.filter(
+        conversation_id=due.conversation_id,
+        conversation__tenant_id=due.tenant_id,
+        run__run_id=due.run_id,
+        role=Message.Role.ASSISTANT,
+    )
+    texts = [text for text in answers.order_by("position").values_list("content", flat=True) if text]
+    context: dict[str, Any] = {
+        "name": row.name,
+        "tenant": row.tenant.name,
+        "assistant": row.assistant.name,
+        "prompt": row.prompt,
+        "answer": "\n\n".join(texts)[:MAX_ANSWER],
+        "problem": due.problem,
+        "at": moment_in_zone(row, due.due_at),
+        "zone": row.timezone,
+    }
+    return DueMail(due.pk, to, f"schedule-run-{due.pk}", context)
+
+
+def send_mail(due: DueMail) -> bool:
+    """Send an e-mail; return whether it could be sent. Uses the database for the recipient's language alone."""
+    return mail.send(to=due.to, template="schedule", key=due.key, **due.context)

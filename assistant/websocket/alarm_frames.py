@@ -1,0 +1,103 @@
+"""The frames of a connection that are about its member's alarms, and the events that answer them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from assistant.core.values.events import Custom
+from assistant.services.db.threads import in_database
+from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.eventlog.frames import bare_frame
+from assistant.services.eventlog.member_notices import add_listener
+from assistant.services.reminders.alarms import (
+    DEFAULT_SNOOZE,
+    MAX_SNOOZE,
+    MIN_SNOOZE,
+    end_alarm,
+    mark_seen,
+    ringing_of,
+    snooze_alarm,
+)
+from assistant.services.tenancy.members import Member
+from assistant.websocket.follower import Send
+from assistant.websocket.frames import protocol_error
+
+logger = logging.getLogger(__name__)
+
+ACTIONS = ("seen", "done", "snooze")
+MAX_NUMBER = 2**31 - 1
+NOT_UNDERSTOOD = (
+    f"alarm has number, action (one of {', '.join(ACTIONS)}) and minutes, from {MIN_SNOOZE} to {MAX_SNOOZE}."
+)
+
+
+class AlarmFrames:
+    """Tells a client which alarms of its member ring, once it has asked, and takes what the member does then.
+
+    `send` sends a frame to the client. `on_failure` is called when that fails, and must close the connection.
+    """
+
+    def __init__(self, member: Member, *, send: Send, on_failure: Callable[[], object]) -> None:
+        self._member = member
+        self._send = send
+        self._on_failure = on_failure
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._remove: Callable[[], None] | None = None
+
+    async def follow(self) -> None:
+        """Send which alarms ring, now and whenever it changes."""
+        if self._task is None:
+            whose = {"tenant_id": self._member.tenant_id, "user_id": self._member.user_id}
+            self._remove = add_listener(**whose, listener=self._changed.set)
+            self._task = asyncio.create_task(self._follow(), name="follow-alarms")
+        self._changed.set()
+
+    async def act(self, frame: Mapping[str, Any]) -> None:
+        """Do what a frame says about one alarm: `seen`, `done` or `snooze`."""
+        action, number = frame.get("action"), _number(frame.get("number"), 1, MAX_NUMBER)
+        minutes = _number(frame.get("minutes", DEFAULT_SNOOZE), MIN_SNOOZE, MAX_SNOOZE)
+        if number is None or minutes is None or action not in ACTIONS:
+            await self._send(protocol_error("invalid_frame", NOT_UNDERSTOOD))
+        elif action == "seen":
+            await in_database(mark_seen, member=self._member, number=number)
+        else:
+            if action == "done":
+                await in_database(end_alarm, member=self._member, number=number)
+            else:
+                await in_database(snooze_alarm, member=self._member, number=number, minutes=minutes)
+            # Also where nothing has changed, because another window was faster, or there is no such alarm.
+            self._changed.set()
+
+    async def close(self) -> None:
+        """Stop telling the client."""
+        if self._remove is not None:
+            self._remove()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _follow(self) -> None:
+        whose = {"tenant_id": self._member.tenant_id, "user_id": self._member.user_id}
+        try:
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                try:
+                    found = await in_database(ringing_of, **whose)
+                except OUTAGE_ERRORS:
+                    continue  # told at the next change, or when the client connects again
+                await self._send(bare_frame(Custom("alarms", {"ringing": [alarm.as_mapping() for alarm in found]})))
+        except OSError:  # the client has gone
+            self._on_failure()
+        except Exception:
+            logger.exception("Telling a client of tenant %s of its alarms failed", self._member.tenant_id)
+            self._on_failure()
+
+
+def _number(value: object, least: int, most: int) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return cast(int, value) if is_number else None

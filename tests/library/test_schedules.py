@@ -1,0 +1,72 @@
+"""Questions are scheduled, listed and deleted by the member they belong to, who is asked before one is made."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from assistant.library.schedules import delete_scheduled_question, list_schedules, schedule_question
+from assistant.models import Membership, Schedule, Tenant
+from assistant.toolkit import ToolContext, ToolError
+from tests.base import Cast
+from tests.factories import make_member
+from tests.library.calling import call, context_of
+
+
+def at(tenant: Tenant, user: User, key: str = "") -> ToolContext:
+    return context_of(tenant, user, assistant="support", idempotency_key=key)
+
+
+def ask(context: ToolContext, when: str = "0 9 * * 1", **fields: Any) -> Any:
+    until = f"{datetime.now(UTC) + timedelta(days=30):%Y-%m-%dT%H:%M}"
+    values = {"name": "Open orders", "question": "Which orders are open?", "until": until, "budget": 5, **fields}
+    return call(schedule_question, context, when=when, **values)
+
+
+def test_it_asks_first() -> None:
+    assert schedule_question.requires_approval and not schedule_question.read_only
+
+
+def test_a_cron_line_asks_again_and_again_in_the_tenants_time_zone(cast: Cast) -> None:
+    alice = at(cast.acme, cast.alice, "call 1")
+    first = ask(alice)
+    assert first == ask(alice)  # the same call again
+    assert first["next"].startswith("Monday") and first["next"].endswith("09:00")
+    row = Schedule.objects.get()
+    assert (row.user, row.budget, row.timezone, row.assistant) == (cast.alice, 5_000_000, "Europe/Vienna", cast.support)
+
+
+def test_a_moment_asks_once(cast: Cast) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    ask(at(cast.acme, cast.alice), when=f"{tomorrow:%Y-%m-%dT%H:%M}", until="", budget=None)
+    row = Schedule.objects.get()
+    assert row.cron == "" and row.at is not None and row.ends_at is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"budget": None}, "budget"), ({"when": "* * * * *"}, "15 minutes"), ({"when": "noon"}, "no date")],
+)
+def test_what_is_wrong_is_told_to_the_model(cast: Cast, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ToolError, match=said):
+        ask(at(cast.acme, cast.alice), **wrong)
+
+
+def test_a_member_lists_and_deletes_their_own_alone(cast: Cast) -> None:
+    pk = ask(at(cast.acme, cast.alice))["schedule_id"]
+    for tenant, user in ((cast.acme, cast.amy), (cast.globex, cast.mallory)):
+        assert call(list_schedules, at(tenant, user)) == []
+        with pytest.raises(ToolError, match="no schedule"):
+            call(delete_scheduled_question, at(tenant, user), schedule_id=pk)
+    assert [one["schedule_id"] for one in call(list_schedules, at(cast.acme, cast.alice))] == [pk]
+    delete_scheduled_question(schedule_id=pk, context=at(cast.acme, cast.alice))
+    assert not Schedule.objects.exists()
+
+
+def test_an_end_user_schedules_nothing(cast: Cast) -> None:
+    visitor = make_member(cast.acme, "visitor", role=Membership.Role.END_USER)
+    with pytest.raises(ToolError, match="members"):
+        ask(at(cast.acme, visitor))
