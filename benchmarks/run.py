@@ -31,6 +31,7 @@ FAMILIES = (
     "tasks",
     "panel",
     "fast_paths",
+    "scale",
     "mixed",
 )
 
