@@ -24,6 +24,7 @@ from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
 from assistant.services.toolcalls.interceptors import load_interceptors
 from assistant.services.toolpolicy import catalogue
+from assistant.setting_text import misspelt
 from assistant.toolkit.schema.parameters import suspicious_parameters
 
 _SIGN_IN_MIDDLEWARE = (*SECOND_FACTOR_MIDDLEWARE, "assistant.pages.sign_in.SignInLimits")
@@ -55,7 +56,7 @@ def misspelt_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             f"Nothing reads {name}; " + (f"{meant} is meant, probably." if meant else "it is no setting of this name."),
             id="assistant.W006",
         )
-        for name, meant in defaults.misspelt(settings, os.environ)
+        for name, meant in misspelt(defaults.__all__, settings, os.environ)
     ]
 
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Iterator
 from typing import Any
-
-from django.conf import global_settings
 
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS, WIRE_FORMATS
 from assistant.environment import Environment
 
 _env = Environment()
-# How alike two names are of which one is probably the other, misspelt.
-ALIKE = 0.88
 
 # The provider for assistants without a provider whose tenant has none either.
 OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
@@ -293,15 +288,3 @@ def problems_of(settings: Any) -> list[str]:
         *(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS),
         *(f"The setting {name} {problem}." for name, problem in settings.SETTINGS_PROBLEMS),
     ]
-
-
-def misspelt(settings: Any, environment: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield names of settings and variables that differ from one of these by a letter or two, with the one meant.
-
-    A setting that begins with ASSISTANT_ is one of these or misspelt, even if it is not clear which one is meant: "".
-    """
-    own = {name for name in dir(settings) if name.isupper() and settings.is_overridden(name)}
-    for name in sorted({*own, *environment} - set(__all__) - set(dir(global_settings))):
-        meant = get_close_matches(name, __all__, 1, ALIKE)
-        if meant or (name in own and name.startswith("ASSISTANT_")):
-            yield name, meant[0] if meant else ""

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+from django.conf import global_settings
+
+# How alike two names are of which one is probably the other, misspelt.
+_ALIKE = 0.88
 
 
 @dataclass(frozen=True)
@@ -86,3 +92,15 @@ def written_json(value: Any) -> str:
         return json.dumps(value)
     except TypeError:
         raise ValueError("must be a mapping of text and numbers") from None
+
+
+def misspelt(names: Collection[str], settings: Any, environment: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names of settings and variables that differ from one of `names` by a letter or two, with the one meant.
+
+    A setting that begins with ASSISTANT_ is one of them or misspelt, even if it is not clear which one is meant: "".
+    """
+    own = {name for name in dir(settings) if name.isupper() and settings.is_overridden(name)}
+    for name in sorted({*own, *environment} - set(names) - set(dir(global_settings))):
+        meant = get_close_matches(name, names, 1, _ALIKE)
+        if meant or (name in own and name.startswith("ASSISTANT_")):
+            yield name, meant[0] if meant else ""

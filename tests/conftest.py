@@ -54,7 +54,7 @@ def has_services() -> bool:
 # The longest files, which come first: one that is begun last would keep one worker busy and the others waiting.
 LONG = (
     "browser/test_vectors", "docs/test_commands", "isolation/test_row_security", "browser/", "isolation/test_http",
-    "host_project/", "services/runs/test_recovery", "isolation/test_endings", "api/test_schema", "commands/",
+    "host_project/", "services/runs/recovery/test_recovery", "isolation/test_endings", "api/test_schema", "commands/",
     "site/test_environment", "mcp/test_server", "markdown/", "services/test_metrics", "isolation/", "api/test_openai",
     "api/test_hostile", "services/toolcalls/", "mcp/", "widget/", "webhooks/", "api/", "docs/",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0028_agui_clients'),
+        ("assistant", "0031_timed_work"),
     ]
 
     operations = [

@@ -1,6 +1,6 @@
 """The database models: tenants, assistants, conversations, runs, usage and the audit trail."""
 
-from assistant.models.assistants import Assistant, Provider, ToolSetting
+from assistant.models.assistants import Assistant, Provider
 from assistant.models.audit import AuditEntry
 from assistant.models.brand import Brand, BrandImage
 from assistant.models.conversations import Conversation, ConversationShare, Feedback, Message
@@ -23,6 +23,7 @@ from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.timed.reminders import Alarm
 from assistant.models.timed.schedules import Schedule, ScheduleRun
+from assistant.models.tool_settings import ToolSetting
 from assistant.models.toolblocks import ToolBlock
 from assistant.models.usage import UsageEntry
 from assistant.models.webhooks import Webhook, WebhookDelivery

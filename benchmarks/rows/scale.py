@@ -283,5 +283,3 @@ def _agreement(what: str, simulated: float, measured: float, unit: str) -> Line:
     off = abs(simulated - measured) / measured * 100
     beside = f"simulated {number(simulated)}{unit}, measured {number(measured)}{unit}"
     return Line(f"{what}: simulated and measured differ by", off, "%", TOLERANCE * 100, beside=beside)
-
-

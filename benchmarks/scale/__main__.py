@@ -21,7 +21,7 @@ def tables(constants: Constants) -> str:
 
 
 def simulate(constants: Constants) -> str:
-    """Return a Markdown table: tenants of several sizes, beside a tenant that asks without end, and a process's death."""
+    """Return a Markdown table: tenants of several sizes, one that asks without end, and a process that dies."""
     use = Use()
     crowds = [
         Crowd(f"tenant {place}", clients, use.tokens, use.rate, use.thinking, pause=30.0, limit=100)
@@ -34,9 +34,13 @@ def simulate(constants: Constants) -> str:
         "beside a tenant that asks without end": ([*crowds, flood], ()),
         "and one of eight processes is killed": ([*crowds, flood], (Death(0, SECONDS / 2),)),
     }
-    lines = ["| Case | runs a minute | wait, p50 | wait, p95 | runs resumed | until their end, the longest |", "|---|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| Case | runs a minute | wait, p50 | wait, p95 | runs resumed | until their end, the longest |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     for name, (with_crowds, deaths) in cases.items():
-        seen = Simulation(processes=PROCESSES, places=PLACES, costs=costs, crowds=with_crowds, deaths=deaths).run(SECONDS)
+        simulation = Simulation(processes=PROCESSES, places=PLACES, costs=costs, crowds=with_crowds, deaths=deaths)
+        seen = simulation.run(SECONDS)
         waits = [wait for crowd in crowds for wait in seen[crowd.name].waits]
         ends = sum(len(one.ends) for one in seen.values())
         resumed = [seconds for one in seen.values() for seconds in one.resumed]

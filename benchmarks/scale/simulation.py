@@ -121,7 +121,14 @@ class Simulation:
     """
 
     def __init__(
-        self, *, processes: int, places: int, costs: Costs, crowds: Sequence[Crowd], deaths: Sequence[Death] = (), seed: int = 1
+        self,
+        *,
+        processes: int,
+        places: int,
+        costs: Costs,
+        crowds: Sequence[Crowd],
+        deaths: Sequence[Death] = (),
+        seed: int = 1,
     ) -> None:
         self._world = simpy.Environment()
         self._costs = costs

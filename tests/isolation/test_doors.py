@@ -37,7 +37,7 @@ from tests.ws import run_input
 pytestmark = pytest.mark.django_db
 
 # Applications beside the site. They are tried as MCP, as websockets, as refused websockets, and the last in
-# tests/api/test_responses_socket.py.
+# tests/api/responses/test_responses_socket.py.
 MOUNTS = {"mcp_application", "chat", "upgrade_required", "responses_socket"}
 # A rival's, of the same request id, is sent in tests/mcp/test_server_calls.py.
 NOTICES = {"notifications/cancelled"}

@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from assistant import checks, defaults
 from assistant.routing import with_assistant
+from assistant.setting_text import misspelt
 
 # Which database and Redis the tests have makes no difference here.
 pytestmark = pytest.mark.once
@@ -99,7 +100,7 @@ def test_a_misspelt_setting_is_named(name: str, meant: str, settings: Any) -> No
 
 
 def test_a_misspelt_variable_is_named_and_others_are_left_alone(settings: Any) -> None:
-    found = defaults.misspelt(settings, ["REDISURL", "ASSISTANT_COLOUR", "REDIS_PORT", "PATH", "REDIS_URL"])
+    found = misspelt(defaults.__all__, settings, ["REDISURL", "ASSISTANT_COLOUR", "REDIS_PORT", "PATH", "REDIS_URL"])
     assert list(found) == [("REDISURL", "REDIS_URL")]
 
 

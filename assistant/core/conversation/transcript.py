@@ -132,12 +132,10 @@ class Transcript:
                 self._open.pop((START_OF[type(event)], event.subagent_run_id), None)
             case events.RunFinished() | events.RunError():
                 self.ending = event
-            case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
-                draft = self._draft(value["messageId"])
-                if value["reason"] == SUPERSEDED:
-                    self._supersede(draft)
-                else:
-                    draft.cut(value["reason"])
+            case events.Custom("message.cut", {"messageId": cut, "reason": reason}) if is_own and reason == SUPERSEDED:
+                self._supersede(self._draft(cut))
+            case events.Custom("message.cut", {"messageId": cut, "reason": reason}) if is_own:
+                self._draft(cut).cut(reason)
 
     def _supersede(self, draft: Draft) -> None:
         draft.is_cut = draft.is_superseded = True

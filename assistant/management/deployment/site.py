@@ -20,6 +20,7 @@ from assistant.management.deployment.findings import Finding
 from assistant.management.deployment.plan import asgi_application, prefix
 from assistant.models import Provider, Tenant
 from assistant.services.tenancy.host import host_model
+from assistant.setting_text import misspelt
 from assistant.staticfiles import has_whitenoise
 
 # Loggers that would write prompts and answers.
@@ -45,7 +46,7 @@ def _settings() -> Iterator[Finding]:
     problems = defaults.problems_of(settings)
     for problem in problems:
         yield Finding("settings", problem, "docs/configuration.md#variables")
-    for name, meant in defaults.misspelt(settings, os.environ):
+    for name, meant in misspelt(defaults.__all__, settings, os.environ):
         yield Finding("settings", f"nothing reads {name}", f"Is {meant} meant?" if meant else "Remove it.")
     if not problems:
         yield Finding("settings", "types and ranges are right")

@@ -16,10 +16,10 @@ from tests.browser.acts import answered, ask, last_answer
 from tests.browser.conftest import Visitor
 from tests.browser.test_widget import Shop, done, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
-from tests.dead_runs import TEXT, leave_run
 from tests.factories import make_conversation, make_message
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
+from tests.services.runs.recovery.dead_runs import TEXT, leave_run
 
 # ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]

@@ -19,9 +19,9 @@ from assistant.services.limits.shared_queue import hand_over, offer, take_first,
 from assistant.services.round_robin import WeightedTurns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LEASE_END, release_taken
-from assistant.services.runs.opening.reopened_run import ReopenedRun, reopen_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
+from assistant.services.runs.recovery.reopened_run import ReopenedRun, reopen_run
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.row_scope import set_tenants
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from assistant.models import Run
 from assistant.services.runs.leases import DeadRun
-from assistant.services.runs.opening.reopened_run import ReopenedRun, read_rows, with_files
+from assistant.services.runs.recovery.reopened_run import ReopenedRun, read_rows, with_files
 
 # Nobody waits any more for a run whose process died longer ago; it ends as interrupted.
 MAX_AGE = timedelta(hours=1)

@@ -16,9 +16,9 @@ from assistant.services.limits.place import Place
 from assistant.services.limits.shared_queue import offer
 from assistant.services.run_key import RunKey
 from assistant.services.runs.opening.open_run import open_run
-from assistant.services.runs.opening.reopened_run import reopen_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.process.dispatcher import Dispatcher
+from assistant.services.runs.recovery.reopened_run import reopen_run
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants, visible_tenants

@@ -11,8 +11,8 @@ import pytest
 
 from assistant.models import Conversation, Message, Provider, Run, ToolCall
 from tests.api.calling import key_of
+from tests.api.responses.test_responses import PICK
 from tests.api.test_openai import client_of
-from tests.api.test_responses import PICK
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool
 from tests.fake_provider import FakeProvider

@@ -13,8 +13,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from assistant.models import Provider, Run
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from tests.api.calling import key_of
+from tests.api.responses.test_responses import PICK
 from tests.api.test_openai import client_of
-from tests.api.test_responses import PICK
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server

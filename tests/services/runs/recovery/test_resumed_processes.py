@@ -11,7 +11,7 @@ from tests.agui import check_run, run_of, seq_of, text_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.services.runs.test_recovery import RECOVERY, is_valid
+from tests.services.runs.recovery.test_recovery import RECOVERY, is_valid
 from tests.websocket.test_websocket import until
 from tests.ws import open_socket, run_input
 

@@ -30,9 +30,9 @@ from assistant.services.runs.recovery import dead_runs
 from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
-from tests.dead_runs import TEXT, begin_call, call_of, leave_run
 from tests.factories import make_assistant, make_message, make_run, switch_tool
 from tests.fake_provider import FakeProvider
+from tests.services.runs.recovery.dead_runs import TEXT, begin_call, call_of, leave_run
 from tests.services.runs.test_opening import given
 from tests.websocket.test_websocket import until
 

@@ -1,0 +1,54 @@
+"""How tenants and their assistants may use tools."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from assistant.models.assistants import Assistant
+from assistant.models.fields import EncryptedTextField
+from assistant.models.tenants import Tenant, validate_same_tenant
+
+
+class ToolSetting(models.Model):
+    """How a tenant, or one of its assistants, may use a tool: the policy, settings and secrets."""
+
+    class Policy(models.TextChoices):
+        ON = "on", _("On")
+        ASK = "ask", _("Ask first")
+        OFF = "off", _("Off")
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_settings")
+    assistant = models.ForeignKey(
+        Assistant,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="tool_settings",
+        help_text=_("Empty: for the whole tenant."),
+    )
+    tool = models.CharField(max_length=64)
+    policy = models.CharField(max_length=3, choices=Policy.choices, default=Policy.ON)
+    config = models.JSONField(default=dict, blank=True)
+    secrets = EncryptedTextField(blank=True, help_text=_("A JSON object of the tool's secrets, encrypted at rest."))
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["tenant", "tool"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "assistant", "tool"], name="one_switch_per_tool"),
+            # SQLite has no NULLS NOT DISTINCT.
+            models.UniqueConstraint(
+                fields=["tenant", "tool"], condition=Q(assistant=None), name="one_tenant_switch_per_tool"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool}: {self.get_policy_display()}"
+
+    def clean(self) -> None:
+        super().clean()
+        # The inline on the assistant's page sets the tenant only when it saves the switch.
+        if self.tenant_id is not None:
+            validate_same_tenant(self, self.tenant_id, "assistant")

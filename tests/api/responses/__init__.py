@@ -1,0 +1,1 @@
+"""Tests of the Responses, Files and Conversations APIs."""

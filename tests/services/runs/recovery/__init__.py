@@ -1,0 +1,1 @@
+"""Tests of the recovery of runs whose process died."""
