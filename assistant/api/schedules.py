@@ -81,6 +81,15 @@ class ScheduleIn(ApiSerializer):
     delivery = OneOf(choices=Schedule.Delivery.choices, required=False, default="conversation")
 
 
+class ScheduleRunOut(ApiSerializer):
+    due_at = serializers.DateTimeField()
+    state = serializers.ChoiceField(choices=ScheduleRun.State.choices)
+    conversation = serializers.UUIDField(source="conversation_id", allow_null=True)
+    run = serializers.CharField(source="run_id")
+    problem = serializers.CharField()
+    cost = serializers.IntegerField(help_text="In millionths of the currency.")
+
+
 class ScheduleOut(ApiSerializer):
     id = serializers.IntegerField()
     assistant = serializers.SlugField(source="assistant.slug")
@@ -97,23 +106,12 @@ class ScheduleOut(ApiSerializer):
     reason = serializers.CharField(help_text="Why it has stopped.")
     next_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
-
-
-class ScheduleRunOut(ApiSerializer):
-    due_at = serializers.DateTimeField()
-    state = serializers.ChoiceField(choices=ScheduleRun.State.choices)
-    conversation = serializers.UUIDField(source="conversation_id", allow_null=True)
-    run = serializers.CharField(source="run_id")
-    problem = serializers.CharField()
-    cost = serializers.IntegerField(help_text="In millionths of the currency.")
-
-
-class ScheduleWithRunsOut(ScheduleOut):
-    runs = serializers.SerializerMethodField(help_text=f"The newest {MAX_RUNS} moments, the newest first.")
-
-    def get_runs(self, row: Schedule) -> list[dict[str, Any]]:
-        found = ScheduleRun.objects.filter(tenant_id=row.tenant_id, schedule=row)[:MAX_RUNS]
-        return [dict(one) for one in ScheduleRunOut(found, many=True).data]
+    runs = ScheduleRunOut(
+        many=True,
+        required=False,
+        source="newest_runs",
+        help_text=f"The newest {MAX_RUNS} moments, the newest first; only where one schedule is read.",
+    )
 
 
 class ScheduleChange(ApiSerializer):
@@ -159,12 +157,14 @@ class OneSchedule(TenantView):
     @operation(
         "Read a schedule",
         path=["schedule"],
-        responses={200: (ScheduleWithRunsOut, {**SCHEDULE, "runs": [RUN]})},
+        responses={200: (ScheduleOut, {**SCHEDULE, "runs": [RUN]})},
         tag=TAG,
         description="With its newest moments, and the conversations in which it was asked.",
     )
     def get(self, request: Request, schedule: int) -> Response:
-        return Response(ScheduleWithRunsOut(self._own(schedule)).data)
+        row: Any = self._own(schedule)
+        row.newest_runs = ScheduleRun.objects.filter(tenant_id=row.tenant_id, schedule=row)[:MAX_RUNS]
+        return Response(ScheduleOut(row).data)
 
     @operation(
         "Pause a schedule",
