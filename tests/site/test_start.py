@@ -35,6 +35,12 @@ asyncio.run(asyncio.wait_for(serve(), 60))
 missing = [name for name in {WARM!r} if name not in sys.modules]
 print(json.dumps([before, missing, gc.get_freeze_count() > len(gc.get_objects())]))
 """
+JOBS = """
+import json
+import {application}
+from assistant.services.jobs import jobs
+print(json.dumps(sorted(jobs._handlers)))
+"""
 TOOLS = "import json, sys; import tools; print(json.dumps([name for name in sys.modules if name in {'django', 'mcp'}]))"
 
 
@@ -68,3 +74,10 @@ def test_a_process_serves_before_it_imports_what_only_runs_need() -> None:
 
 def test_tools_alone_need_no_django() -> None:
     assert printed_by(TOOLS) == []
+
+
+def test_workers_do_the_jobs_that_the_web_schedules() -> None:
+    of_web = printed_by(JOBS.format(application="config.asgi"))
+    assert "alarm.ring" in of_web
+    django = "django; django.setup()\nimport "
+    assert printed_by(JOBS.format(application=f"{django}assistant.asgi.worker")) == of_web
