@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.models import Run
-from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_input import AskedResponse, RunInput
 from assistant.toolkit import Tool
 
 
@@ -27,7 +27,8 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     language = get_language()
     if language == settings.LANGUAGE_CODE:
         language = ""
-    own = given.client_tools or given.output_schema or given.context or given.state or given.has_instructions
+    asked = _asked_values(given.asked)
+    own = given.client_tools or given.output_schema or given.context or given.state or given.has_instructions or asked
     if given.allowed_tools is None and not (own or decisions or given.is_unattended or language):
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
@@ -40,6 +41,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "has_instructions": given.has_instructions,
         "is_unattended": given.is_unattended,
         "language": language,
+        "asked": asked,
     }
     found = {name: json.dumps(value) for name, value in kept.items() if value}
     if given.allowed_tools is not None:  # an empty list allows none
@@ -64,8 +66,22 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
         state=kept.get("state", {}),
         has_instructions=kept.get("has_instructions", False),
         is_unattended=kept.get("is_unattended", False),
+        asked=None if run.response is None else AskedResponse(run.response, **kept.get("asked", {})),
     )
     return given, {call_id: Decision(**one) for call_id, one in kept.get("decisions", {}).items()}
+
+
+def _asked_values(asked: AskedResponse | None) -> dict[str, Any]:
+    """Return what a caller of the Responses API asked for, without what `Run.response` keeps."""
+    if asked is None:
+        return {}
+    values = {
+        "instructions": asked.instructions,
+        "options": dict(asked.options),
+        "tool_choice": asked.tool_choice,
+        "response_format": asked.response_format,
+    }
+    return {name: value for name, value in values.items() if value}
 
 
 def language_of(run: Run) -> str:

@@ -159,6 +159,7 @@ def _open_once(
         begin_branch(conversation=conversation, branching=followed.branching, is_answer=bool(decisions))
     # Answers to approvals and client-side calls are not messages of the user.
     is_answer = bool(decisions) or any(message.role == "tool" for message in new_rows)
+    question = new_rows or request_to_go_on(history)
     run, setup = begin_run(
         member=member,
         state=state,
@@ -168,7 +169,7 @@ def _open_once(
         path=followed.path,
         owner=owner,
         must_wait=must_wait,
-        history=with_page((*history, *_told(given), *(new_rows or request_to_go_on(history))), given, state.assistant),
+        history=with_page((*history, *told_by(given), *question), given, state.assistant),
         new=new_rows,
         messages=0 if is_answer and all(message.role != "user" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
@@ -192,7 +193,7 @@ def _open_once(
         ignored=ignored_parts(given, state.assistant),
     )
     if given.asked is not None:
-        setup = _as_asked(setup, given.asked)
+        setup = as_asked(setup, given.asked)
     elif setup.queued is not None and test is None and shares_runs():
         Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))
@@ -200,13 +201,13 @@ def _open_once(
     return OpenedRun(key_of(run, owner), setup, on_disconnect=on_disconnect)
 
 
-def _told(given: RunInput) -> tuple[Message, ...]:
+def told_by(given: RunInput) -> tuple[Message, ...]:
     """Return what the caller tells the model for this run alone."""
     told = "" if given.asked is None else given.asked.instructions
     return (Message("user", told, id=uuid.uuid4().hex),) if told.strip() else ()
 
 
-def _as_asked(setup: RunSetup, asked: AskedResponse) -> RunSetup:
+def as_asked(setup: RunSetup, asked: AskedResponse) -> RunSetup:
     """Return the setup of a run as its request wants it; the assistant's own type of answer comes first."""
     return replace(
         setup,

@@ -119,18 +119,20 @@ def with_file_contents(opened: OpenedRun) -> OpenedRun:
     Documents are given whole where they fit, else in the passages that fit the last question; images to models that
     see. Reads files, so call this after the transaction. If it fails, the run is given up.
     """
-    setup = opened.setup
-    if setup is None or not any(message.attachments for message in setup.history):
+    if opened.setup is None:
         return opened
     try:
-        return replace(opened, setup=_with_contents(opened.key, setup))
+        return replace(opened, setup=with_contents(opened.key, opened.setup))
     except Exception:
         # The stored run would keep its thread busy until its lease expires.
         release_run(key=opened.key)
         raise
 
 
-def _with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
+def with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
+    """Return a setup as `with_file_contents` does; a run for which that fails stays as it is."""
+    if not any(message.attachments for message in setup.history):
+        return setup
     files = [file for message in reversed(setup.history) for file in message.attachments]
     documents = [uuid.UUID(file.id) for file in files if not file.is_image][:MAX_DOCUMENTS]
     images = [uuid.UUID(file.id) for file in files if file.is_image][: MAX_IMAGES if setup.provider.sees_images else 0]

@@ -26,10 +26,11 @@ from assistant.services.runs.opening.client_input import language_of, stored_inp
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
+from assistant.services.runs.opening.open_run import as_asked, told_by
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import ignored_parts, with_page
-from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
-from assistant.services.runs.opening.sent_files import with_file_contents
+from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.opening.sent_files import with_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.quotas import quotas_of
@@ -78,8 +79,7 @@ def reopen_run(*, pk: int, tenant_id: int, owner: str) -> ReopenedRun:
 
 def with_files(run: ReopenedRun) -> ReopenedRun:
     """Return a run with the contents of its attached files, which are not read in a transaction."""
-    opened = with_file_contents(OpenedRun(run.key, run.setup))
-    return run if opened.setup is None else replace(run, setup=opened.setup)
+    return replace(run, setup=with_contents(run.key, run.setup))
 
 
 @transaction.atomic
@@ -120,11 +120,14 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
         setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
+    if given.asked is not None:
+        setup = as_asked(setup, given.asked)
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
     own_rows = Message.objects.filter(conversation=conversation, conversation__tenant_id=key.tenant_id, run_id=key.pk)
     own_count = own_rows.count()
-    history = [*history, *(() if own_count else request_to_go_on(history))]
+    before = len(history) - own_count
+    history = [*history[:before], *told_by(given), *history[before:], *(() if own_count else request_to_go_on(history))]
     summary, summary_sources = summary_of(conversation, path)
     is_queued = run.status == Run.Status.QUEUED
     return replace(
