@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 
+from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.core.values.messages import not_superseded
 from assistant.services.db.threads import in_database
-from assistant.services.errors import Refused
+from assistant.services.errors import OUTAGE_ERRORS, Refused
 from assistant.services.runs.leases import LostRun, claim_dead_run
 from assistant.services.runs.recovery.dead_runs import KnownRun
 from assistant.services.runs.recovery.recovered_calls import reconcile_to_go_on
@@ -26,6 +27,12 @@ async def read_setup(run: KnownRun) -> ResumedSetup | None:
         return await in_database(resumed_setup, dead=run.dead)
     except (NotResumable, Refused) as reason:
         logger.warning("Run %s of tenant %s does not go on: %s", key.run_id, key.tenant_id, reason)
+        return None
+    except (*OUTAGE_ERRORS, DatabaseError):
+        raise
+    except Exception:
+        # It would keep its thread busy for ever if each recovery failed at it.
+        logger.exception("Run %s of tenant %s does not go on: it could not be prepared", key.run_id, key.tenant_id)
         return None
 
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from assistant.models import Run
+from assistant.services.roles import has_workers
 from assistant.services.runs.leases import DeadRun
 from assistant.services.runs.recovery.reopened_run import ReopenedRun, read_rows, with_files
 
@@ -53,5 +54,8 @@ def _check_may_resume(run: Run, dead: DeadRun) -> None:
         raise NotResumable("its caller has gone with the process")
     if deaths > settings.RUN_RESUMES or len(run.resumes) >= MAX_HAND_OVERS:
         raise NotResumable(f"it was resumed {len(run.resumes)} times already")
+    if run.status == Run.Status.QUEUED and run.is_shared and has_workers():
+        # Others could have started it until now, and would still do so beside this process.
+        raise NotResumable("it has waited in the queue for as long as it may")
     if dead.lease_until is not None and timezone.now() - dead.lease_until > MAX_AGE:
         raise NotResumable("its process died too long ago")

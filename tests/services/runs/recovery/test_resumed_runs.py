@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -180,7 +181,7 @@ async def test_an_approved_call_that_had_not_begun_runs_as_it_was_approved(
     await sync_to_async(switch_tool)(cast.acme, "set_alarm", policy="ask")
     fake_provider.reply("It is set.")
     decision = asdict(Decision(True, edited_arguments={"at": "2090-01-01T05:00"}))
-    run = await left(cast, heir, client_input={"decisions": {"c1": decision}}, number=2)
+    run = await left(cast, heir, client_input={"decisions": json.dumps({"c1": decision})}, number=2)
     await sync_to_async(ask_before)(run)
     run = await heir.recover()
     assert run.status == Run.Status.FINISHED
@@ -232,7 +233,7 @@ async def test_a_typed_answer_is_begun_again(
     fake_provider.reply('{"city": "Oslo"}')
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     half = [TEXT[0], events.TextMessageContent("m1", '{"city": "Os')]
-    await left(cast, heir, half, client_input={"answer_schema": schema})
+    await left(cast, heir, half, client_input={"answer_schema": json.dumps(schema)})
     run = await heir.recover()
     assert (run.status, run.ending["result"]) == (Run.Status.FINISHED, {"city": "Oslo"})  # type: ignore[index]
 
@@ -242,6 +243,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "cancelled": {"cancel_requested_at": timezone.now()},
     "too often": {"resumes": [{"at": "", "step": 1, "handedOver": False}] * 3},
     "a test": {"is_test": True},
+    "unreadable": {"client_input": {"context": "no JSON"}},
+    "waited in the shared queue": {"status": Run.Status.QUEUED, "is_shared": True},
     **{why: {} for why in ("suspended", "no member", "stateless")},
 }
 
@@ -253,6 +256,8 @@ async def test_runs_that_may_not_go_on_end_as_interrupted(
     run = await left(cast, heir, TEXT, **REFUSED[why])
     if why == "switched off":
         settings.RUN_RESUMES = 0
+    elif why == "waited in the shared queue":
+        settings.ASSISTANT_ROLE, settings.RUN_QUEUE_SECONDS = "worker", 0
     elif why == "suspended":
         cast.acme.is_active = False
         await cast.acme.asave()
@@ -270,7 +275,7 @@ async def test_a_run_is_left_to_others_by_a_process_without_room(
     cast: Cast, provider: Provider, heir: Heir, settings: Settings, alice_member: Member
 ) -> None:
     settings.MAX_RUNS = 1
-    heir.runs._queue.enter(alice_member)
+    heir.runs.queue.enter(alice_member)
     await left(cast, heir, TEXT)
     run = await heir.recover()
     assert (run.status, run.lease_owner, run.resumes) == (Run.Status.RUNNING, "", [])
