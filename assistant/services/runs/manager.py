@@ -242,7 +242,7 @@ class Runs:
         return len(self._tasks) - len(self.queue), len(self.queue)
 
     def _own_runs(self) -> list[int]:
-        return [*self._tasks, *self._starting]
+        return [*self._tasks, *self._starting, *self._dispatcher.starting_runs()]
 
     def _cancel_here(self, pk: int) -> None:
         if pk in self._tasks:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from django.db import DatabaseError, InterfaceError
 from django.utils.translation import activate
 
 from assistant.services.db.threads import in_database
@@ -53,13 +54,18 @@ class Dispatcher:
         self._owner, self._log = owner, log
         self._begin = begin
         self._turns: WeightedTurns[int] = WeightedTurns()
-        self._starting: set[asyncio.Task[None]] = set()
+        self._starting: dict[int, asyncio.Task[None]] = {}
 
     async def take(self) -> bool:
         """Start the run whose turn it is; return False if no tenant has one that can start."""
         waiting = await in_database(waiting_tenants)
         for tenant_id in self._turns.order(waiting):
-            pk = await in_database(take_first, tenant_id=tenant_id, owner=self._owner, lease_end=LEASE_END)
+            try:
+                pk = await in_database(take_first, tenant_id=tenant_id, owner=self._owner, lease_end=LEASE_END)
+            except (DatabaseError, InterfaceError):
+                # Others have their turn: the row of this tenant may be locked.
+                logger.warning("Queued runs of tenant %s could not be started", tenant_id, exc_info=True)
+                continue
             if pk is not None:
                 self._turns.count(tenant_id, waiting[tenant_id])
                 if not self.queue.start_shared(pk):
@@ -79,15 +85,27 @@ class Dispatcher:
         self.queue.wake()
 
     async def hand_over(self) -> list[int]:
-        """Leave this process's queued runs to the others, because it ends. Return their primary keys."""
+        """Leave this process's queued runs to the others, because it ends. Return their primary keys.
+
+        If the database cannot be reached, none are left; their leases then expire as those of a dead process.
+        """
         if self._starting:
-            await asyncio.wait(self._starting)
-        pks = self.queue.shared_runs()
-        if pks:
-            await in_database(hand_over, owner=self._owner)
-            for tenant_id in {place.tenant_id for place in pks.values()}:
+            await asyncio.wait(self._starting.values())
+        places = self.queue.shared_runs()
+        if places:
+            try:
+                await in_database(hand_over, owner=self._owner)
+            except (DatabaseError, InterfaceError):
+                logger.warning("Queued runs could not be handed over", exc_info=True)
+                return []
+            for tenant_id in {place.tenant_id for place in places.values()}:
                 await self.queue.announce_queued(tenant_id)
-        return list(pks)
+        # Without those that have been started here meanwhile.
+        return list(places.keys() & self.queue.shared_runs().keys())
+
+    def starting_runs(self) -> list[int]:
+        """Return the primary keys of runs that this process has taken, and is preparing."""
+        return list(self._starting)
 
     def _start(self, pk: int, tenant_id: int) -> None:
         """Begin a run that another process has opened, and that this one holds since just now.
@@ -97,12 +115,12 @@ class Dispatcher:
         """
         work = self._begin_taken(pk, tenant_id)
         task = asyncio.create_task(work, name=f"take-{pk}", context=contextvars.Context())
-        self._starting.add(task)
+        self._starting[pk] = task
         self.queue.starting = len(self._starting)
-        task.add_done_callback(self._on_started)
+        task.add_done_callback(lambda _: self._on_started(pk))
 
-    def _on_started(self, task: asyncio.Task[None]) -> None:
-        self._starting.discard(task)
+    def _on_started(self, pk: int) -> None:
+        self._starting.pop(pk, None)
         self.queue.starting = len(self._starting)
         self.queue.wake()
 

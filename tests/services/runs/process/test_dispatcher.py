@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils.translation import get_language, override
 
 from assistant.core.values.pricing import NO_PRICES
@@ -17,8 +18,10 @@ from assistant.services.limits.shared_queue import offer
 from assistant.services.run_key import RunKey
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.run_setup import RunSetup
+from assistant.services.runs.process import dispatcher
 from assistant.services.runs.process.dispatcher import Dispatcher
 from assistant.services.runs.recovery.reopened_run import reopen_run
+from assistant.services.runs.run_input import AskedResponse
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants, visible_tenants
@@ -68,6 +71,18 @@ def test_the_setup_is_that_of_the_process_that_opened_it(alice_member: Member, p
     assert [(tool.name, tool.parameters) for tool in after.client_tools] == [("rate", RATE.parameters)]
 
 
+def test_what_a_caller_of_the_responses_api_asked_for_is_kept(alice_member: Member, provider: Provider) -> None:
+    wanted = AskedResponse(
+        {"echo": {}}, "Be brief.", {"temperature": 0.5, "stop": ["\x00"]}, "none", {"type": "json_object"}
+    )
+    key, before = opened(alice_member, asked=wanted, state={})
+    after = reopen_run(pk=key.pk, tenant_id=key.tenant_id, owner="worker").setup
+    assert [message.content for message in after.history] == [message.content for message in before.history]
+    assert after.history[0].content == "Be brief."
+    assert comparable(replace(after, history=())) == comparable(replace(before, history=()))
+    assert (after.tool_choice, after.settings.options["temperature"]) == ("none", 0.5)
+
+
 def test_a_run_that_one_process_does_alone_keeps_nothing(
     alice_member: Member, provider: Provider, settings: Any
 ) -> None:
@@ -92,19 +107,17 @@ async def test_it_may_read_its_own_tenant_and_speaks_its_clients_language(
         return key
 
     key = await in_db(open_in_german)()
-    dispatcher = Dispatcher("worker", MemoryLog(), begin)
+    taking = Dispatcher("worker", MemoryLog(), begin)
     set_all_tenants()
-    assert await dispatcher.take()
-    await dispatcher.hand_over()
+    assert await taking.take()
+    assert taking.starting_runs() == [key.pk]  # so that its own recovery leaves it alone
+    await taking.hand_over()
     assert begun == [(key.pk, str(cast.acme.pk), "de")]
-    assert not await dispatcher.take()
-    assert len(dispatcher.queue) == 0
+    assert not await taking.take()
+    assert len(taking.queue) == 0
 
 
 async def test_a_run_that_cannot_be_prepared_is_given_up(alice_member: Member, cast: Cast, provider: Provider) -> None:
-    async def begin(key: RunKey, setup: RunSetup, place: Place, start: RunStart | None) -> None:
-        raise AssertionError("it must not begin")
-
     def open_and_leave() -> None:
         key, _ = opened(alice_member)
         offer(pk=key.pk, tenant_id=key.tenant_id, owner="web", seq=2)
@@ -113,8 +126,44 @@ async def test_a_run_that_cannot_be_prepared_is_given_up(alice_member: Member, c
 
     await in_db(open_and_leave)()
     set_all_tenants()
-    dispatcher = Dispatcher("worker", MemoryLog(), begin)
-    assert await dispatcher.take()
-    await dispatcher.hand_over()
+    taking = Dispatcher("worker", MemoryLog(), _never)
+    assert await taking.take()
+    await taking.hand_over()
     run = await in_db(Run.objects.get)()
     assert (run.status, run.lease_owner) == ("running", "")  # the next recovery ends it
+
+
+async def test_a_tenant_whose_row_is_locked_does_not_hold_up_the_others(
+    cast: Cast, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+
+    def take_first(*, tenant_id: int, **_: Any) -> int | None:
+        taken.append(tenant_id)
+        if len(taken) == 1:
+            raise OperationalError("canceling statement due to lock timeout")
+        return None
+
+    monkeypatch.setattr(dispatcher, "take_first", take_first)
+    monkeypatch.setattr(dispatcher, "waiting_tenants", lambda: {cast.acme.pk: 1, cast.globex.pk: 1})
+    assert not await Dispatcher("worker", MemoryLog(), _never).take()
+    assert taken == [cast.acme.pk, cast.globex.pk]
+
+
+async def test_a_process_that_cannot_reach_the_database_still_ends(
+    alice_member: Member, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hand_over(*, owner: str) -> int:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(dispatcher, "hand_over", hand_over)
+    ending = Dispatcher("web", MemoryLog(), _never)
+    key, setup = await in_db(lambda: opened(alice_member))()
+    assert setup.queued is not None
+    await ending.queue.add(ending.queue.enter(alice_member), setup.queued)
+    assert await ending.hand_over() == []  # its lease expires
+    assert list(ending.queue.shared_runs()) == [key.pk]
+
+
+async def _never(key: RunKey, setup: RunSetup, place: Place, start: RunStart | None) -> None:
+    raise AssertionError("it must not begin")
