@@ -13,13 +13,15 @@ from django.db import DatabaseError
 from django.utils.translation import activate
 
 from assistant.services import metrics
+from assistant.services.connections.shutdown import is_shutting_down
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.log import EventLog
 from assistant.services.limits.place import Place
 from assistant.services.limits.run_queue import RunQueue
 from assistant.services.limits.runs_at_once import TooManyRuns
-from assistant.services.runs.leases import HANDED_OVER, release_run
+from assistant.services.roles import starts_queued_runs
+from assistant.services.runs.leases import HANDED_OVER, LEASE_SECONDS, release_run
 from assistant.services.runs.recovery.dead_runs import KnownRun, recover_dead_runs
 from assistant.services.runs.recovery.resume import claim, read_setup
 from assistant.services.tenancy.members import Member
@@ -99,7 +101,9 @@ class RunRecovery:
         return True
 
     def _place(self, member: Member) -> Place | None:
-        """Return a place for a run of a member; None if this process has no room."""
+        """Return a place for a run of a member; None if this process has no room, or ends."""
+        if is_shutting_down():
+            return None
         try:
             place = self._queue.enter(member)
         except TooManyRuns:
@@ -112,6 +116,8 @@ class RunRecovery:
     async def _recover(self, since: float) -> None:
         """Recover the runs of dead processes, and drop idle threads of the event log."""
         set_all_tenants()
+        if not starts_queued_runs():
+            since -= LEASE_SECONDS  # workers are first: they can go on with a run, and this process cannot
         try:
             # Not this process's own runs: on a busy machine their leases may have expired before the next renewal.
             await recover_dead_runs(
