@@ -26,6 +26,7 @@ from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import LongWork
 from assistant.services.reminders.alarms import REACH_JOB, RING_JOB, are_on, ringing
 from assistant.services.tenancy import mail
+from assistant.services.tenancy.person_settings import language_of
 from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.services.text import format_timestamp
 from assistant.services.webhooks.events import record_event
@@ -38,12 +39,13 @@ MAIL_RETRY, MAIL_TRIES = timedelta(minutes=5), 3
 
 @dataclass(frozen=True, slots=True)
 class DueMail:
-    """An e-mail about an alarm: of whom, to whom, and what it says."""
+    """An e-mail about an alarm: of whom, to whom, in which language, and what it says."""
 
     tenant_id: int
     alarm_id: int
     to: str
     key: str
+    language: str
     context: Mapping[str, Any]
 
 
@@ -83,9 +85,8 @@ def _reach(job: Job) -> LongWork | None:
             return None
         Alarm.objects.filter(pk=alarm.pk, tenant_id=job.tenant_id).update(mail_tries=F("mail_tries") + 1)
         jobs.schedule(tenant_id=job.tenant_id, name=REACH_JOB, key=job.key, due_at=timezone.now() + MAIL_RETRY)
-        return partial(
-            _send, DueMail(job.tenant_id, alarm.pk, to, f"alarm-{alarm.pk}-{alarm.rings}", _mail_context(alarm))
-        )
+        key, language = f"alarm-{alarm.pk}-{alarm.rings}", language_of(alarm.user)
+        return partial(_send, DueMail(job.tenant_id, alarm.pk, to, key, language, _mail_context(alarm)))
 
 
 def _record_unseen(alarm: Alarm) -> None:
@@ -133,5 +134,6 @@ def _mail_context(alarm: Alarm) -> Mapping[str, Any]:
 
 async def _send(due: DueMail) -> None:
     """Send an e-mail in a thread that uses no database connection. One that fails is tried again by its job."""
-    if await asyncio.to_thread(partial(mail.send, to=due.to, template="alarm", key=due.key, **due.context)):
+    send = partial(mail.send, to=due.to, template="alarm", key=due.key, language=due.language, **due.context)
+    if await asyncio.to_thread(send):
         await in_database(jobs.cancel, tenant_id=due.tenant_id, name=REACH_JOB, key=str(due.alarm_id))

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from assistant.models import Message, Schedule, ScheduleRun
 from assistant.services.schedules.schedules import moment_in_zone
 from assistant.services.tenancy import mail
+from assistant.services.tenancy.person_settings import language_of
 
 MAIL_TRIES = 3
 # Characters of an answer in an e-mail; the conversation has all of it.
@@ -18,11 +19,12 @@ MAX_ANSWER = 20_000
 
 @dataclass(frozen=True, slots=True)
 class DueMail:
-    """An e-mail with an answer: to whom, and what it says; its key is the same for each attempt."""
+    """An e-mail with an answer: to whom, in which language, and what it says; its key is the same at each attempt."""
 
     due_id: int
     to: str
     key: str
+    language: str
     context: dict[str, Any]
 
 
@@ -50,9 +52,9 @@ def due_mail(due: ScheduleRun) -> DueMail | None:
         "at": moment_in_zone(row, due.due_at),
         "zone": row.timezone,
     }
-    return DueMail(due.pk, to, f"schedule-run-{due.pk}", context)
+    return DueMail(due.pk, to, f"schedule-run-{due.pk}", language_of(row.user), context)
 
 
 def send_mail(due: DueMail) -> bool:
-    """Send an e-mail; return whether it could be sent. Uses the database for the recipient's language alone."""
-    return mail.send(to=due.to, template="schedule", key=due.key, **due.context)
+    """Send an e-mail; return whether it could be sent. Does not use the database."""
+    return mail.send(to=due.to, template="schedule", key=due.key, language=due.language, **due.context)

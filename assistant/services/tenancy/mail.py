@@ -32,14 +32,15 @@ def is_mail_configured() -> bool:
     return any(project.is_overridden(name) for name in ("EMAIL_HOST", "EMAIL_BACKEND"))
 
 
-def send(*, to: str, template: str, key: str = "", **context: Any) -> bool:
+def send(*, to: str, template: str, key: str = "", language: str = "", **context: Any) -> bool:
     """Send a message with the subject and text of the templates `template`; return whether it could be sent.
 
     With `key`, it has the same Message-ID each time, by which mail servers and programs find repeats.
 
-    It is in the language of the account with this address, or in the active one.
+    It is in `language`; without that in the language of the account with this address, or in the active one. Only then
+    it uses the database.
     """
-    with override(language_of_address(to)):
+    with override(language or language_of_address(to)):
         subject = " ".join(render_to_string(f"assistant/mail/{template}_subject.txt", context).split())
         text = render_to_string(f"assistant/mail/{template}.txt", context)
     try:

@@ -230,8 +230,9 @@ async def test_a_failure_is_told(cast: Cast, provider: Provider, fake_provider: 
 
 @in_threads
 async def test_an_answer_is_mailed_once_under_one_message_id(
-    cast: Cast, provider: Provider, fake_provider: FakeProvider, settings: Any
+    cast: Cast, provider: Provider, fake_provider: FakeProvider, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("assistant.services.tenancy.mail.language_of_address", None)  # it would need the database
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     await User.objects.filter(pk=cast.alice.pk).aupdate(email="alice@acme.example")
     fake_provider.reply("Two are open.")
