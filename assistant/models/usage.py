@@ -32,7 +32,7 @@ class UsageEntry(models.Model):
     cached_input_tokens = models.PositiveIntegerField(default=0)
     reasoning_tokens = models.PositiveIntegerField(default=0)
     cache_write_tokens = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Of the input tokens, those that the provider wrote to a cache."
+        default=0, db_default=0, help_text=_("Of the input tokens, those that the provider wrote to a cache.")
     )
     cost = models.BigIntegerField(
         default=0, help_text=_("In millionths of the currency's unit, by the prices of then; it never changes.")

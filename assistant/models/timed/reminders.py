@@ -32,14 +32,20 @@ class Alarm(models.Model):
         max_length=200, blank=True, editable=False, help_text=_("The idempotency key of the tool call that set it.")
     )
     rings = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text="How often it has rung; again after each snooze."
+        default=0, db_default=0, editable=False, help_text=_("How often it has rung; again after each snooze.")
     )
-    rang_at = models.DateTimeField("rang", null=True, editable=False)
+    rang_at = models.DateTimeField(_("rang"), null=True, editable=False)
     seen_at = models.DateTimeField(
-        "shown", null=True, editable=False, help_text="When a chat or widget of the person has shown that it rings."
+        _("shown"),
+        null=True,
+        editable=False,
+        help_text=_("When a chat or widget of the person has shown that it rings."),
     )
     told_at = models.DateTimeField(
-        "told elsewhere", null=True, editable=False, help_text="When no chat showed it, and e-mail or webhooks told it."
+        _("told elsewhere"),
+        null=True,
+        editable=False,
+        help_text=_("When no chat showed it, and e-mail or webhooks told it."),
     )
     mail_tries = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -62,7 +62,7 @@ class Schedule(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="The idempotency key of the tool call that made it.",
+        help_text=_("The idempotency key of the tool call that made it."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -93,12 +93,14 @@ class ScheduleRun(models.Model):
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="runs")
     due_at = models.DateTimeField(_("due"))
     state = models.CharField(max_length=8, choices=State.choices, default=State.RUNNING)
-    conversation_id = models.UUIDField(null=True, help_text="Where it was asked; its member may have deleted it since.")
+    conversation_id = models.UUIDField(
+        null=True, help_text=_("Where it was asked; its member may have deleted it since.")
+    )
     run_id = models.CharField(max_length=200, blank=True)
     problem = models.CharField(max_length=300, blank=True)
-    cost = models.PositiveBigIntegerField(default=0, db_default=0, help_text="In millionths of the currency.")
+    cost = models.PositiveBigIntegerField(default=0, db_default=0, help_text=_("In millionths of the currency."))
     mail_tries = models.PositiveSmallIntegerField(default=0, db_default=0)
-    delivered_at = models.DateTimeField(null=True, help_text="When its e-mail was sent.")
+    delivered_at = models.DateTimeField(null=True, help_text=_("When its e-mail was sent."))
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 

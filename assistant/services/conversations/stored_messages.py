@@ -156,6 +156,7 @@ def _messages(rows: Iterable[_Row]) -> list[Message]:
 
 def store_messages(
     *,
+    tenant_id: int,
     conversation_id: uuid.UUID,
     run_id: int,
     messages: Sequence[Message],
@@ -197,8 +198,8 @@ def store_messages(
         if message.is_superseded:
             superseded.append(message.id)  # noqa: PERF401 - a comprehension is a call more in every run
     if superseded:
-        own = MessageRow.objects.filter(conversation=conversation_id, run_id=run_id, message_id__in=superseded)
-        own.update(is_superseded=True)
+        own = MessageRow.objects.filter(conversation=conversation_id, conversation__tenant_id=tenant_id, run_id=run_id)
+        own.filter(message_id__in=superseded).update(is_superseded=True)
 
 
 def open_calls(messages: Iterable[Message]) -> dict[str, ToolCall]:

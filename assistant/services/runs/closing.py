@@ -150,6 +150,7 @@ def close_run(
     if passages:
         Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(passages=list(passages))
     store_messages(
+        tenant_id=key.tenant_id,
         conversation_id=key.conversation_id,
         run_id=key.pk,
         messages=messages,

@@ -6,7 +6,8 @@ from contextlib import aclosing
 import pytest
 
 from assistant.core.conversation.agui_messages import to_agui
-from assistant.core.conversation.transcript import Transcript, cut_message
+from assistant.core.conversation.open_parts import cut_message
+from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import ReasoningDelta, ToolCallDelta
 from assistant.core.llm.scripted import Turn
 from assistant.core.turn.loop import run_turn

@@ -9,8 +9,8 @@ from dataclasses import replace
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.history_window import CLEARED, clear_results
 from assistant.core.values.messages import Message, ToolCall
-from assistant.providers.openai_wire.history import MAX_IMAGES
 from assistant.providers.openai_wire.request_body import request_body
+from assistant.providers.sent_media import MAX_IMAGES
 from assistant.toolkit import Media, ToolResult, tool
 from tests.core.scripted_turns import run_script
 

@@ -34,7 +34,13 @@ CALL = Message("assistant", id="a", tool_calls=(ToolCall("1", "get", "{}"),), pr
 def stored(cast: Cast) -> Conversation:
     run = make_run(make_conversation(cast.alice, cast.support))
     messages = [Message("user", "Hi", id="u"), CALL, Message("tool", "ok", id="t", tool_call_id="1")]
-    store_messages(conversation_id=run.conversation_id, run_id=run.pk, messages=messages, first_position=0)
+    store_messages(
+        tenant_id=run.tenant_id,
+        conversation_id=run.conversation_id,
+        run_id=run.pk,
+        messages=messages,
+        first_position=0,
+    )
     Conversation.objects.filter(pk=run.conversation_id).update(message_count=3)
     return Conversation.objects.get(pk=run.conversation_id)
 

@@ -129,7 +129,11 @@ def begin_run(
         own_row = Run.objects.filter(pk=run.pk, tenant_id=member.tenant_id)
         own_row.update(replaced_model=replaced, client_input=client_input)
     store_messages(
-        conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
+        tenant_id=member.tenant_id,
+        conversation_id=conversation.pk,
+        run_id=run.pk,
+        messages=new,
+        first_position=conversation.message_count,
     )
     summary, summary_sources = summary_of(conversation, path)
     return run, replace(
