@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ from assistant.models import (
 )
 from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.runs.manager import get_runs
-from assistant.services.schedules import firing  # noqa: F401 - registers its jobs
+from assistant.services.schedules import firing
 from assistant.services.schedules.moments import next_moment
 from assistant.services.schedules.schedules import (
     ScheduleDraft,
@@ -245,6 +246,15 @@ async def test_an_answer_is_mailed_once_under_one_message_id(
     assert sent.extra_headers["Message-ID"].startswith(f"<schedule-run-{due.pk}@")
     assert due.delivered_at is not None and not await Job.objects.filter(state="waiting", name="schedule.ask").aexists()
     await get_runs().stop()
+
+
+def test_a_clock_behind_that_of_the_database_keeps_nothing_from_firing(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, behind = make(cast), timezone.now() - timedelta(minutes=1)
+    monkeypatch.setattr(firing, "timezone", SimpleNamespace(now=lambda: behind))
+    fire(row)
+    assert ScheduleRun.objects.count() == 1
 
 
 LATE = timedelta(hours=3)
