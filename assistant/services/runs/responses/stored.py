@@ -188,14 +188,17 @@ def delete_response(*, run: Run) -> None:
 def stored_message(
     *, member: Member, conversation: uuid.UUID, message_id: str = "", call_id: str = ""
 ) -> list[Message]:
-    """Return a message of a stored response by its id, or that with a call, and the call's result; nothing without."""
+    """Return a message of a stored response by its id, or that with a call, and the call's result; nothing without.
+
+    A result has no id of its own here: it must not become something that a person said.
+    """
     rows = MessageRow.objects.filter(
         conversation_id=conversation,
         conversation__tenant_id=member.tenant_id,
         run__in=readable_runs(member).filter(response__echo__store=True),
     )
     if message_id:
-        return [to_message(row) for row in rows.filter(message_id=message_id)]
+        return [to_message(row) for row in rows.filter(message_id=message_id).exclude(role=MessageRow.Role.TOOL)]
     found = [to_message(row) for row in rows.exclude(role=MessageRow.Role.USER).order_by("position")]
     called = [one for one in found if any(call.id == call_id for call in one.tool_calls)]
     return [*called[:1], *(one for one in found if one.tool_call_id == call_id)] if called else []
