@@ -15,6 +15,7 @@ from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.request_fields import InvalidRequest
 from assistant.services.runs.responses.prepare import stateless_input
 from assistant.services.runs.responses.request import parse_response
+from assistant.services.runs.responses.stored import messages_before
 from assistant.services.tenancy.members import find_member
 from tests.api.calling import key_of
 from tests.api.test_openai import client_of
@@ -249,6 +250,24 @@ async def test_what_an_item_refers_to_keeps_its_marks_and_a_result_is_nothing_sa
     result = await Message.objects.aget(role="tool")
     with pytest.raises(InvalidRequest, match="no item"):
         await in_db(given)(f"msg_{result.conversation_id.hex}{result.message_id}")
+
+
+async def test_a_chain_is_read_back_to_the_messages_that_a_request_may_have(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("assistant.services.runs.responses.stored.MAX_MESSAGES", 5)
+    previous: Any = openai.omit
+    async with client_of(uvicorn_server, cast) as client:
+        for number in range(3):
+            fake_provider.reply(f"Answer {number}.")
+            asked = await client.responses.create(
+                model="support", input=f"Question {number}?", previous_response_id=previous
+            )
+            previous = asked.id
+    member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug=cast.acme.slug)
+    assert member is not None
+    told = await in_db(messages_before)(member=member, run=await Run.objects.aget(run_id=previous))
+    assert [one.content for one in told] == ["Question 1?", "Answer 1.", "Question 2?", "Answer 2."]
 
 
 @pytest.mark.parametrize("address", ["conversations/%00", "conversations/a%00b/items", "files?purpose=%00"])
