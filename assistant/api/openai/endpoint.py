@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from assistant.api.authentication import HttpRefusal, acaller_of, refusal_of_access
 from assistant.api.openai.shapes import CompletionFailed, error
+from assistant.api.parsers import check_texts
 from assistant.services.callers.doors import Door
 from assistant.services.errors import Refused, log_failure
 from assistant.services.limits.runs_at_once import TooManyRuns
@@ -41,6 +42,7 @@ def endpoint(address: str, views: Mapping[str, View]) -> View:
             allowed = ", ".join(views)
             return error(405, f"Only {allowed} is allowed.", code="method_not_allowed", headers={"Allow": allowed})
         try:
+            check_texts([values, dict(request.GET)])
             caller = await acaller_of(request, rules[method], door=OPENAI)
             return await views[method](request, caller, **values)
         except Exception as exc:

@@ -14,6 +14,8 @@ from mcp_types import JSONRPCMessage
 RETRY_MILLISECONDS = 1_000
 # Bytes of all sessions' events, and seconds for which they are kept.
 MAX_BYTES, SECONDS = 64 * 2**20, 600
+# Bytes that an event takes beside its JSON: small ones are mostly objects.
+OVERHEAD = 1_500
 
 _Stored = tuple[str, JSONRPCMessage | None, int]
 _events: TTLCache[tuple[object, int], _Stored] = TTLCache(MAX_BYTES, SECONDS, getsizeof=lambda stored: stored[2])
@@ -29,7 +31,9 @@ class SessionEvents(EventStore):
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event, and return its id; one that is too large for the store gets an id all the same."""
         self._latest += 1
-        size = 100 if message is None else 100 + len(message.model_dump_json(by_alias=True, exclude_none=True))
+        size = OVERHEAD
+        if message is not None:
+            size += len(message.model_dump_json(by_alias=True, exclude_none=True))
         if size <= MAX_BYTES:
             _events[self._session, self._latest] = (stream_id, message, size)
         return str(self._latest)

@@ -139,9 +139,12 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
 
 
 def readable_attachments(member: Member) -> QuerySet[Attachment]:
-    """Return the files that a member may read: their own until they are sent, then those of their conversations."""
+    """Return the files that a member may read: their own until they are sent, then those of their conversations.
+
+    One of the Files API only with the key that uploaded it.
+    """
     of_tenant = Attachment.objects.filter(tenant_id=member.tenant_id)
-    unsent = Q(conversation=None, user_id=member.user_id)
+    unsent = Q(conversation=None, user_id=member.user_id) & (Q(purpose="") | Q(api_key_id=member.key_id))
     sent = Q(conversation__tenant_id=member.tenant_id, conversation__user_id=member.user_id)
     if member.assistant_id is not None:
         sent &= Q(conversation__assistant_id=member.assistant_id)
@@ -156,6 +159,7 @@ def find_attachment(*, member: Member, attachment_id: uuid.UUID) -> Attachment |
 def delete_unsent(*, member: Member, attachment_ids: Collection[uuid.UUID]) -> int:
     """Delete files that the member has uploaded and not sent, and return how many."""
     own = Attachment.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=None)
+    own = own.filter(Q(purpose="") | Q(api_key_id=member.key_id))
     return _delete_locked(own.filter(pk__in=attachment_ids))
 
 

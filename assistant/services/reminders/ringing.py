@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth import get_user_model
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from assistant.models import Alarm, EndUser, Job, Membership, PersonSettings, Tenant, Webhook
@@ -58,7 +58,7 @@ def _ring(job: Job) -> None:
         due = Alarm.objects.filter(
             pk=int(job.key), tenant_id=job.tenant_id, state=Alarm.State.SET, at__lte=DatabaseTime()
         )
-        members = Membership.objects.filter(tenant_id=job.tenant_id, user__is_active=True).values("user_id")
+        members = _may_enter(job.tenant_id).values("user_id")
         values = {"state": Alarm.State.RINGING, "rang_at": DatabaseTime(), "rings": F("rings") + 1}
         if not due.filter(user_id__in=members).update(**values, seen_at=None, told_at=None, mail_tries=0):
             return
@@ -75,6 +75,8 @@ def _reach(job: Job) -> LongWork | None:
         alarm = found.select_related("tenant", "user").first()
         if alarm is None or not alarm.tenant.is_active or not are_on():
             return None
+        if not _may_enter(job.tenant_id).filter(user_id=alarm.user_id).exists():
+            return None
         if alarm.told_at is None:
             Alarm.objects.filter(pk=alarm.pk, tenant_id=job.tenant_id).update(told_at=DatabaseTime())
             _record_unseen(alarm)
@@ -87,6 +89,10 @@ def _reach(job: Job) -> LongWork | None:
         jobs.schedule(tenant_id=job.tenant_id, name=REACH_JOB, key=job.key, due_at=timezone.now() + MAIL_RETRY)
         key, language = f"alarm-{alarm.pk}-{alarm.rings}", language_of(alarm.user)
         return partial(_send, DueMail(job.tenant_id, alarm.pk, to, key, language, _mail_context(alarm)))
+
+
+def _may_enter(tenant_id: int) -> QuerySet[Membership]:
+    return Membership.objects.filter(tenant_id=tenant_id, user__is_active=True)
 
 
 def _record_unseen(alarm: Alarm) -> None:

@@ -252,7 +252,8 @@ def _record_event(due: ScheduleRun, status: str) -> None:
 def _mail_of(due: ScheduleRun) -> LongWork | None:
     """Return the work that sends the e-mail of a moment, held by its job; None if none is to be sent."""
     whose: dict[str, Any] = {"tenant_id": due.tenant_id, "name": ASK_JOB, "key": str(due.pk)}
-    mail = due_mail(due)
+    # Who has lost access meanwhile is not sent what they could not read any more.
+    mail = due_mail(due) if _member(due.schedule) is not None else None
     if mail is None or due.mail_tries >= MAIL_TRIES:
         jobs.cancel(**whose)
         return None

@@ -20,6 +20,7 @@ from assistant.services.schedules.moments import InvalidMoments, check_cron, nex
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy.catalogue import is_family_on
+from assistant.toolkit.context import UserId
 
 DUE_JOB, ASK_JOB = "schedule.due", "schedule.ask"
 # Schedules of a member, and of a tenant, that are on or paused; more are refused.
@@ -89,7 +90,7 @@ def make_schedule(*, member: Member, draft: ScheduleDraft) -> Schedule:
     if assistant is None:
         raise ScheduleRefused(_("There is no such assistant."))
     check_draft(draft, zone=zone, now=now)
-    _check_number(member)
+    _check_number(tenant_id=member.tenant_id, user_id=member.user_id)
     row = Schedule(
         tenant_id=member.tenant_id,
         user_id=member.user_id,
@@ -159,9 +160,9 @@ def _check_moment(at: datetime | None, now: datetime) -> None:
         raise ScheduleRefused(_("The moment must be in the future, within a year."))
 
 
-def _check_number(member: Member) -> None:
-    open_ones = Schedule.objects.filter(tenant_id=member.tenant_id, state__in=OPEN)
-    if open_ones.filter(user_id=member.user_id).count() >= MAX_OF_MEMBER or open_ones.count() >= MAX_OF_TENANT:
+def _check_number(*, tenant_id: int, user_id: UserId) -> None:
+    open_ones = Schedule.objects.filter(tenant_id=tenant_id, state__in=OPEN)
+    if open_ones.filter(user_id=user_id).count() >= MAX_OF_MEMBER or open_ones.count() >= MAX_OF_TENANT:
         raise ScheduleRefused(_("There are too many schedules already. Delete one first."))
 
 
@@ -187,12 +188,16 @@ def set_paused(*, row: Schedule, is_paused: bool, actor: audit_trail.Actor) -> S
     """Pause a schedule, or let it go on at its next moment; one that is over or has stopped for good stays so.
 
     Raises:
-        ScheduleRefused: it has no moment any more.
+        ScheduleRefused: it has no moment any more, or there are too many that are on or paused.
     """
+    # First, as where one is made.
+    Tenant.objects.select_for_update(no_key=True).get(pk=row.tenant_id)
     row = Schedule.objects.select_for_update().get(pk=row.pk, tenant_id=row.tenant_id)
     if is_paused and row.state == State.ON:
         row.state = State.PAUSED
     elif not is_paused and row.state in (State.PAUSED, State.STOPPED):
+        if row.state == State.STOPPED:
+            _check_number(tenant_id=row.tenant_id, user_id=row.user_id)
         row.state, row.reason, row.next_at = State.ON, "", first_moment(row, timezone.now())
         if row.next_at is None:
             raise ScheduleRefused(_("Its last moment has passed."))

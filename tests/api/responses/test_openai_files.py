@@ -9,6 +9,7 @@ import openai
 import pytest
 
 from assistant.models import Attachment, Provider, TenantLimits
+from tests.api.calling import Caller as RestCaller
 from tests.api.calling import key_of
 from tests.api.test_openai import client_of
 from tests.base import Cast
@@ -62,6 +63,16 @@ async def test_a_file_is_found_by_its_key_alone(
             with pytest.raises(openai.BadRequestError) as refused:
                 await other.responses.create(model="support", input=asking({"type": "input_file", "file_id": made.id}))
             assert refused.value.code == "attachment_refused"
+    row = await in_db(Attachment.objects.get)()
+    caller = await in_db(RestCaller)(cast.acme, cast.alice)
+    for method in ("get", "delete"):
+        assert (await in_db(caller)(method, f"attachments/{row.pk}/")).status_code == 404
+    # It would be moved into the conversation.
+    begun = (await in_db(caller)("post", "conversations/", {"assistant": "support"})).json()
+    sent = await in_db(caller)(
+        "post", f"conversations/{begun['id']}/runs/", {"message": "Hi", "attachments": [str(row.pk)]}
+    )
+    assert (sent.status_code, sent.json()["code"]) == (400, "attachment_refused"), sent.content
     assert await in_db(Attachment.objects.count)() == 1
 
 

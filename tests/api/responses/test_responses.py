@@ -10,7 +10,13 @@ import httpx2
 import openai
 import pytest
 
-from assistant.models import Conversation, Provider, Run, ToolCall
+from assistant.models import Conversation, Message, Provider, Run, ToolCall
+from assistant.services.runs.opening.completion import StatelessInput
+from assistant.services.runs.opening.request_fields import InvalidRequest
+from assistant.services.runs.responses.prepare import stateless_input
+from assistant.services.runs.responses.request import parse_response
+from assistant.services.runs.responses.stored import messages_before
+from assistant.services.tenancy.members import find_member
 from tests.api.calling import key_of
 from tests.api.test_openai import client_of
 from tests.base import Cast
@@ -221,6 +227,55 @@ async def test_the_tenants_tools_run_on_the_server_and_are_items(
     assert [one["role"] for one in told] == ["user", "assistant", "tool", "assistant", "user"]
     assert told[3]["content"] == "It is 42."
     assert (await in_db(ToolCall.objects.get)()).status == "ok"
+
+
+async def test_what_an_item_refers_to_keeps_its_marks_and_a_result_is_nothing_said(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply("It is 42.")
+    async with client_of(uvicorn_server, cast) as client:
+        answer = await client.responses.create(model="support", input="6*7?")
+    await Message.objects.filter(content="It is 42.").aupdate(sources=["Returns policy"])
+    member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug=cast.acme.slug)
+    assert member is not None
+
+    def given(item: str) -> StatelessInput:
+        asked = [{"role": "user", "content": "Another?"}, {"type": "item_reference", "id": item}]
+        body = {"model": "support", "input": [*asked, {"role": "user", "content": "Sure?"}]}
+        return stateless_input(member=member, wanted=parse_response(body), response="resp_1")
+
+    messages = (await in_db(given)(answer.output[-1].id or "")).messages
+    assert [one.sources for one in messages] == [(), ("Returns policy",), ()]
+    result = await Message.objects.aget(role="tool")
+    with pytest.raises(InvalidRequest, match="no item"):
+        await in_db(given)(f"msg_{result.conversation_id.hex}{result.message_id}")
+
+
+async def test_a_chain_is_read_back_to_the_messages_that_a_request_may_have(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("assistant.services.runs.responses.stored.MAX_MESSAGES", 5)
+    previous: Any = openai.omit
+    async with client_of(uvicorn_server, cast) as client:
+        for number in range(3):
+            fake_provider.reply(f"Answer {number}.")
+            asked = await client.responses.create(
+                model="support", input=f"Question {number}?", previous_response_id=previous
+            )
+            previous = asked.id
+    member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug=cast.acme.slug)
+    assert member is not None
+    told = await in_db(messages_before)(member=member, run=await Run.objects.aget(run_id=previous))
+    assert [one.content for one in told] == ["Question 1?", "Answer 1.", "Question 2?", "Answer 2."]
+
+
+@pytest.mark.parametrize("address", ["conversations/%00", "conversations/a%00b/items", "files?purpose=%00"])
+async def test_an_address_with_nul_is_refused(address: str, uvicorn_server: Server, cast: Cast) -> None:
+    headers = {"Authorization": f"Bearer {await in_db(key_of)(cast.acme, cast.alice)}"}
+    async with httpx2.AsyncClient(base_url=uvicorn_server.url, headers=headers) as http:
+        answer = await http.get(f"/v1/{address}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_input")
 
 
 async def test_a_tool_that_needs_approval_is_refused(
@@ -472,12 +527,21 @@ async def test_a_response_that_breaks_off_fails_in_the_stream(
         ({"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]}, "input[0]", "invalid_value"),
         ({"input": [{"role": "assistant", "content": "x"}]}, "input", "invalid_value"),
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0]", "item_not_found"),
+        ({"input": [{"type": ["message"], "role": "user"}]}, "input[0].type", "invalid_value"),
+        ({"input": [{"role": "user", "content": [{"type": {}, "text": "x"}]}]}, "input[0].content[0]", "invalid_value"),
         ({"temperature": "hot"}, "temperature", "invalid_value"),
         ({"max_output_tokens": 0}, "max_output_tokens", "invalid_value"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type", "invalid_value"),
         ({"tools": [{"type": "function", "name": "no name!"}]}, "tools[0]", "invalid_value"),
         ({"tool_choice": "required"}, "tool_choice", "invalid_value"),
         ({"tool_choice": {"type": "function", "name": "calculate"}}, "tool_choice", "invalid_value"),
+        ({"tools": [PICK], "tool_choice": {"type": "function", "name": []}}, "tool_choice", "invalid_value"),
+        (
+            {"tools": [PICK], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"name": {}}]}},
+            "tool_choice",
+            "invalid_value",
+        ),
+        ({"tools": [{**PICK, "strict": {}}]}, "strict", "invalid_value"),
         ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "text.format.schema", "invalid_value"),
         ({"reasoning": {"effort": "huge"}}, "reasoning.effort", "invalid_value"),
         ({"include": ["message.output_text.logprobs"]}, "include", "invalid_value"),

@@ -32,7 +32,7 @@ from assistant.models import (
 )
 from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.runs.manager import get_runs
-from assistant.services.schedules import firing
+from assistant.services.schedules import firing, schedules
 from assistant.services.schedules.moments import next_moment
 from assistant.services.schedules.schedules import (
     ScheduleDraft,
@@ -41,6 +41,7 @@ from assistant.services.schedules.schedules import (
     make_schedule,
     own_schedules,
     set_paused,
+    stop_schedule,
 )
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
@@ -255,6 +256,30 @@ def test_a_clock_behind_that_of_the_database_keeps_nothing_from_firing(
     monkeypatch.setattr(firing, "timezone", SimpleNamespace(now=lambda: behind))
     fire(row)
     assert ScheduleRun.objects.count() == 1
+
+
+@in_threads
+async def test_who_has_lost_access_gets_no_mail(cast: Cast, provider: Provider, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    await User.objects.filter(pk=cast.alice.pk).aupdate(email="alice@acme.example")
+    row = await sync_to_async(make)(cast, delivery="email")
+    await sync_to_async(come_due)(row)
+    await sync_to_async(do_due_jobs)(start=lambda work: None)
+    await ScheduleRun.objects.aupdate(state="finished", ended_at=timezone.now())
+    await Membership.objects.filter(user=cast.alice).adelete()
+    await Job.objects.filter(state="waiting").aupdate(due_at=timezone.now() - timedelta(seconds=1))
+    await ask()
+    assert await ScheduleRun.objects.filter(delivered_at=None).aexists() and not mail.outbox
+    await get_runs().stop()
+
+
+def test_one_that_has_stopped_goes_on_within_the_limit(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "MAX_OF_MEMBER", 1)
+    row = make(cast)
+    stop_schedule(row, "Its assistant is not active.")
+    make(cast)
+    with pytest.raises(ScheduleRefused, match="too many"):
+        set_paused(row=row, is_paused=False, actor=row.user)
 
 
 LATE = timedelta(hours=3)

@@ -71,7 +71,8 @@ def _claimed(given: TextMessage, conversation: Conversation) -> tuple[AttachedFi
     if not ids:
         return ()
     own = Attachment.objects.filter(tenant_id=conversation.tenant_id, pk__in=ids)
-    unsent = own.filter(conversation=None, user_id=conversation.user_id)
+    # Not those of the Files API, which belong to a key: responses get copies of them.
+    unsent = own.filter(conversation=None, user_id=conversation.user_id, purpose="")
     # A question that is asked again, or changed, has the files of the first.
     free = (unsent | own.filter(conversation=conversation)).order_by("pk").select_for_update()
     rows = free.only("name", "media_type", "size", "conversation").in_bulk()

@@ -23,12 +23,13 @@ SKIPPED = frozenset({"reasoning", "mcp_approval_request"})
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message. `files` are in it, or named by the id of an upload."""
+    """A message. `files` are in it, or named by the id of an upload; `sources` mark one that the server has stored."""
 
     role: str
     text: str
     where: str
     files: tuple[InlineFile | uuid.UUID, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def _item(item: object, where: str) -> Item | None:
             return Referred(text_of(item.get("id"), f"{where}.id", most=4 * MAX_ID_LENGTH), where)
         case "mcp_approval_response":
             return _approval(item, where)
-        case _ if kind in SKIPPED:
+        case str() if kind in SKIPPED:
             return None
     raise InvalidRequest(f"{where}.type", f"items of the type {str(kind)[:100]} are not supported.")
 
@@ -118,7 +119,7 @@ def _message(item: Mapping[str, Any], where: str) -> Said:
     for index, part in enumerate(content):
         place = f"{where}.content[{index}]"
         kind = part.get("type") if isinstance(part, dict) else None
-        if kind in _TEXTS:
+        if isinstance(kind, str) and kind in _TEXTS:
             texts.append(text_of(part.get(_TEXTS[kind]), place, least=0))
         elif kind in ("input_image", "input_file") and role == "user":
             files.append(_file(part, kind, place))
@@ -204,7 +205,12 @@ class Turns:
         match item:
             case Said():
                 self.end()
-                message = Message("assistant" if item.role == "assistant" else "user", item.text, id=uuid.uuid4().hex)
+                message = Message(
+                    "assistant" if item.role == "assistant" else "user",
+                    item.text,
+                    id=uuid.uuid4().hex,
+                    sources=item.sources,
+                )
                 if item.files:
                     files = (inline(one) if isinstance(one, uuid.UUID) else one for one in item.files)
                     self.files[message.id] = tuple(files)

@@ -99,7 +99,7 @@ def _referred(member: Member, item: Referred) -> Iterator[Said | Called | Answer
         raise InvalidRequest(item.where, sentence, error_code="item_not_found")
     first = messages[0]
     if kind == "msg":
-        yield Said(first.role, first.content, item.where)
+        yield Said(first.role, first.content, item.where, sources=first.sources)
         return
     call = next(call for call in first.tool_calls if call.id == rest)
     result = messages[1].content if len(messages) > 1 else ""
@@ -110,10 +110,11 @@ def inline_file(member: Member, attachment: uuid.UUID) -> InlineFile:
     """Return a file that the member has uploaded. A message gets a copy of it.
 
     Raises:
-        Refused: `attachment_refused`, there is none, or another key uploaded it.
+        Refused: `attachment_refused`, there is none, another key uploaded it to the Files API, or it was sent in a
+            conversation that the member's key may not read.
     """
     row = find_attachment(member=member, attachment_id=attachment)
-    if row is None or (row.purpose and row.api_key_id != member.key_id):
+    if row is None or (row.conversation_id is not None and member.reads_only_own_runs):
         raise Refused(REFUSED, f"There is no file {file_id(attachment)}.")
     try:
         with row.file.open("rb") as stored:

@@ -6,7 +6,7 @@ so that a caller notices it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,6 +218,7 @@ def _tools(given: object) -> tuple[Tool, ...]:
         if kind != "function":
             sentence = "must be function: the assistant's own tools are switched on by its administrators."
             raise InvalidRequest(f"tools[{index}].type", sentence)
+        flag_of(tool, "strict")
     return function_tools(given, [f"tools[{index}]" for index in range(len(given))])
 
 
@@ -229,15 +230,20 @@ def _chosen(given: object, tools: tuple[Tool, ...]) -> tuple[tuple[Tool, ...], s
     if given == "required" and own:
         return tools, "required"
     kind = given.get("type") if isinstance(given, dict) else None
-    if isinstance(given, dict) and kind == "function" and given.get("name") in own:
+    if isinstance(given, dict) and kind == "function" and _is_in(given.get("name"), own):
         return tools, str(given["name"])
     if isinstance(given, dict) and kind == "allowed_tools" and given.get("mode") in ("auto", "required"):
         named = given.get("tools")
-        names = {one.get("name") for one in named if isinstance(one, dict)} if isinstance(named, list) else set()
-        if names and names <= own:
+        names = [one.get("name") for one in named if isinstance(one, dict)] if isinstance(named, list) else []
+        if names and all(_is_in(name, own) for name in names):
             allowed = tuple(tool for tool in tools if tool.name in names)
             return allowed, "required" if given["mode"] == "required" else None
     raise InvalidRequest("tool_choice", "must be auto, none, or name the request's own tools.")
+
+
+def _is_in(name: object, known: Collection[str]) -> bool:
+    """Return whether a JSON value, which need not be hashable, is one of the names."""
+    return isinstance(name, str) and name in known
 
 
 def _id(body: Mapping[str, Any], name: str) -> str:

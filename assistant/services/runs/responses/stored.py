@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping
+from itertools import accumulate
 from typing import Any
+
+from django.db.models import Count
 
 from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import to_message
 from assistant.services.eventlog.configured import configured_log
+from assistant.services.runs.opening.request_fields import MAX_MESSAGES
 from assistant.services.runs.reading.stored_thread import readable_runs
 from assistant.services.runs.responses.ids import conversation_of
 from assistant.services.runs.responses.output_items import ItemWriter, ids_of
@@ -151,7 +155,8 @@ def input_items(run: Run) -> list[dict[str, Any]]:
 def messages_before(*, member: Member, run: Run) -> list[Message]:
     """Return the messages of a response and of those that it continues, oldest first.
 
-    What older responses were told as `instructions` is not among them.
+    What older responses were told as `instructions` is not among them, nor are those that have more messages together
+    than a request may have.
     """
     pks, earlier = [run.pk], run.follows
     while (conversation := conversation_of(earlier)) is not None and len(pks) < MAX_CHAIN:
@@ -164,6 +169,10 @@ def messages_before(*, member: Member, run: Run) -> list[Message]:
     rows = MessageRow.objects.filter(
         run_id__in=pks, conversation__tenant_id=member.tenant_id, conversation__user_id=member.user_id
     )
+    counts: dict[int | None, int] = dict(rows.order_by().values_list("run_id").annotate(count=Count("pk")))
+    together = list(accumulate(counts.get(pk, 0) for pk in pks))
+    pks = [pk for pk, count in zip(pks, together, strict=True) if pk == run.pk or count <= MAX_MESSAGES]
+    rows = rows.filter(run_id__in=pks)
     place = {pk: index for index, pk in enumerate(reversed(pks))}
     ordered = sorted(rows.defer("reasoning"), key=lambda row: (place[row.run_id or 0], row.position))
     return [to_message(row) for row in ordered]
@@ -188,14 +197,17 @@ def delete_response(*, run: Run) -> None:
 def stored_message(
     *, member: Member, conversation: uuid.UUID, message_id: str = "", call_id: str = ""
 ) -> list[Message]:
-    """Return a message of a stored response by its id, or that with a call, and the call's result; nothing without."""
+    """Return a message of a stored response by its id, or that with a call, and the call's result; nothing without.
+
+    A result has no id of its own here: it must not become something that a person said.
+    """
     rows = MessageRow.objects.filter(
         conversation_id=conversation,
         conversation__tenant_id=member.tenant_id,
         run__in=readable_runs(member).filter(response__echo__store=True),
     )
     if message_id:
-        return [to_message(row) for row in rows.filter(message_id=message_id)]
+        return [to_message(row) for row in rows.filter(message_id=message_id).exclude(role=MessageRow.Role.TOOL)]
     found = [to_message(row) for row in rows.exclude(role=MessageRow.Role.USER).order_by("position")]
     called = [one for one in found if any(call.id == call_id for call in one.tool_calls)]
     return [*called[:1], *(one for one in found if one.tool_call_id == call_id)] if called else []
