@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from assistant.checks import role
+from assistant.services import roles
 from assistant.services.roles import does_background_work, starts_queued_runs
 
-ON_POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="of PostgreSQL alone")
-ON_SQLITE = pytest.mark.skipif(connection.vendor != "sqlite", reason="of SQLite alone")
 REDIS = "redis://127.0.0.1:9/0"
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let the database be of another kind."""
+    return lambda vendor: monkeypatch.setattr(roles, "connection", SimpleNamespace(vendor=vendor))
 
 
 def problems() -> list[str]:
@@ -29,14 +35,14 @@ def test_there_are_no_workers_beside_a_process_that_does_everything(settings: An
     assert problems() == ["RUNS_ON is workers, but ASSISTANT_ROLE is all: there are none."]
 
 
-@ON_SQLITE
-def test_workers_need_postgresql(settings: Any) -> None:
+def test_workers_need_postgresql(settings: Any, on: Callable[[str], None]) -> None:
+    on("sqlite")
     settings.ASSISTANT_ROLE, settings.REDIS_URL = "worker", REDIS
     assert problems() == ["ASSISTANT_ROLE is worker, but the database is not PostgreSQL."]
 
 
-@ON_POSTGRESQL
-def test_workers_need_redis_and_runs_that_can_wait(settings: Any) -> None:
+def test_workers_need_redis_and_runs_that_can_wait(settings: Any, on: Callable[[str], None]) -> None:
+    on("postgresql")
     settings.ASSISTANT_ROLE, settings.REDIS_URL = "web", ""
     assert problems() == ["ASSISTANT_ROLE is web, but REDIS_URL is not set."]
     settings.REDIS_URL, settings.RUNS_ON, settings.RUN_QUEUE_SECONDS = REDIS, "workers", 0
