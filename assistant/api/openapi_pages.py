@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     # Names of properties have patterns since 3.1.
     "OAS_VERSION": "3.1.0",
     "COMPONENT_SPLIT_REQUEST": True,
+    "COMPONENT_SPLIT_PATCH": False,
     "SORT_OPERATIONS": False,
     "APPEND_COMPONENTS": {
         "schemas": {"AnyJson": ANY_JSON_SCHEMA},

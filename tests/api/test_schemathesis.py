@@ -71,7 +71,8 @@ def document() -> dict[str, Any]:
                 elif parameter["name"] == "cursor":
                     parameter["schema"] = {"type": "string", "enum": [""]}
     schemas = made["components"]["schemas"]
-    schemas["ConversationInRequest"]["properties"]["assistant"] = {"enum": KNOWN["assistant"]}
+    for name in ("ConversationInRequest", "ScheduleInRequest"):
+        schemas[name]["properties"]["assistant"] = {"enum": KNOWN["assistant"]}
     # A file can be sent once.
     schemas["RunInRequest"]["properties"]["attachments"]["maxItems"] = 0
     return made

@@ -159,6 +159,8 @@ def _plain_value(field: models.Field[Any, Any]) -> Any:
     for kind, text in texts.items():
         if isinstance(field, kind):
             return text
+    if field.name == "timezone":
+        return "Europe/Vienna"
     if isinstance(field, models.CharField | models.TextField) and not isinstance(field, models.FileField):
         has_room = field.max_length is None or field.max_length >= len(CANARY)
         return CANARY if has_room and not field.get_default() else field.get_default()

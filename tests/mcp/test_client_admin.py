@@ -159,7 +159,7 @@ def test_secrets_can_be_entered_but_are_never_shown(amys: Client, cast: Cast) ->
     given = {"oauth_client_id": "id", "oauth_issuer": "https://auth.example.com", "new_oauth_client_secret": SECRET}
     server = add(amys, cast, new_headers=f'{{"X-Key": "{SECRET}"}}', **given)
     assert (SECRET in server.headers, server.oauth_client_secret) == (True, SECRET)
-    assert "Headers and client secret" in page(amys, server)
+    assert "Headers, OAuth client secret" in page(amys, server)
     amys.post(f"{CREDENTIALS}add/", {"server": server.pk, "user": cast.alice.pk, "new_headers": f'{{"K": "{SECRET}"}}'})
     credential = McpCredential.objects.get()
     assert SECRET in credential.headers

@@ -133,6 +133,12 @@ def test_the_settings_are_exported_and_erased_with_the_person(visit: Client, cas
     file = io.BytesIO()
     export_user(user=cast.alice, actor=None, to=file)
     (line,) = ZipFile(file).read("assistant.PersonSettings.jsonl").splitlines()
-    assert json.loads(line) == {"user_id": cast.alice.pk, "name": "Alice A.", "language": "", "theme": "dark"}
+    assert json.loads(line) == {
+        "user_id": cast.alice.pk,
+        "name": "Alice A.",
+        "language": "",
+        "theme": "dark",
+        "alarm_mails": True,
+    }
     erase_user(user=cast.alice, actor=None)
     assert not PersonSettings.objects.exists()

@@ -11,7 +11,7 @@ import httpx2
 import openai
 import pytest
 
-from assistant.api.openai.shapes import Answer, CompletionFailed
+from assistant.api.openai.shapes import Answer, CompletionFailed, CompletionHeader
 from assistant.core.values.events import Custom, Event, RunError, RunStarted
 from assistant.models import Provider, Run
 from assistant.services.eventlog.frames import FrameEncoder
@@ -240,7 +240,7 @@ def entries(*events: Event) -> list[Entry]:
 @pytest.mark.parametrize(("is_queued", "status"), [(True, 429), (False, 400)])
 def test_a_completion_that_waited_too_long_may_be_asked_for_again(is_queued: bool, status: int) -> None:
     queued = [Custom("run.queued", {"ahead": 0})] if is_queued else []
-    answer = Answer()
+    answer = Answer(CompletionHeader("r", "m", 0))
     with pytest.raises(CompletionFailed) as failed:
         for entry in entries(RunStarted("t", "r", "1.0"), *queued, RunError("Waited.", code="limit_reached")):
             list(answer.take(entry))

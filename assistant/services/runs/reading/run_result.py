@@ -60,7 +60,9 @@ def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
 
 def pending_of_run(*, run: Run) -> list[Approval]:
     """Return a run's calls that wait for approval, in their order."""
-    rows = Approval.objects.filter(tenant_id=run.tenant_id, run=run).select_related("run", "run__assistant")
+    rows = Approval.objects.filter(tenant_id=run.tenant_id, run=run).select_related(
+        "run__conversation", "run__assistant"
+    )
     return list(rows.order_by("pk"))
 
 
