@@ -154,6 +154,7 @@ TENANTS = (
     ),
 )
 OPERATOR = "admin"
+NOT_EVALUATED = ("schedule_question", "list_schedules", "delete_scheduled_question")
 _DOCUMENT_KINDS = {".md": Document.Kind.MARKDOWN, ".txt": Document.Kind.TEXT}
 
 
@@ -221,9 +222,14 @@ def _unwrapped(text: str) -> str:
 def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]) -> None:
     """Switch every tool on or to "ask first" for the tenant, and some off for single assistants.
 
-    Those that ask the person stay as they are: small models ask for what they know already.
+    Those that ask the person stay as they are: small models ask for what they know already. Those for scheduled
+    questions are off: the embedded model has not been evaluated with them.
     """
     known = [tool.name for tool in catalogue.registry() if tool.asks is None and not tool.is_provider_side]
+    for name in NOT_EVALUATED:
+        if name in known:
+            known.remove(name)
+            set_switch(actor=None, tenant=tenant, assistant=None, tool=name, policy=ToolSetting.Policy.OFF)
     for name in known:
         policy = ToolSetting.Policy.ASK if name in plan.asking else ToolSetting.Policy.ON
         set_switch(actor=None, tenant=tenant, assistant=None, tool=name, policy=policy)
