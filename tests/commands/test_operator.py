@@ -11,4 +11,6 @@ def test_every_command_that_works_on_tenants_is_an_operators() -> None:
     commands = {name: load_command_class(app, name) for name, app in get_commands().items() if app == "assistant"}
     others = {name for name, one in commands.items() if not getattr(one, "works_on_tenants", False)}
     assert all(isinstance(one, OperatorCommand) for one in commands.values())
-    assert others == {"assistant_check", "assistant_deploy_files", "local_model", "row_level_security"}
+    assert others == {
+        "assistant_check", "assistant_deploy_files", "assistant_worker", "local_model", "row_level_security",
+    }  # fmt: skip
