@@ -27,7 +27,7 @@ from tests.providers.asking import model
 from tests.providers.quirks import end, say
 
 HI = ModelRequest([Message("user", "Hi")])
-CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
+CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_time", "arguments": '{"zone": 1}'}}
 
 
 def stream_pieces(provider: FakeProvider, *pieces: Any) -> Callable[[], None]:
