@@ -27,7 +27,7 @@ AT_ONCE = 5
 # ordered from a worker that died is still due, and found by its row.
 HEARTBEAT_SECONDS, LOST_SECONDS = 30.0, 120.0
 AGAIN_SECONDS = 5.0
-# Jobs that are due within this time are told: the looks for due jobs, every few seconds, see the others in time.
+# Workers look for due jobs every few seconds, so that only jobs that are due sooner than this need an order.
 SOON = timedelta(seconds=10)
 
 
@@ -37,7 +37,7 @@ def is_on() -> bool:
 
 
 def order(pk: int, due_at: datetime | None = None) -> None:
-    """Tell a worker of a job that is due, or soon will be, with the current transaction; others find later ones."""
+    """Tell a worker, in the current transaction, of a job that is due within `SOON`. Later ones are found by rows."""
     if is_on() and (due_at is None or due_at <= timezone.now() + SOON):
         from procrastinate.contrib.django import app  # an optional package
 
@@ -56,12 +56,12 @@ class EngineWorker:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start to take orders; later calls do nothing."""
+        """Start taking orders; later calls do nothing."""
         if self._task is None and is_on():
             self._task = asyncio.create_task(self._run(), name="engine")
 
     def stop(self) -> None:
-        """Stop to take orders."""
+        """Stop taking orders."""
         if self._task is not None:
             self._task.cancel()
 

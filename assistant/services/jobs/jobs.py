@@ -1,7 +1,7 @@
 """Schedules work by a name and a key for a moment; one of all processes does it once, after that moment.
 
 The rooms that have such work register a function for its name (`handles`). The housekeeping of each process looks for
-due jobs (`do_due_jobs`), by the database's clock.
+due jobs (`look_for_jobs`), by the database's clock.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class TimedWork:
             self._start("timed-work", self._work)
 
     async def _do(self, pk: int) -> None:
-        """Do one job, of which the engine says that it is due, or soon will be."""
+        """Do a job that the engine has brought, or look for it again at its moment if it is not due yet."""
         long: list[LongWork] = []
         if await in_database(do_job, pk, start=long.append):
             self._start_long(long)

@@ -60,10 +60,8 @@ def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
 
 def pending_of_run(*, run: Run) -> list[Approval]:
     """Return a run's calls that wait for approval, in their order."""
-    rows = Approval.objects.filter(tenant_id=run.tenant_id, run=run).select_related(
-        "run__conversation", "run__assistant"
-    )
-    return list(rows.order_by("pk"))
+    rows = Approval.objects.filter(tenant_id=run.tenant_id, run=run)
+    return list(rows.select_related("run__conversation", "run__assistant").order_by("pk"))
 
 
 def assistant_of_run(*, key: RunKey) -> str:
