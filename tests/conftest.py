@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import inspect
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import hypothesis
@@ -26,7 +26,7 @@ from tests.base import Cast, make_cast
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.library.calling import context_of
-from tests.live import KINDS, Server, serve
+from tests.live import KINDS, Server, SharedServer, serve, shared
 from tests.needs import mark
 from tools.demo import load_demo
 
@@ -67,6 +67,12 @@ def _position(path: Path) -> int:
     return next((i for i, long in enumerate(LONG) if place.startswith(long)), len(LONG))
 
 
+def _kind(item: pytest.Item) -> int:
+    """Return where a test comes in its file: those of one kind of server together, because only one runs at a time."""
+    chosen = item.callspec.params.get("server") if hasattr(item, "callspec") else None
+    return KINDS.index(chosen) if chosen in KINDS else 0
+
+
 # Runs around all other hooks: `-m` needs the markers, and pytest-django sorts tests too.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
@@ -81,6 +87,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     elsewhere = "once" if has_services() else "services"
     items[:] = [item for item in items if item.get_closest_marker(elsewhere) is None]
     items.sort(key=lambda item: _position(item.path))
+    items[:] = [item for _, of_file in groupby(items, lambda item: item.path) for item in sorted(of_file, key=_kind)]
 
 
 def pytest_report_header() -> str:
@@ -170,28 +177,24 @@ def provider(fake_provider: FakeProvider, cast: Cast) -> Provider:
 
 
 @pytest.fixture(scope="session")
-def server_farm(django_db_setup: None) -> Iterator[dict[str, Server]]:
-    """Servers that run until the end of the test run, each started by the first test that needs its kind."""
-    with ExitStack() as stack:
-
-        class Farm(dict[str, Server]):
-            def __missing__(self, kind: str) -> Server:
-                self[kind] = stack.enter_context(serve(kind))
-                return self[kind]
-
-        yield Farm()
+def shared_server(django_db_setup: None) -> Iterator[SharedServer]:
+    """The server that tests share, on the database of the test run. It ends before that is deleted."""
+    yield shared
+    shared.stop_unless_lent()
 
 
 @pytest.fixture(params=KINDS)
-def server(request: pytest.FixtureRequest, server_farm: dict[str, Server], transactional_db: None) -> Server:
+def server(request: pytest.FixtureRequest, shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
     """The site under each ASGI server in turn: a test that uses this runs twice."""
-    return server_farm[request.param]
+    with shared_server.lend(request.param) as lent:
+        yield lent
 
 
 @pytest.fixture
-def uvicorn_server(server_farm: dict[str, Server], transactional_db: None) -> Server:
+def uvicorn_server(shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
     """The site under uvicorn, for tests that do not depend on the kind of server."""
-    return server_farm["uvicorn"]
+    with shared_server.lend("uvicorn") as lent:
+        yield lent
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -130,6 +130,7 @@ def serve(
 
     Needs rows that are committed: use it with the `transactional_db` fixture.
     """
+    shared.stop_unless_lent()
     port = free_port()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {
@@ -150,3 +151,35 @@ def serve(
             yield server
         finally:
             server.stop()
+
+
+class SharedServer:
+    """A server that is started by the first test that needs it, and stays for the next ones.
+
+    It ends before a server of another kind or of a test's own is started: each process does the jobs and goes on with
+    the dead runs of the database that it serves, so it would take those away from the server that a test watches.
+    """
+
+    def __init__(self) -> None:
+        self._running = ExitStack()
+        self._server: Server | None = None
+        self._is_lent = False
+
+    @contextmanager
+    def lend(self, kind: str) -> Iterator[Server]:
+        """Give a test the server of a kind. It is not ended before the test is, whatever else the test starts."""
+        if self._server is None or self._server.kind != kind or self._server.process.poll() is not None:
+            self._server = self._running.enter_context(serve(kind))
+        self._is_lent = True
+        try:
+            yield self._server
+        finally:
+            self._is_lent = False
+
+    def stop_unless_lent(self) -> None:
+        if not self._is_lent:
+            self._server = None
+            self._running.close()
+
+
+shared = SharedServer()

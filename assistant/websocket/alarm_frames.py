@@ -16,6 +16,7 @@ from assistant.services.reminders.alarms import (
     DEFAULT_SNOOZE,
     MAX_SNOOZE,
     MIN_SNOOZE,
+    Ringing,
     end_alarm,
     mark_seen,
     ringing_of,
@@ -45,6 +46,7 @@ class AlarmFrames:
         self._send = send
         self._on_failure = on_failure
         self._changed = asyncio.Event()
+        self._is_asked = False
         self._task: asyncio.Task[None] | None = None
         self._remove: Callable[[], None] | None = None
 
@@ -54,7 +56,7 @@ class AlarmFrames:
             whose = {"tenant_id": self._member.tenant_id, "user_id": self._member.user_id}
             self._remove = add_listener(**whose, listener=self._changed.set)
             self._task = asyncio.create_task(self._follow(), name="follow-alarms")
-        self._changed.set()
+        self._answer()
 
     async def act(self, frame: Mapping[str, Any]) -> None:
         """Do what a frame says about one alarm: `seen`, `done` or `snooze`."""
@@ -70,7 +72,7 @@ class AlarmFrames:
             else:
                 await in_database(snooze_alarm, member=self._member, number=number, minutes=minutes)
             # Also where nothing has changed, because another window was faster, or there is no such alarm.
-            self._changed.set()
+            self._answer()
 
     async def close(self) -> None:
         """Stop telling the client."""
@@ -80,7 +82,12 @@ class AlarmFrames:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    def _answer(self) -> None:
+        self._is_asked = True
+        self._changed.set()
+
     async def _follow(self) -> None:
+        told: list[Ringing] | None = None
         whose = {"tenant_id": self._member.tenant_id, "user_id": self._member.user_id}
         try:
             while True:
@@ -90,6 +97,10 @@ class AlarmFrames:
                     found = await in_database(ringing_of, **whose)
                 except OUTAGE_ERRORS:
                     continue  # told at the next change, or when the client connects again
+                # A change may be told twice: by this process, and by the message that it sends to all.
+                if found == told and not self._is_asked:
+                    continue
+                told, self._is_asked = found, False
                 await self._send(bare_frame(Custom("alarms", {"ringing": [alarm.as_mapping() for alarm in found]})))
         except OSError:  # the client has gone
             self._on_failure()

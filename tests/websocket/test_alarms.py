@@ -141,3 +141,16 @@ async def test_every_process_tells_its_chats_and_it_rings_once(two_servers: tupl
             pass
     row = await Alarm.objects.aget()
     assert (row.rings, row.state) == (1, "done")
+
+
+@pytest.mark.services
+async def test_a_change_that_is_told_twice_is_one_event(uvicorn_server: Server, cast: Cast) -> None:
+    """A process gets the message about its own changes back from Redis."""
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        assert await follow(socket) == []
+        await set_alarm(cast.acme, cast.alice)
+        assert await told(socket) == ["alice 1"]
+        await asyncio.sleep(1.0)
+        await socket.send({"type": "ping"})
+        await socket.until_custom("pong")
+    assert len([frame for frame in socket.frames if frame.get("name") == "alarms"]) == 2

@@ -160,3 +160,27 @@ async def test_what_is_written_before_the_scripts_are_there_is_kept(
     await page.get_by_role("button", name="Send").click()
     await expect(last_answer(page)).to_have_text("You were.")
     await expect(page.locator(".turn.user .bubble")).to_have_text("I was early")
+
+
+async def test_who_sends_before_the_chosen_conversation_is_there_stays(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    page, waiting = await alice_browser.open(), asyncio.Event()
+    await expect(page.get_by_label("Message to")).to_be_editable()
+
+    async def hold(route: Route) -> None:
+        await waiting.wait()
+        await route.continue_()
+
+    await page.route("**/t/acme/?assistant=support", hold)
+    await page.get_by_role("link", name="New conversation").first.click()
+    fake_provider.reply("Here.")
+    await page.get_by_label("Message to").fill("Where am I?")
+    await page.get_by_label("Message to").press("Enter")
+    await answered(page)
+    async with page.expect_response("**/t/acme/?assistant=support"):
+        waiting.set()
+    await page.wait_for_url("**/t/acme/c/*/")
+    await page.reload()
+    await expect(page.locator(".turn.user .bubble")).to_have_text(["Where am I?"])
+    await expect(last_answer(page)).to_have_text("Here.")

@@ -131,13 +131,18 @@ async def test_an_mcp_method_asks_for_its_scopes(method: str, world: World, http
         assert is_refused(answer.status_code, text, rule) is not rule.admits(chosen), (chosen, text)
 
 
+def is_answer_to_attach(frame: Frame) -> bool:
+    """Whether it is one, and not the answer to an earlier frame about alarms, which may come late."""
+    return frame["type"] in {"MESSAGES_SNAPSHOT", "RUN_ERROR"} or frame.get("name") == "protocol_error"
+
+
 async def frames_of(socket: Socket, frame: Frame) -> list[Frame]:
     """What comes for a frame: a run to its end, the answer to an attach, or nothing before the next pong."""
     await socket.send(frame)
     if "type" not in frame:
         return await socket.until_end()
     if frame["type"] == "attach":
-        return await socket.until(lambda one: one["type"] in {"MESSAGES_SNAPSHOT", "RUN_ERROR", "CUSTOM"})
+        return await socket.until(is_answer_to_attach)
     if frame["type"] != "ping":
         await socket.send({"type": "ping"})
     return await socket.until(lambda one: one["type"] == "CUSTOM" and one["name"] == "pong")

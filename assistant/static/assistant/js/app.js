@@ -8,6 +8,7 @@ import { Sidebar } from "./sidebar.js";
 const { base } = byId("chat").dataset;
 const hasKeyboard = matchMedia("(pointer: fine)");
 let visit = 0;
+let isGoingBack = false; // then the address is the chosen conversation's already
 
 const sidebar = new Sidebar({
   base,
@@ -23,6 +24,7 @@ const isConversation = ({ origin, pathname }) => origin === location.origin && (
 /** Show the conversation at an address in place of the open one. The list stays as it is. */
 async function go(address, { isBack = false } = {}) {
   const number = ++visit;
+  isGoingBack = isBack;
   const url = new URL(address, location.href);
   let main = null;
   try {
@@ -77,6 +79,8 @@ addEventListener("click", (event) => {
   go(link.href);
 });
 addEventListener("popstate", () => go(location.href, { isBack: true }));
+// Who sends a message before the chosen conversation is there stays where the answer comes.
+addEventListener("message-sent", () => isGoingBack || visit++);
 
 /** In a host's page the chat takes the height that is left below what stands above it. */
 function fit() {

@@ -218,7 +218,10 @@ export class Chat {
   /** Send a text and files, in place of the message `replaced` if that is given. Returns whether it was accepted. */
   #send(text, replaced = "", files = []) {
     const problem = whyTooLong(text);
-    if (!problem && this.#thread.sendText(text, replaced, files)) return true;
+    if (!problem && this.#thread.sendText(text, replaced, files)) {
+      this.#page.dispatchEvent(new Event("message-sent", { bubbles: true }));
+      return true;
+    }
     this.#showProblem(problem || gettext("This message is too long to send. Shorten it, please."));
     return false;
   }
