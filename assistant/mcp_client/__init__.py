@@ -5,9 +5,11 @@ from assistant.mcp_client.definitions import OnTools, ToolDefinition
 from assistant.mcp_client.endpoint import Command, Endpoint, OAuthClient
 from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.pool import SessionPool
+from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.remote_tool import remote_tool
 
 __all__ = [
+    "CallQuestions",
     "Command",
     "Endpoint",
     "OAuthClient",

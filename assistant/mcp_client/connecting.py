@@ -21,17 +21,24 @@ sessions = LazyModule("assistant.mcp_client.session")
 
 @asynccontextmanager
 async def connect(
-    endpoint: Endpoint, *, on_tools: OnTools | None = None, elicitation: ElicitationFnT | None = None
+    endpoint: Endpoint,
+    *,
+    on_tools: OnTools | None = None,
+    elicitation: ElicitationFnT | None = None,
+    asks_people: bool = False,
 ) -> AsyncGenerator[RemoteSession]:
     """Open a session and list the tools, within `session.OPEN_SECONDS`.
 
     Args:
         on_tools: called with every listing.
         elicitation: answers the server's elicitation requests; without it the client declares no support for them.
+        asks_people: in place of it: the server's questions belong to the call that they come in, and are answered by
+            its `questions` (`RemoteSession.call`).
 
     Raises:
         RemoteFailure: the session cannot be opened, or failed while it was used.
     """
     session_module = await sessions.get()
-    async with session_module.open_session(endpoint, on_tools=on_tools, elicitation=elicitation) as session:
+    opening = session_module.open_session(endpoint, on_tools=on_tools, elicitation=elicitation, asks_people=asks_people)
+    async with opening as session:
         yield session

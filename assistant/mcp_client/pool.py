@@ -33,11 +33,19 @@ class SessionPool:
         self._idle_seconds = idle_seconds
         self._sessions = _Sessions(max_sessions)
 
-    async def session(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None) -> RemoteSession:
-        """Return the open session of this key, or a new one. Raises `RemoteFailure`."""
+    async def session(
+        self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None, *, asks_people: bool = False
+    ) -> RemoteSession:
+        """Return the open session of this key, or a new one. Raises `RemoteFailure`.
+
+        Args:
+            asks_people: as for `connect`; of a new session.
+        """
         pooled = self._sessions.get(key)
         if pooled is None or pooled.task.done():
-            pooled = self._sessions[key] = self._open(key, endpoint, on_tools)
+            pooled = self._sessions[key] = self._open(
+                key, _PooledSession(endpoint, on_tools, self._idle_seconds, asks_people)
+            )
         return await pooled.use()
 
     def drop(self, key: Hashable) -> None:
@@ -55,8 +63,7 @@ class SessionPool:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def _open(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None) -> _PooledSession:
-        pooled = _PooledSession(endpoint, on_tools, self._idle_seconds)
+    def _open(self, key: Hashable, pooled: _PooledSession) -> _PooledSession:
         pooled.task.add_done_callback(lambda _: self._forget(key, pooled))
         return pooled
 
@@ -77,12 +84,12 @@ class _Sessions(LRUCache[Hashable, "_PooledSession"]):
 class _PooledSession:
     """A session within its own task: the SDK requires the same task to open and to close it."""
 
-    def __init__(self, endpoint: Endpoint, on_tools: OnTools | None, idle_seconds: float) -> None:
+    def __init__(self, endpoint: Endpoint, on_tools: OnTools | None, idle_seconds: float, asks_people: bool) -> None:
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[RemoteSession] = loop.create_future()
         self._idle_seconds = idle_seconds
         self._used_at = loop.time()
-        self.task = asyncio.create_task(self._run(endpoint, on_tools), name="mcp-session")
+        self.task = asyncio.create_task(self._run(endpoint, on_tools, asks_people), name="mcp-session")
 
     async def use(self) -> RemoteSession:
         self._used_at = asyncio.get_running_loop().time()
@@ -93,9 +100,9 @@ class _PooledSession:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
-    async def _run(self, endpoint: Endpoint, on_tools: OnTools | None) -> None:
+    async def _run(self, endpoint: Endpoint, on_tools: OnTools | None, asks_people: bool) -> None:
         try:
-            async with connect(endpoint, on_tools=on_tools) as session:
+            async with connect(endpoint, on_tools=on_tools, asks_people=asks_people) as session:
                 self._opened.set_result(session)
                 watch = asyncio.create_task(session.watch(), name="mcp-watch")
                 try:

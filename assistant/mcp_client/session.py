@@ -8,25 +8,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, cast
 
 import mcp_types as types
 from mcp import Client
-from mcp.client.session import ElicitationFnT, IncomingMessage
+from mcp.client.session import ClientRequestContext, ElicitationFnT, IncomingMessage
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from assistant.mcp_client.definitions import MAX_TOOLS, OnTools, ToolDefinition, read_listing
 from assistant.mcp_client.endpoint import Endpoint
 from assistant.mcp_client.error_mapping import failure_of
 from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.progress import throttled
+from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.results import convert_result
 from assistant.mcp_client.transport import open_transport
-from assistant.toolkit import ToolResult
+from assistant.toolkit import Question, ToolResult
+from assistant.toolkit.definition.questions import NeedsAnswer
 from assistant.toolkit.schema.process import fits
 
 logger = logging.getLogger(__name__)
@@ -39,6 +43,8 @@ START_SECONDS = 20.0
 ANNOUNCED_SECONDS = 10.0
 MAX_PAGES = 50
 CLIENT_INFO = types.Implementation(name="tenant-assistant", version="1")
+# The questions of the call that is sent. The SDK handles what comes on a call's own stream in the call's context.
+_asking: ContextVar[CallQuestions | None] = ContextVar("mcp_asking", default=None)
 
 
 class RemoteSession:
@@ -55,6 +61,7 @@ class RemoteSession:
         self._client = client
         self._on_tools = on_tools
         self._has_changed = asyncio.Event()
+        self._asking: list[CallQuestions] = []
 
     @property
     def protocol_version(self) -> str:
@@ -108,27 +115,66 @@ class RemoteSession:
         *,
         meta: Mapping[str, Any] | None = None,
         progress: ProgressFnT | None = None,
+        questions: CallQuestions | None = None,
     ) -> ToolResult:
         """Call a tool and convert its result.
 
+        Args:
+            questions: answers what the server asks during the call, if the session was opened with `asks_people`.
+
         Raises:
+            NeedsAnswer: the server has asked what `questions` cannot answer. Its own result is not used.
             RemoteFailure: there is no result, or it does not match the tool's output schema.
         """
         listener = throttled(progress) if progress is not None else None
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
         try:
-            result = await self._client.call_tool(name, arguments, progress_callback=listener, meta=sent)
+            with self._answering(questions):
+                result = await self._client.call_tool(name, arguments, progress_callback=listener, meta=sent)
         except asyncio.CancelledError:
             # The server may hang: this makes the next call list the tools first, which fails then.
             self._listed_at = -math.inf
             raise
         except Exception as exc:
+            if questions is not None and questions.open is not None:
+                raise NeedsAnswer(questions.open) from exc
             raise failure_of(exc) from exc
+        if questions is not None and questions.open is not None:
+            raise NeedsAnswer(questions.open)
         # In a thread, since a server's answer may have megabytes of text.
         converted = await asyncio.to_thread(convert_result, result)
         if not result.is_error and not await self._matches_output_schema(name, converted):
             raise RemoteFailure("protocol", f"the result of {name} does not match its output schema")
         return converted
+
+    @contextmanager
+    def _answering(self, questions: CallQuestions | None) -> Generator[None]:
+        """Within the block, what the server asks is asked of these questions."""
+        token = _asking.set(questions)
+        if questions is not None:
+            self._asking.append(questions)
+        try:
+            yield
+        finally:
+            _asking.reset(token)
+            if questions is not None:
+                self._asking.remove(questions)
+
+    async def on_elicitation(self, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Answer a question of the server; one that belongs to no call is declined."""
+        questions = _asking.get()
+        if questions is None and len(self._asking) == 1:
+            (questions,) = self._asking  # over standard input, or on a stream of its own: the only call that runs
+        if questions is None:
+            return types.ElicitResult(action="decline")
+        schema = params.requested_schema if isinstance(params, types.ElicitRequestFormParams) else None
+        answer = questions.answer(params.message, schema)
+        if answer is None:
+            if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                # Ends the call here: its next request would be the one with the answers.
+                raise NeedsAnswer(cast(Question, questions.open))
+            return types.ElicitResult(action="cancel")
+        return types.ElicitResult(action=answer.action, content=cast(Any, answer.content))
 
     async def _matches_output_schema(self, name: str, result: ToolResult) -> bool:
         listed = self.tools.get(name)
@@ -176,7 +222,7 @@ async def _skip_validation(name: str, result: types.CallToolResult) -> None:
 
 @asynccontextmanager
 async def open_session(
-    endpoint: Endpoint, *, on_tools: OnTools | None, elicitation: ElicitationFnT | None
+    endpoint: Endpoint, *, on_tools: OnTools | None, elicitation: ElicitationFnT | None, asks_people: bool = False
 ) -> AsyncGenerator[RemoteSession]:
     """Open a session for `connect`, within `OPEN_SECONDS`; a program may take `START_SECONDS` more."""
     sessions: list[RemoteSession] = []
@@ -184,6 +230,11 @@ async def open_session(
     async def on_message(message: IncomingMessage) -> None:
         for session in sessions:
             session.on_notification(message)
+
+    async def on_elicitation(
+        context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        return await sessions[0].on_elicitation(params) if sessions else types.ElicitResult(action="decline")
 
     seconds = OPEN_SECONDS + (START_SECONDS if endpoint.command is not None else 0.0)
     try:
@@ -195,7 +246,7 @@ async def open_session(
                     client_info=CLIENT_INFO,
                     cache=None,
                     message_handler=on_message,
-                    elicitation_callback=elicitation,
+                    elicitation_callback=on_elicitation if asks_people else elicitation,
                 )
                 session = RemoteSession(await stack.enter_async_context(client), on_tools)
                 client.session.validate_tool_result = _skip_validation  # type: ignore[method-assign]

@@ -67,6 +67,12 @@ class McpServer(Credentials):
     context_keys = models.JSONField(
         _("context"), default=list, blank=True, help_text=_("Which parts of a call's context are sent to the server.")
     )
+    asks_people = models.BooleanField(
+        _("may ask people"),
+        default=False,
+        db_default=False,
+        help_text=_("Its tools may ask the people who chat, in a form, and it receives their answers (elicitation)."),
+    )
     timeout_seconds = models.PositiveIntegerField(
         default=30, validators=[MinValueValidator(1), MaxValueValidator(240)], help_text=_("For one call of a tool.")
     )

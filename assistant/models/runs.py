@@ -239,6 +239,12 @@ class ToolCall(models.Model):
     told = models.TextField(blank=True, help_text=_("What the model read, if not the whole result."))
     display = models.JSONField(null=True, help_text=_("What the page shows in place of the result."))
     asked = models.JSONField(null=True, help_text=_("The transcripts of the assistants that the call asked."))
+    questions = models.TextField(
+        blank=True,
+        db_default="",
+        editable=False,
+        help_text=_("While it waits: its server's question, and the answers."),
+    )
     sources = sources_field(help_text=_("Where untrusted text in the result came from."))
     error = models.TextField(blank=True)
     error_id = models.CharField(max_length=32, blank=True)

@@ -84,6 +84,8 @@ class ToolContext(Generic[Deps]):
         config: the tool's settings for this tenant.
         extra: values that the calling program adds; their mappings, lists and sets cannot be changed.
         shared_state: what the client's page and the tools share; None where there is no page. Use `state`.
+        answers: what people have answered to the questions of this call (`NeedsAnswer`), by their keys; None where
+            nobody can be asked.
         read_sources: where the untrusted text came from that the model had read when it made the call. A tool that
             stores text stores these with it, and gives them to `mark_untrusted` whenever it returns that text.
     """
@@ -102,6 +104,7 @@ class ToolContext(Generic[Deps]):
     secrets: Mapping[str, str] = field(default_factory=lambda: _EMPTY, repr=False)
     progress: Progress | None = field(default=None, repr=False)
     untrusted: Callable[[tuple[str, ...]], None] | None = field(default=None, repr=False)
+    answers: Mapping[str, Mapping[str, Any]] | None = field(default=None, repr=False)
     read_sources: tuple[str, ...] = field(default=(), repr=False)
     deps: Deps = field(default=cast("Deps", None), repr=False)
     shared_state: SharedState | None = field(default=None, repr=False)

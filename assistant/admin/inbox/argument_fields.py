@@ -12,6 +12,7 @@ from django import forms
 from assistant.admin.base.schema_fields import UNSET, field_of
 from assistant.models import Approval
 from assistant.services.text import read_json
+from assistant.services.toolcalls.midway_questions import stored_question
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Question, ToolError
 from assistant.toolkit.schema.form import FormField, form_of
@@ -77,6 +78,8 @@ def arguments_of(call: Approval) -> Arguments | None:
 
 def question_of(call: Approval) -> Question | None:
     """Return the question that a call asks, or None if it waits for an approval."""
+    if (asked := stored_question(call.questions)) is not None:
+        return asked
     if call.name not in catalogue.registry():
         return None
     tool = catalogue.registry().get(call.name)

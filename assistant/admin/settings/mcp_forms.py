@@ -110,6 +110,7 @@ class ServerForm(SecretsForm):
             "oauth_issuer",
             "oauth_scope",
             "context_keys",
+            "asks_people",
             "timeout_seconds",
             "is_active",
         )

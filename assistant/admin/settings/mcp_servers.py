@@ -119,7 +119,7 @@ class McpServerAdmin(TenantScopedAdmin):
                 )
             },
         ),
-        (_("What it receives of a call"), {"fields": ("context_keys",)}),
+        (_("What it receives of a call"), {"fields": ("context_keys", "asks_people")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:

@@ -77,7 +77,7 @@ def _check(
         why = f" {admission.outage}" if admission.outage else ""
         sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
-    if decision is not None and decision.response is not None:
+    if decision is not None and decision.response is not None and decision.answers is None:
         return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")
     if tool.asks is not None and decision is not None:
         return _not_run(call, "error", "Nobody has answered the question.", admission)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -109,16 +109,13 @@ class Batch:
                 await self._begin_record()
             to_run = [planned for planned in self._planned if planned.call.id not in self.outcomes]
             tasks = self._start(to_run)
-            for event in self._settled():
-                yield event
-            for event in self._results_in_order():
+            for event in (*self._endings(self.outcomes.values()), *self._results_in_order()):
                 yield event
             while len(self.outcomes) + len(self.client_calls) < len(self.calls):
                 item = await self._next()
                 if isinstance(item, ToolOutcome):
                     self._settle(item)
-                    yield self._finished(item)
-                    for event in self._results_in_order():
+                    for event in (*self._endings([item]), *self._results_in_order()):
                         yield event
                 else:
                     yield item
@@ -230,9 +227,9 @@ class Batch:
         self.outcomes[outcome.call.id] = cleaned
         return cleaned
 
-    def _settled(self) -> list[Event]:
-        """Return the `tool.finished` events of the calls that have an outcome without having run."""
-        return [self._finished(outcome) for outcome in self.outcomes.values() if outcome.status != "awaiting_approval"]
+    def _endings(self, outcomes: Iterable[ToolOutcome]) -> list[Event]:
+        """Return the `tool.finished` events of these calls; none for one that waits for a person."""
+        return [self._finished(outcome) for outcome in outcomes if outcome.status != "awaiting_approval"]
 
     def _results_in_order(self) -> list[Event]:
         """Return the result events that can be sent now: the result of a call follows those of all earlier calls."""
@@ -272,7 +269,9 @@ class Batch:
         while not self._queue.empty():
             item = self._queue.get_nowait()
             if isinstance(item, ToolOutcome):
-                outcome = self._add_outcome(item)
+                # Nobody is asked by a run that was stopped.
+                has_asked = item.status == "awaiting_approval"
+                outcome = self._add_outcome(replace(item, status="cancelled", asked=None) if has_asked else item)
                 if outcome.status != "cancelled":
                     self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
         for planned in self._planned:

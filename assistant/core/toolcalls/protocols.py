@@ -56,6 +56,7 @@ class Decision:
         reason: why the call was declined; the model reads it.
         response: the result of the call; the tool is then not run.
         is_answer: `response` is the answer to a tool's question.
+        answers: if a running tool asked: the answers to all of its questions so far, by their keys. It is run again.
     """
 
     approved: bool
@@ -63,6 +64,7 @@ class Decision:
     reason: str = ""
     response: str | None = None
     is_answer: bool = False
+    answers: Mapping[str, Mapping[str, Any]] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

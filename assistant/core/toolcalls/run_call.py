@@ -22,13 +22,16 @@ from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolcalls.late_calls import LateCall
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, ToolOutcome, Toolset
+from assistant.core.values.asked import Asked
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
 from assistant.core.values.messages import Message, not_superseded
 from assistant.toolkit import ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
 from assistant.toolkit.calls.worker_threads import on_left_running
+from assistant.toolkit.definition.questions import NeedsAnswer, Question
 from assistant.toolkit.logs import log_extra
+from assistant.toolkit.schema.form import label_of
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +46,7 @@ class CallEnvironment:
         parallel: how many calls run at once.
         default_timeout: in seconds, for tools that set none.
         can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
+        asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person.
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
         late: events of calls that ended after their time; the run yields them with its next event.
     """
@@ -57,6 +61,7 @@ class CallEnvironment:
     parallel: int = 8
     default_timeout: float = 30.0
     can_ask: bool = True
+    asks_midway: bool = False
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"
     observe: Callable[[Model], Model] | None = None
@@ -102,6 +107,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
             invocation = Invocation(tool, planned.arguments, _context(planned, environment, seconds, emit))
             result = await invoke(invocation, environment.interceptors)
     except ToolError as exc:
+        if isinstance(exc, NeedsAnswer) and environment.asks_midway:
+            return _asking(planned, initial, exc.question)
         text = str(exc) or "The tool failed."
         told = cut(text)
         full = "" if told is text else stored(text)
@@ -124,6 +131,14 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         error=result.content if result.is_error else "",
         return_direct=tool.return_direct,
     )
+
+
+def _asking(planned: PlannedCall, initial: ToolOutcome, question: Question) -> ToolOutcome:
+    """Return the outcome of a call that waits for an answer, after which it is run again."""
+    tool = planned.tool
+    answers = (planned.decision.answers if planned.decision is not None else None) or {}
+    asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question, answers)
+    return replace(initial, status="awaiting_approval", content="", sources=(), asked=asked)
 
 
 def _display_of(result: ToolResult) -> Any:
@@ -193,6 +208,7 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
         secrets=planned.admission.secrets,
         progress=report,
         untrusted=partial(environment.transcript.mark_result, call_id),
+        answers=((planned.decision and planned.decision.answers) or {}) if environment.asks_midway else None,
         read_sources=environment.transcript.read.sources,
         on_state=tell_state,
     )

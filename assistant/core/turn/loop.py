@@ -132,6 +132,7 @@ class _Turn:
             on_error=plan.settings.on_error,
             observe=plan.observe,
             can_ask=plan.can_ask,
+            asks_midway=plan.asks_midway,
             turn_messages=current_turn_messages(plan.messages),
         )
         self.late = self._environment.late

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.toolkit.definition.questions import Question
@@ -18,10 +18,12 @@ class Asked:
         title: the tool's name for people.
         parameters: the tool's parameters, for a form of the arguments.
         question: what the tool asks; None if the call needs an approval.
+        answers: the answers to its earlier questions, by their keys.
         changes: what the call would change, as JSON values with `label`, `old` and `new`.
     """
 
     title: str
     parameters: JsonSchema
     question: Question | None = None
+    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     changes: Sequence[dict[str, Any]] = ()

@@ -85,6 +85,7 @@ class ServerPart(Part):
     oauth_scope: Text
     context_keys: Annotated[list[str], Field(max_length=50)]
     timeout_seconds: Annotated[int, Field(ge=1, le=240)]
+    asks_people: bool = False
 
 
 class SettingsPart(Part):

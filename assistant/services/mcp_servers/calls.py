@@ -7,7 +7,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.mcp_client import OnTools, RemoteFailure, SessionPool, ToolDefinition
+from assistant.mcp_client import CallQuestions, OnTools, RemoteFailure, SessionPool, ToolDefinition
 from assistant.services.db.threads import in_database
 from assistant.services.mcp_servers.circuit_breaker import record_failure
 from assistant.services.mcp_servers.servers import Connection, connection_of, meta_of
@@ -38,6 +38,7 @@ async def call_remote(
     """Call a server's tool for the member of `context`, if its definition still has the accepted `digest`.
 
     Raises:
+        NeedsAnswer: the server asks the member something first.
         RemoteFailure: the call failed; `kind` says why.
     """
     connection = await in_database(
@@ -73,8 +74,10 @@ async def _call(
         await context.report_progress(progress, total, message or "")
 
     meta = meta_of(context, connection.context_keys)
+    questions = CallQuestions(connection.name, context.answers) if connection.asks_people else None
     try:
-        return await session.call(name, arguments, meta=meta, progress=report)
+        result = await session.call(name, arguments, meta=meta, progress=report, questions=questions)
+        return result if questions is None else questions.told(result)
     except RemoteFailure as exc:
         if exc.kind == "unreachable":
             await _record_failure(connection, exc)
@@ -98,7 +101,9 @@ def _finish(task: asyncio.Task[tuple[RemoteSession, ToolDefinition | None]]) -> 
 
 async def _prepare(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
     try:
-        session = await session_pool().session(connection.key, connection.endpoint, listing_handler(connection))
+        session = await session_pool().session(
+            connection.key, connection.endpoint, listing_handler(connection), asks_people=connection.asks_people
+        )
         return session, await session.listed(name, no_older_than=LISTING_SECONDS)
     except RemoteFailure as exc:
         if exc.kind == "timeout":

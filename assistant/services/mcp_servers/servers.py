@@ -50,7 +50,8 @@ class Connection:
     """Everything that a call needs from the database to reach a server.
 
     `key` identifies the session: the server, the user, and a fingerprint of address and credentials. `credential_id` is
-    the row of the member's own credentials, or None if all members share the server's.
+    the row of the member's own credentials, or None if all members share the server's. `asks_people`: whether the
+    server may ask people during a call.
     """
 
     server_id: int
@@ -59,6 +60,8 @@ class Connection:
     endpoint: Endpoint = field(repr=False)
     context_keys: tuple[str, ...] = ()
     credential_id: int | None = None
+    name: str = ""
+    asks_people: bool = False
 
     @property
     def is_shared(self) -> bool:
@@ -93,10 +96,12 @@ def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, include_in
     return Connection(
         server_id=server_id,
         tenant_id=tenant_id,
-        key=(tenant_id, server_id, user_id, _fingerprint(server, credentials)),
+        key=(tenant_id, server_id, user_id, _fingerprint(server, credentials), server.asks_people),
         endpoint=endpoint,
         context_keys=tuple(server.context_keys),
         credential_id=own.pk if own is not None else None,
+        name=server.name,
+        asks_people=server.asks_people,
     )
 
 

@@ -47,8 +47,9 @@ BATCH = 500
 _UNDECIDED = (ToolCall.Status.RUNNING, ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED)
 # The rows of one that is not over say what it has cost.
 _OVER = (Schedule.State.DONE, Schedule.State.STOPPED)
-_CLEARED: dict[str, Any] = {"arguments": "", "result": "", "told": "", "display": None, "error": "", "asked": None}
-_IS_CLEARED = Q(arguments="", result="", told="", display__isnull=True, error="", asked__isnull=True)
+_TEXTS = {"arguments": "", "result": "", "told": "", "error": "", "questions": ""}
+_CLEARED: dict[str, Any] = {**_TEXTS, "display": None, "asked": None}
+_IS_CLEARED = Q(**_TEXTS, display__isnull=True, asked__isnull=True)
 
 
 def record_periods(*, actor: audit_trail.Actor, periods: Retention) -> None:

@@ -92,7 +92,7 @@ def _messages(conversation: Conversation, shown: Sequence[Message]) -> list[Show
     asked = [str(call.get("id", "")) for message in shown for call in message.tool_calls]
     calls = ToolCall.objects.filter(
         tenant=conversation.tenant_id, run__conversation=conversation, call_id__in=asked
-    ).defer("arguments", "result", "told", "display", "asked")
+    ).defer("arguments", "result", "told", "display", "asked", "questions")
     rows = {call.call_id: call for call in calls}
     ratings = Feedback.objects.filter(tenant=conversation.tenant_id, message__in=[one.pk for one in shown])
     feedback = {one.message_id: one for one in ratings}

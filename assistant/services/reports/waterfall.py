@@ -115,7 +115,7 @@ def _calls(runs: Sequence[Run], tenant_id: int) -> list[ToolCall]:
         Q(run__in=[run.pk for run in runs])
         | Q(run__conversation__in={run.conversation_id for run in runs}, call_id__in=continued)
     )
-    texts = ("arguments", "result", "told", "display", "asked", "sources")
+    texts = ("arguments", "result", "told", "display", "asked", "questions", "sources")
     found = rows.select_related("run", "decided_by").defer(*texts, "run__partial", "run__ending")
     return list(found.order_by("started_at", "pk")[:MAX_CALLS])
 

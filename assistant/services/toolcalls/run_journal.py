@@ -25,6 +25,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import store_files
 from assistant.services.toolcalls.late_outcomes import record_late_outcome
+from assistant.services.toolcalls.midway_questions import to_store
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
 from assistant.toolkit.calls.results import stored
@@ -39,17 +40,8 @@ _INTERRUPTED = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, 
 
 _CALLS = PreparedInsert(ToolCall)
 _OUTCOME_COLUMNS = (
-    "status",
-    "rule",
-    "result",
-    "told",
-    "display",
-    "asked",
-    "sources",
-    "error",
-    "error_id",
-    "duration_ms",
-)
+    "status", "rule", "result", "told", "display", "asked", "questions", "sources", "error", "error_id", "duration_ms",
+)  # fmt: skip
 
 
 def _call(*, pk: int, tenant_id: int) -> QuerySet[ToolCall]:
@@ -242,6 +234,9 @@ def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[
                 to={name: getattr(row, name) for name in _OUTCOME_COLUMNS}, pk=row.pk, tenant_id=key.tenant_id
             )
     _CALLS.insert_all([row for row in ended if row.pk is None])
+    if again := [row.pk for row in ended if row.questions and row.pk is not None]:
+        # The run that asks is the one that its answer continues, and an earlier one may have begun the call.
+        _of_conversation(key).filter(pk__in=again).update(run_id=key.pk)
     date_approvals(ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk), outcomes)
 
 
@@ -268,6 +263,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         told=outcome.content if outcome.full else "",
         display=_bounded_display(outcome.display),
         asked=to_stored(outcome.sub_agents),
+        questions=to_store(outcome),
         **outcome_columns(outcome),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.definition.handwritten import HandWritten
+from assistant.toolkit.errors import ToolError
 from assistant.toolkit.schema.json_schema import JsonSchema
 
 
@@ -17,14 +18,28 @@ class Question:
     Attributes:
         text: the question.
         schema: a JSON Schema of an object, which the answer has to fit; pages draw it as a form.
+        key: by which a running tool finds the answer in `context.answers`, of `NeedsAnswer`; else empty.
     """
 
     text: str
     schema: JsonSchema
+    key: str = ""
 
     def check(self, answer: str) -> dict[str, Any]:
         """Return the values of an answer, a JSON text. Raises `InvalidArguments`, which lists each invalid field."""
         return HandWritten(self.schema).check(parse_arguments(answer))
+
+
+class NeedsAnswer(ToolError):
+    """Raised by a running tool that cannot go on without a person's answer.
+
+    The person is asked, and then the tool is called again with the same arguments and with all answers so far in
+    `context.answers`. Raise it only where that is not None. The message is for a model, if nobody can be asked.
+    """
+
+    def __init__(self, question: Question) -> None:
+        super().__init__("Not run to its end: it asks a question, and nobody can be asked here.")
+        self.question = question
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Q
@@ -20,8 +21,10 @@ from assistant.services.runs.opening.known_runs import AnsweredAlready
 from assistant.services.runs.opening.sent_files import user_message
 from assistant.services.runs.run_input import RunInput
 from assistant.services.toolcalls.approvers import check_approver
+from assistant.services.toolcalls.midway_questions import answers_with
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
+from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.context import UserId
 from assistant.toolkit.definition.questions import Question
 
@@ -91,6 +94,8 @@ def check_decisions(
         tool = offered.get(pending[call_id].name)
         if not decision.approved:
             continue
+        if decision.answers is not None:
+            continue  # an answer, which was checked when it was recorded
         if tool is None or tool.asks is None:
             check_approver(by_others=tenant.approvals_by_others, asked_by=asked_by, decided_by=decided_by)
         if tool is None:
@@ -103,21 +108,29 @@ def check_decisions(
             elif decision.edited_arguments is not None and decision.response is None:
                 tool.check(decision.edited_arguments)
         except InvalidArguments as exc:
-            wrong = "; ".join(f"{field}: {why}" for field, why in exc.fields.items()) or str(exc)
             if tool.asks is not None:
-                sentence = _("This answer does not fit: %(problems)s") % {"problems": wrong}
-            else:
-                sentence = _("These arguments do not fit %(tool)s: %(problems)s") % {
-                    "tool": tool.name,
-                    "problems": wrong,
-                }
+                raise _unfit_answer(exc) from exc
+            values = {"tool": tool.name, "problems": _problems(exc)}
+            sentence = _("These arguments do not fit %(tool)s: %(problems)s") % values
             raise Refused("invalid_input", sentence) from exc
 
 
 def _check_answer(question: Question, decision: Decision) -> None:
     if decision.response is None:
-        raise Refused("invalid_input", _("This is a question: answer it, or reject it."))
+        raise _unanswered()
     question.check(decision.response)
+
+
+def _unanswered() -> Refused:
+    return Refused("invalid_input", _("This is a question: answer it, or reject it."))
+
+
+def _unfit_answer(exc: InvalidArguments) -> Refused:
+    return Refused("invalid_input", _("This answer does not fit: %(problems)s") % {"problems": _problems(exc)})
+
+
+def _problems(exc: InvalidArguments) -> str:
+    return "; ".join(f"{field}: {why}" for field, why in exc.fields.items()) or str(exc)
 
 
 def _new_tool_results(
@@ -186,7 +199,25 @@ def _record_decisions(
                 raise Refused("invalid_input", sentence)
         elif not decided:
             raise AnsweredAlready
-        decisions[answer.interrupt_id] = Decision(
-            answer.approved, answer.edited_arguments, answer.reason, answer.response, answer.is_answer
-        )
+        decision = Decision(answer.approved, answer.edited_arguments, answer.reason, answer.response, answer.is_answer)
+        row = rows.values("questions", "arguments").first() if answer.approved else None
+        if row is not None and row["questions"]:
+            decision = _with_answers(decision, row, pending[answer.interrupt_id].arguments)
+        decisions[answer.interrupt_id] = decision
     return decisions
+
+
+def _with_answers(decision: Decision, row: Mapping[str, Any], arguments: str) -> Decision:
+    """Return the decision with which a call that has asked is run again. Raises `Refused` for an unfit answer.
+
+    Args:
+        arguments: the model's; the row has those that a person has edited, if one has.
+    """
+    if decision.response is None:
+        raise _unanswered()
+    edited = None if row["arguments"] == arguments else parse_arguments(row["arguments"]).parsed
+    try:
+        answers = answers_with(row["questions"], decision.response)
+    except InvalidArguments as exc:
+        raise _unfit_answer(exc) from exc
+    return replace(decision, edited_arguments=edited, answers=answers)

@@ -61,6 +61,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         # Caches are shared with all other runs, where results that a test made up must never get to.
         uncached = (one for one in interceptors if not isinstance(one, Cache))
         toolset, interceptors = setup.answers.over(toolset), (*uncached, setup.answers)
+    can_ask = not (setup.is_stateless or setup.is_unattended)
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     fallback = setup.fallback
     return Plan(
@@ -79,7 +80,8 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         decisions=setup.decisions,
         tool_choice=setup.tool_choice,
         response_format=setup.response_format,
-        can_ask=not (setup.is_stateless or setup.is_unattended),
+        can_ask=can_ask,
+        asks_midway=can_ask and (setup.answers is None or setup.answers.has_person),
         journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),
         approval_seconds=APPROVAL_LIFETIME.total_seconds(),
         interceptors=interceptors,

@@ -1,0 +1,30 @@
+"""External MCP servers that may ask people, and what a waiting call keeps of their questions."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("assistant", "0036_reads_pdfs_and_cache_writes")]
+
+    operations = [
+        migrations.AddField(
+            "mcpserver",
+            "asks_people",
+            models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text="Its tools may ask the people who chat, in a form, and it receives their answers (elicitation).",
+                verbose_name="may ask people",
+            ),
+        ),
+        migrations.AddField(
+            "toolcall",
+            "questions",
+            models.TextField(
+                blank=True,
+                db_default="",
+                editable=False,
+                help_text="While it waits: its server's question, and the answers.",
+            ),
+        ),
+    ]
