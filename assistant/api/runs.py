@@ -17,11 +17,12 @@ from assistant.api.cross_origin import CrossOriginView
 from assistant.api.event_stream import RunReader
 from assistant.api.openapi import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
+from assistant.models import Approval
 from assistant.services.conversations.conversations import find_conversation
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused
 from assistant.services.run_key import RunKey
-from assistant.services.runs.approvals import pending_of_member
+from assistant.services.runs.approvals import pending_of_member, resume_of
 from assistant.services.runs.idempotency import fingerprint
 from assistant.services.runs.input.ids import parse_run_id
 from assistant.services.runs.input.resume_entries import Resume
@@ -193,19 +194,27 @@ class RunApprovals(RunningView):
             # A repeated request whose first client disconnected: the calls are decided already.
             return await self.answer(request, begun, wait=given["wait"])
         waiting = await in_database(pending_of_member, member=self.member, run_id=key.run_id)
-        if {one["call_id"] for one in given["decisions"]} != {call.call_id for call in waiting}:
+        by_id = {call.call_id: call for call in waiting}
+        if {one["call_id"] for one in given["decisions"]} != by_id.keys():
             names = ", ".join(call.call_id for call in waiting)
             sentence = f"One decision is needed for each call that waits: {names}." if names else NO_CALL
             raise HttpRefusal(409, "conflict", sentence, {"decisions": [sentence]})
         decided = RunInput(
             thread_id=key.conversation_id,
             run_id=new_run_id,
-            resume=tuple(
-                Resume(one["call_id"], one["approved"], one.get("edited_arguments"), one["reason"], one.get("response"))
-                for one in given["decisions"]
-            ),
+            resume=tuple(_resume(one, by_id[one["call_id"]]) for one in given["decisions"]),
             protocol_version="1.0",
         )
         slug = await in_database(assistant_of_run, key=key)
         opened = await get_runs().open(member=self.member, assistant_slug=slug, given=decided)
         return await self.answer(request, opened.key, wait=given["wait"])
+
+
+def _resume(decision: Mapping[str, Any], call: Approval) -> Resume:
+    return resume_of(
+        call,
+        approved=decision["approved"],
+        edited_arguments=decision.get("edited_arguments"),
+        reason=decision["reason"],
+        response=decision.get("response"),
+    )

@@ -23,8 +23,9 @@ class Migration(migrations.Migration):
             models.TextField(
                 blank=True,
                 db_default="",
+                default="",
                 editable=False,
-                help_text="While it waits: its server's question, and the answers.",
+                help_text="While it waits: its server's questions.",
             ),
         ),
     ]

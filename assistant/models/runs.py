@@ -240,10 +240,7 @@ class ToolCall(models.Model):
     display = models.JSONField(null=True, help_text=_("What the page shows in place of the result."))
     asked = models.JSONField(null=True, help_text=_("The transcripts of the assistants that the call asked."))
     questions = models.TextField(
-        blank=True,
-        db_default="",
-        editable=False,
-        help_text=_("While it waits: its server's question, and the answers."),
+        blank=True, default="", db_default="", editable=False, help_text=_("While it waits: its server's questions.")
     )
     sources = sources_field(help_text=_("Where untrusted text in the result came from."))
     error = models.TextField(blank=True)

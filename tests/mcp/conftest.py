@@ -34,6 +34,19 @@ def outsider(outside_process: Outside) -> Outside:
 
 
 @pytest.fixture(scope="session")
+def asking_process() -> Iterator[Outside]:
+    with outside(app="tests.mcp.asking_app:app") as server:
+        yield server
+
+
+@pytest.fixture(params=["newest", "with sessions"])
+def asking(request: pytest.FixtureRequest, asking_process: Outside) -> Outside:
+    """The external server that asks people, in each protocol in turn."""
+    asking_process.be(is_older=request.param != "newest")
+    return asking_process
+
+
+@pytest.fixture(scope="session")
 def serving(django_db_setup: None) -> Iterator[dict[str, Server]]:
     """Servers with the tools of `tests.mcp.served`, each started by the first test that asks for its kind."""
     with ExitStack() as stack:

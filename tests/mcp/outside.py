@@ -59,10 +59,10 @@ class Outside:
 
 
 @contextmanager
-def outside(port: int = 0) -> Iterator[Outside]:
-    """Run it until the block ends."""
+def outside(port: int = 0, app: str = "tests.mcp.outside_app:app") -> Iterator[Outside]:
+    """Run it, or another application like it, until the block ends."""
     port = port or free_port()
-    command = [sys.executable, "-m", "uvicorn", "--port", str(port), "--no-access-log", "tests.mcp.outside_app:app"]
+    command = [sys.executable, "-m", "uvicorn", "--port", str(port), "--no-access-log", app]
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
         server = Outside(port, process)

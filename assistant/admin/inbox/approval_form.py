@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.inbox.argument_fields import PREFIX, Arguments, arguments_of, question_of
 from assistant.models import Approval
+from assistant.services.runs.approvals import resume_of
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.text import MAX_TEXT, read_json
 from assistant.toolkit.schema.form import form_of
@@ -101,12 +102,12 @@ class AnswerForm(forms.Form):
         """Return the valid form as the answer to the call."""
         choice, given = self.cleaned_data["choice"], self.cleaned_data
         if choice == REJECT:
-            return Resume(self._call.call_id, approved=False, reason=given["reason"])
+            return resume_of(self._call, approved=False, reason=given["reason"])
         if choice == RESPOND:
-            return Resume(self._call.call_id, approved=True, response=given["response"])
+            return resume_of(self._call, approved=True, response=given["response"])
         if self.question is not None:
-            return Resume(self._call.call_id, approved=True, response=json.dumps(given["arguments"] or {}))
-        return Resume(self._call.call_id, approved=True, edited_arguments=given["arguments"])
+            return resume_of(self._call, approved=True, response=json.dumps(given["arguments"] or {}))
+        return resume_of(self._call, approved=True, edited_arguments=given["arguments"])
 
 
 def _parsed(text: str) -> Any:

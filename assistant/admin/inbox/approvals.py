@@ -93,7 +93,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
                 self.message_user(request, sentence, messages.ERROR)
                 continue
             reason = "" if approved else "an operator said no"
-            self._send(request, calls, [Resume(call.call_id, approved=approved, reason=reason) for call in calls])
+            self._send(request, calls, [approvals.resume_of(call, approved=approved, reason=reason) for call in calls])
 
     def _send(self, request: HttpRequest, calls: list[Approval], answers: list[Resume]) -> bool:
         """Apply the answers and report the outcome on the next page; return whether they were applied."""

@@ -8,7 +8,7 @@ from typing import Any
 from assistant.core.conversation.open_parts import cut_message
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values import events
-from assistant.core.values.asked import Asked
+from assistant.core.values.asked import Asked, interrupt_id
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply, ToolCall
 from assistant.toolkit.schema.form import form_of
@@ -56,7 +56,7 @@ def ask_person(call: ToolCall, asked: Asked | None, seconds: float, warning: str
     sentence = " ".join(filter(None, (wish, warning, gettext("Is that all right?"))))
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
-        id=call.id,
+        id=interrupt_id(call.id, 1 if asked is None else len(asked.answers) + 1),
         reason="tool_call" if question is None else "input_required",
         message=sentence if question is None else question.text,
         tool_call_id=call.id,

@@ -18,7 +18,7 @@ from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
 from assistant.services.eventlog.frames import decode_event
 from assistant.services.eventlog.log import Position
-from assistant.services.runs.input.resume_entries import Resume
+from assistant.services.runs.input.resume_entries import Resume, parse_resume
 from assistant.services.runs.manager import Runs, get_runs
 from assistant.services.runs.run_input import RunInput, TextMessage
 from assistant.services.tenancy.members import Member, find_member
@@ -104,7 +104,7 @@ class ChatSession:
         for interrupt in waiting:
             self._say(interrupt.message or "A tool needs your approval.")
             given = (await self._read("Run it? [y/N] ")).strip().lower()
-            answers.append(Resume(interrupt.id, approved=given in {"y", "yes"}))
+            answers.append(parse_resume(interrupt.id, "resolved", {"approved": given in {"y", "yes"}}))
         return tuple(answers)
 
     async def _turn(

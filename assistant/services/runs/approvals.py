@@ -21,6 +21,7 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, find_member
+from assistant.services.toolcalls.midway_questions import number_of
 from assistant.toolkit.context import UserId
 
 
@@ -42,6 +43,11 @@ def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[
     for row in rows.order_by("started_at", "pk"):
         by_run[row.waiting_run.pk].append(row)
     return dict(by_run)
+
+
+def resume_of(call: ToolCall, **decision: Any) -> Resume:
+    """Return a decision on what a waiting call asks now; `decision` holds the other fields of `Resume`."""
+    return Resume(call.call_id, question=number_of(call.questions), **decision)
 
 
 async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume], decided_by: UserId) -> OpenedRun:

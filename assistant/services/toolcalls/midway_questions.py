@@ -26,6 +26,12 @@ def stored_question(text: str) -> Question | None:
     return Question(**json.loads(text)["question"]) if text else None
 
 
+def number_of(text: str) -> int:
+    """Return the number of a waiting call's question, as `Resume.question` counts; 0 for an approval."""
+    answered = len(json.loads(text)["answers"]) if text else 0
+    return answered + 1 if answered else 0
+
+
 def answers_with(text: str, response: str) -> Answers:
     """Return all answers of a waiting call by their keys, the new one checked.
 

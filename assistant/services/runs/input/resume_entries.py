@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from assistant.core.conversation.turn_endings import ANSWER_FIELDS
+from assistant.core.values.asked import call_of
 from assistant.services.errors import Refused
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit.text import clean_text
@@ -23,6 +24,7 @@ class Resume:
     Attributes:
         is_answer: its `response` answers a question, not an approval.
         is_abandoned: nobody answered; the call is declined, after its time too.
+        question: the number of the call's question that it answers; 0 for the first, and for an approval.
     """
 
     interrupt_id: str
@@ -32,17 +34,24 @@ class Resume:
     response: str | None = None
     is_answer: bool = False
     is_abandoned: bool = False
+    question: int = 0
 
 
 def digest_of_answers(entries: Iterable[Resume]) -> str:
     """Return the digest by which the same answers, sent again, are known; "" for none."""
-    written = sorted(json.dumps(astuple(entry), sort_keys=True, ensure_ascii=True) for entry in entries)
+    # As it was written before calls had several questions, for those that have one.
+    values = (astuple(entry) if entry.question else astuple(entry)[:-1] for entry in entries)
+    written = sorted(json.dumps(one, sort_keys=True, ensure_ascii=True) for one in values)
     return hashlib.sha256("\n".join(written).encode()).hexdigest() if written else ""
 
 
 def parse_resume(interrupt_id: str, status: str, payload: object) -> Resume:
     """Parse an entry of AG-UI's `resume`. Raises `Refused`."""
-    interrupt_id = clean_text(interrupt_id)
+    call, number = call_of(clean_text(interrupt_id))
+    return replace(_read(call, status, payload), question=number)
+
+
+def _read(interrupt_id: str, status: str, payload: object) -> Resume:
     if status == "cancelled":
         return Resume(interrupt_id, approved=False, is_abandoned=True)
     if isinstance(payload, Mapping) and "approved" not in payload and payload:

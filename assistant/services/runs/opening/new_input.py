@@ -21,7 +21,7 @@ from assistant.services.runs.opening.known_runs import AnsweredAlready
 from assistant.services.runs.opening.sent_files import user_message
 from assistant.services.runs.run_input import RunInput
 from assistant.services.toolcalls.approvers import check_approver
-from assistant.services.toolcalls.midway_questions import answers_with
+from assistant.services.toolcalls.midway_questions import answers_with, number_of
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
 from assistant.toolkit.calls.arguments import parse_arguments
@@ -189,9 +189,10 @@ def _record_decisions(
         in_time = rows.filter(started_at__gte=oldest_answerable())
         waiting = in_time.filter(status=ToolCall.Status.AWAITING_APPROVAL)
         status = ToolCall.Status.APPROVED if answer.approved else ToolCall.Status.DECLINED
-        decided = answer.interrupt_id in pending and waiting.update(
-            status=status, decided_by_id=decided_by, decided_at=timezone.now()
-        )
+        row = rows.values("questions", "arguments").first()
+        kept = "" if row is None else row["questions"]
+        is_asked = answer.interrupt_id in pending and answer.question == number_of(kept)
+        decided = is_asked and waiting.update(status=status, decided_by_id=decided_by, decided_at=timezone.now())
         is_expired = Q(status=ToolCall.Status.EXPIRED) | ~Q(pk__in=in_time)
         if not decided and rows.filter(is_expired).exists():
             if not answer.is_abandoned or answer.interrupt_id not in pending:
@@ -200,8 +201,7 @@ def _record_decisions(
         elif not decided:
             raise AnsweredAlready
         decision = Decision(answer.approved, answer.edited_arguments, answer.reason, answer.response, answer.is_answer)
-        row = rows.values("questions", "arguments").first() if answer.approved else None
-        if row is not None and row["questions"]:
+        if row is not None and kept and answer.approved:
             decision = _with_answers(decision, row, pending[answer.interrupt_id].arguments)
         decisions[answer.interrupt_id] = decision
     return decisions

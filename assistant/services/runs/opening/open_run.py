@@ -212,6 +212,7 @@ def as_asked(setup: RunSetup, asked: AskedResponse) -> RunSetup:
     return replace(
         setup,
         settings=replace(setup.settings, options={**setup.settings.options, **asked.options}),
+        has_forms=False,
         tool_choice=asked.tool_choice,
         response_format=None if setup.settings.answer_schema else asked.response_format,
     )

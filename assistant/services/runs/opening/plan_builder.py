@@ -81,7 +81,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         tool_choice=setup.tool_choice,
         response_format=setup.response_format,
         can_ask=can_ask,
-        asks_midway=can_ask and (setup.answers is None or setup.answers.has_person),
+        asks_midway=can_ask and setup.has_forms and (setup.answers is None or setup.answers.has_person),
         journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),
         approval_seconds=APPROVAL_LIFETIME.total_seconds(),
         interceptors=interceptors,
