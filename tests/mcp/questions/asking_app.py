@@ -1,7 +1,7 @@
 """An external MCP server whose tools ask the person: in the newest protocol by their result, before it on the stream.
 
-`uvicorn tests.mcp.questions.asking_app:app`. `POST /control` changes whether only the older protocol is spoken; `GET /log` lists
-the calls, and what came back for each question.
+`uvicorn tests.mcp.questions.asking_app:app`. `POST /control` changes whether only the older protocol is spoken;
+`GET /log` lists the calls, and what came back for each question.
 """
 
 from __future__ import annotations
