@@ -129,6 +129,8 @@ OIDC_ISSUER = _env.url("OIDC_ISSUER")
 OIDC_CLIENT_ID = _env.text("OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = _env.key("OIDC_CLIENT_SECRET")
 OIDC_NAME = _env.text("OIDC_NAME", "OpenID Connect")
+# Whether programs can use the Responses API of /v1, with its conversations and its websocket; chat completions stay.
+RESPONSES_API = _env.flag("RESPONSES_API", True)
 # Whether models are asked for titles of conversations, and for follow-up questions, where assistants have that on.
 GENERATED_TITLES = _env.flag("GENERATED_TITLES", True)
 FOLLOW_UP_QUESTIONS = _env.flag("FOLLOW_UP_QUESTIONS", True)
@@ -229,6 +231,7 @@ __all__ = [
     "REDIS_URL",
     "RED_TEAM_CHECKS",
     "RED_TEAM_MAX_COST",
+    "RESPONSES_API",
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",

@@ -220,7 +220,7 @@ def _is_number(value: object) -> bool:
 def _schema(fields: Mapping[str, _Field]) -> JsonSchema:
     """Return the schema of our form; a question without fields is one of consent."""
     if not fields:
-        agreed: JsonSchema = {_AGREED: {"type": "boolean", "title": gettext("Yes, go on")}}
+        agreed: JsonSchema = {_AGREED: {"type": "boolean", "title": gettext("Go on?")}}
         return {"type": "object", "properties": agreed, "required": [_AGREED], "additionalProperties": False}
     return {
         "type": "object",

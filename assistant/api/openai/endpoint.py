@@ -12,6 +12,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from assistant.api.authentication import HttpRefusal, acaller_of, refusal_of_access
+from assistant.api.openai.elsewhere import is_switched_off, no_such_address
 from assistant.api.openai.shapes import CompletionFailed, error
 from assistant.api.parsers import check_texts
 from assistant.services.callers.doors import Door
@@ -37,6 +38,8 @@ def endpoint(address: str, views: Mapping[str, View]) -> View:
     @csrf_exempt
     @wraps(next(iter(views.values())))
     async def wrapped(request: HttpRequest, **values: Any) -> HttpResponseBase:
+        if is_switched_off(address):
+            return no_such_address(address.partition("/")[0])
         method = request.method or ""
         if method not in views:
             allowed = ", ".join(views)

@@ -23,6 +23,9 @@ from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 
 T_co = TypeVar("T_co", covariant=True)
+# A comment is sent after this long without an event, so that proxies do not close the stream.
+KEEP_ALIVE_SECONDS = 15
+KEEP_ALIVE = ": keep-alive\n\n"
 RESTARTING = "The server restarts, and the answer was not complete yet. Ask again in a moment."
 _background_tasks: set[asyncio.Task[Any]] = set()
 
@@ -65,8 +68,10 @@ async def followed(
     *,
     claimed: Claim | None,
     outlives: bool = False,
-) -> AsyncGenerator[T_co]:
+) -> AsyncGenerator[T_co | None]:
     """Start or join a run, yield what its events add, and store the outcome of a claimed request.
+
+    Yields None after each `KEEP_ALIVE_SECONDS` without an event.
 
     Closing the generator cancels the run, unless the request is claimed and can be repeated.
 
@@ -85,6 +90,9 @@ async def followed(
         try:
             async with aclosing(entries_of(caller, opened.key, collector)) as entries:
                 async for entry in entries:
+                    if entry is None:
+                        yield None
+                        continue
                     ended = entry.is_end
                     for part in collector.take(entry):
                         yield part
@@ -106,18 +114,26 @@ async def followed(
             await asyncio.shield(in_background(in_database(settle, member, claimed, outcome)))
 
 
-async def entries_of(caller: Caller, key: RunKey, collector: Collector[Any]) -> AsyncGenerator[Entry]:
+async def entries_of(caller: Caller, key: RunKey, collector: Collector[Any]) -> AsyncGenerator[Entry | None]:
     """Yield the events that a collector wants, which loads what it lacks before the last one.
+
+    Yields None after each `KEEP_ALIVE_SECONDS` without an event that the collector wants.
 
     Raises:
         CompletionFailed: the server is shutting down.
     """
+    clock = asyncio.get_running_loop().time
+    given_at = clock()
     async with aclosing(RunReader(caller).entries(key)) as entries:
         async for entry in entries:
             if shutdown.must_end_streams():
                 raise CompletionFailed("interrupted", RESTARTING)
             if entry is None or not (entry.is_end or collector.wants(entry)):
+                if clock() - given_at >= KEEP_ALIVE_SECONDS:
+                    given_at = clock()
+                    yield None
                 continue
+            given_at = clock()
             if entry.is_end and collector.lacks_events(entry):
                 await collector.load(caller.member, key)
             yield entry

@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from assistant.api.base import REPLAYED, claim_request
 from assistant.api.event_stream import stream_slot
 from assistant.api.openai.endpoint import endpoint
-from assistant.api.openai.following import as_stream, entries_of, followed, in_background, settle
+from assistant.api.openai.following import KEEP_ALIVE, as_stream, entries_of, followed, in_background, settle
 from assistant.api.openai.lists import number_in, page_of, query_of
 from assistant.api.openai.new_response import new_response
 from assistant.api.openai.response_events import PRELUDE, Part, ResponseEvents
@@ -100,21 +100,25 @@ async def _in_background(
             await asyncio.shield(in_background(in_database(settle, caller.member, claimed, outcome)))
 
 
-async def _first(parts: AsyncGenerator[Part], until: Iterable[str]) -> AsyncIterator[Part]:
+async def _first(parts: AsyncGenerator[Part | None], until: Iterable[str]) -> AsyncIterator[Part]:
     """Yield events up to the first that is of no kind in `until`."""
     async for part in parts:
+        if part is None:
+            continue
         yield part
         if part["type"] not in until:
             return
 
 
-async def _stream(first: list[Part], rest: AsyncGenerator[Part], collector: ResponseEvents) -> AsyncIterator[str]:
+async def _stream(
+    first: list[Part], rest: AsyncGenerator[Part | None], collector: ResponseEvents
+) -> AsyncIterator[str]:
     try:
         async with aclosing(rest):
             for part in first:
                 yield event_of(part)
-            async for part in rest:
-                yield event_of(part)
+            async for following in rest:
+                yield KEEP_ALIVE if following is None else event_of(following)
     except CompletionFailed as exc:
         yield event_of(collector.failed(exc))
     yield "data: [DONE]\n\n"
@@ -171,6 +175,9 @@ async def _events_after(caller: Caller, run: Run, after: int, slot: AsyncExitSta
         try:
             async with aclosing(entries_of(caller, key, collector)) as entries:
                 async for entry in entries:
+                    if entry is None:
+                        yield KEEP_ALIVE
+                        continue
                     if collector.lacks_events(entry) and entry.is_end:
                         collector.skip_to(after)
                     for part in collector.take(entry):

@@ -19,7 +19,7 @@ from django.http.response import HttpResponseBase
 
 from assistant.api.base import REPLAYED, claim_request
 from assistant.api.openai.endpoint import endpoint
-from assistant.api.openai.following import as_stream, followed
+from assistant.api.openai.following import KEEP_ALIVE, as_stream, followed
 from assistant.api.openai.shapes import Answer, CompletionFailed, CompletionHeader, error, model_body
 from assistant.api.parsers import object_of
 from assistant.api.request_end import at_request_end
@@ -71,8 +71,16 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
         return JsonResponse(answer.body)
     at_request_end(texts.aclose)
     # Wait for the first text, so that a provider's failure can still become an HTTP status.
-    first = await anext(texts, None)
+    first = await _first_text(texts)
     return as_stream(_stream(header, answer, first, texts, with_usage=wanted.with_usage))
+
+
+async def _first_text(texts: AsyncGenerator[str | None]) -> str | None:
+    """Return the first text; None if there is none."""
+    async for text in texts:
+        if text is not None:
+            return text
+    return None
 
 
 def _with_stable_ids(member: Member, request: HttpRequest, run: StatelessInput, body: dict[str, Any]) -> StatelessInput:
@@ -115,7 +123,7 @@ def no_such_model(name: str) -> JsonResponse:
 
 
 async def _stream(
-    header: CompletionHeader, answer: Answer, first: str | None, rest: AsyncGenerator[str], *, with_usage: bool
+    header: CompletionHeader, answer: Answer, first: str | None, rest: AsyncGenerator[str | None], *, with_usage: bool
 ) -> AsyncIterator[str]:
     # With include_usage every chunk has the field `usage`, null in all but the last.
     more: dict[str, Any] = {"usage": None} if with_usage else {}
@@ -125,7 +133,7 @@ async def _stream(
             if first is not None:
                 yield _event(header.chunk({"content": first}, **more))
             async for text in rest:
-                yield _event(header.chunk({"content": text}, **more))
+                yield KEEP_ALIVE if text is None else _event(header.chunk({"content": text}, **more))
     except CompletionFailed as exc:
         yield _event(exc.body)
         return

@@ -16,6 +16,7 @@ from typing import Any
 
 from django.http import JsonResponse
 
+from assistant.api.openai.elsewhere import is_switched_off, no_such_address
 from assistant.api.openai.endpoint import OPENAI, answer_of
 from assistant.api.openai.following import followed
 from assistant.api.openai.new_response import new_response
@@ -64,6 +65,9 @@ def is_responses(path: str) -> bool:
 async def responses_socket(scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one connection, an ASGI application. A handshake without a valid key is answered as over HTTP."""
     await receive()  # websocket.connect
+    if is_switched_off("responses"):
+        await _refuse(scope, send, no_such_address("responses"))
+        return
     credentials = Credentials(bearer=bearer_of(headers_of(scope)))
     try:
         if not take_handshake(credentials.bearer or "") or is_full():
@@ -200,7 +204,8 @@ class _Connection:
         try:
             async with aclosing(parts):
                 async for part in parts:
-                    await self._event(part)
+                    if part is not None:
+                        await self._event(part)
         except CompletionFailed as exc:
             await self._event(collector.failed(exc))
         if collector.is_complete and not wanted.is_stored:

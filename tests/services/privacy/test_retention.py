@@ -50,7 +50,7 @@ def old_and_new(cast: Cast, tenant: Tenant) -> None:
         done = make_run(thread)
         call = ToolCall.objects.create(
             tenant=tenant, run=done, call_id="c", name="clock", arguments="canary", result="canary", told="canary",
-            error="canary", display={"a": "canary"}, asked=["canary"], status="ok",
+            error="canary", display={"a": "canary"}, asked=["canary"], questions="canary", status="ok",
         )  # fmt: skip
         file = ToolFile.objects.create(tenant=tenant, call=call, name="f", media_type="text/plain", size=1, data=b"x")
         incident = Incident.objects.create(tenant=tenant, tool="clock", description="x")
