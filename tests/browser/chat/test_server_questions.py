@@ -63,11 +63,10 @@ async def test_it_is_a_form_that_names_the_server(
     await page.get_by_label("Why").fill("Legs")
     await page.get_by_label("dog").check()
     assert await fits(page)
-    await page.screenshot(path="/tmp/fronts_form.png")
-    await page.get_by_role("button", name="Answer").click()
+    await page.get_by_role("button", name="Answer", exact=True).click()
     await expect(question).to_contain_text("Are you sure?")
     fake_provider.reply("Booked.")
     await page.get_by_label("Yes").check()
-    await page.get_by_role("button", name="Answer").click()
+    await page.get_by_role("button", name="Answer", exact=True).click()
     await expect(last_answer(page)).to_have_text("Booked.")
     assert [one["content"] for one in answers_in(asking) if one["action"] == "accept"][-2:] == [SENT, {}]
