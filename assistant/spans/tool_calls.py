@@ -24,6 +24,7 @@ from assistant.spans.recording import (
     tracer,
 )
 from assistant.toolkit import ToolResult
+from assistant.toolkit.definition.questions import NeedsAnswer
 
 
 class ToolSpans:
@@ -53,6 +54,9 @@ class ToolSpans:
                 result = await call(invocation)
                 if result.is_error:
                     fail(span, "tool_error")
+            except NeedsAnswer:
+                span.set_attribute("tool.needs_answer", True)  # no failure: it is called again with the answer
+                raise
             except BaseException as exc:
                 fail(span, error_type(exc, context.deadline))
                 raise

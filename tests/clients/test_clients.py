@@ -21,6 +21,8 @@ from tests.live import Server
 
 HERE = Path(__file__).parent
 WAYS = [("sse", "1.0.0"), ("sse", "0.0.59"), ("websocket", "1.0.0")]
+# What the program of docs/openai.md has used, besides what it prints.
+USAGE = "const used = await answer.totalUsage; console.log(`${used.inputTokens} ${used.outputTokens}`);"
 PICK = {"name": "pick_colour", "description": "Let the user pick.", "parameters": {"type": "object", "properties": {}}}
 
 
@@ -127,9 +129,16 @@ def test_the_ai_sdk_talks_and_calls_its_own_tool(
 ) -> None:
     fake_provider.call("pick_colour", {"why": "paint"})
     fake_provider.reply("Blue it is")
-    key = key_of(cast.acme, cast.alice)
-    said = node("aisdk.mjs", url=f"{uvicorn_server.url}/v1", key=key, streamed=streamed)
-    assert said == {"text": "Blue it is", "input": 22, "output": 14}
+    (block,) = blocks(ROOT / "docs/openai.md", "js")
+    script = block.text + USAGE
+    if streamed:
+        script = script.replace("generateText", "streamText").replace("await streamText", "streamText")
+    script = script.replace("http://127.0.0.1:8000", uvicorn_server.url)
+    done = subprocess.run(
+        ["node", "--input-type=module", "--eval", script], cwd=HERE, capture_output=True, text=True, timeout=100,
+        check=False, env={**os.environ, "API_KEY": key_of(cast.acme, cast.alice)},
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["Blue it is", "22 14"], done.stderr
     assert "\nblue for paint\n[" in fake_provider.requests[-1].messages[-1]["content"]  # fenced
 
 

@@ -56,7 +56,7 @@ async def names_by(url: str, headers: dict[str, str]) -> list[str]:
 
 def test_a_reader_connects(uvicorn_server: live.Server, cast: Cast) -> None:
     # Programs from npm have a test of their own, tests/clients/test_mcp_clients.py.
-    make_key, configuration, _, _, curl, snippet, _ = (block.text for block in serving_half())
+    make_key, configuration, _, _, curl, snippet, *_ = (block.text for block in serving_half())
     key = run(f'{make_key}\nprintf %s "$API_KEY"').splitlines()[-1]
     assert key.startswith("ta_")
     listed = run(curl.replace(ADDRESS, uvicorn_server.url), API_KEY=key)

@@ -65,7 +65,8 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
             connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, include_inactive=by_operator
         )
         on_tools = listing_handler(connection, by_operator=by_operator)
-        async with connect(connection.endpoint, on_tools=on_tools) as session:
+        opening = connect(connection.endpoint, on_tools=on_tools, asks_people=connection.asks_people)
+        async with opening as session:
             sentence = _sentence(session)
     except RemoteFailure as exc:
         # Without a connection the server was not asked, unless its address is refused.
@@ -133,7 +134,9 @@ def claim_stale(*, tenant_id: int) -> list[Connection]:
 
 async def _read_listing(connection: Connection) -> None:
     try:
-        async with connect(connection.endpoint, on_tools=listing_handler(connection)):
+        on_tools = listing_handler(connection)
+        # Servers may list other tools to clients that can ask.
+        async with connect(connection.endpoint, on_tools=on_tools, asks_people=connection.asks_people):
             return
     except RemoteFailure as exc:
         await in_database(record_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc)

@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import mcp_types as types
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -136,3 +138,12 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         await Response("Bad Request: Unsupported protocol version", status_code=400)(scope, receive, send)
         return
     await inner(scope, receive, send)
+
+
+async def main() -> None:
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import httpx2
 import pytest
 from asgiref.sync import sync_to_async
+from pytest_django import Settings
 
 from assistant.mcp_client.questions import MAX_ROUNDS, NO_PAGES, NOBODY, TOO_MANY, UNREADABLE
-from assistant.models import Provider, ToolCall
+from assistant.models import McpServer, Provider, ToolCall
+from assistant.services.mcp_servers.calls import session_pool
+from assistant.toolkit.definition.questions import NeedsAnswer
 from tests.agui import text_of
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.mcp.allowing import allow, look
 from tests.mcp.outside import Outside
 from tests.mcp.questions.acts import add, answers_in, asked, result_in
 from tests.mcp.talking import Client
+from tests.mcp.test_client_tenants import context_of, tools_of
 from tests.websocket.test_questions import answer
 from tests.ws import open_socket
 
@@ -100,3 +106,19 @@ async def test_over_mcp_it_is_declined(site: Server, cast: Cast, provider: Provi
     assert NOBODY in result["content"][0]["text"]
     assert answers_in(asking) == [DECLINED]
     assert (await ToolCall.objects.aget()).status == "ok"
+
+
+async def test_a_program_asks_in_its_call_and_not_besides(cast: Cast, settings: Settings) -> None:
+    settings.MCP_STDIO_COMMANDS = {"asking": [sys.executable, "-m", "tests.mcp.questions.asking_app"]}
+    server = await McpServer.objects.acreate(
+        tenant=cast.acme, name="crm", prefix="crm", command="asking", is_active=True, asks_people=True
+    )
+    await look(server)
+    await allow(server, "book")
+    book = (await tools_of(cast))["crm__book"].tool
+    with pytest.raises(NeedsAnswer) as caught:
+        await book.call({}, context_of(cast, answers={}))
+    answers = {caught.value.question.key: {"seat": "Window", "people": 1}}
+    assert '"seat": "w"' in (await book.call({}, context_of(cast, answers=answers))).content
+    assert (await book.call({}, context_of(cast))).content.startswith(NOBODY)
+    await session_pool().close()

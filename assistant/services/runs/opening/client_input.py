@@ -33,7 +33,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
     kept = {
-        "decisions": {call_id: asdict(one) for call_id, one in decisions.items()},
+        "decisions": {call_id: _decision_values(one) for call_id, one in decisions.items()},
         "tools": tools,
         "answer_schema": given.output_schema,
         "context": given.context,
@@ -69,6 +69,11 @@ def stored_input(run: Run) -> tuple[RunInput, dict[str, Decision]]:
         asked=None if run.response is None else AskedResponse(run.response, **kept.get("asked", {})),
     )
     return given, {call_id: Decision(**one) for call_id, one in kept.get("decisions", {}).items()}
+
+
+def _decision_values(decision: Decision) -> dict[str, Any]:
+    """Return the fields of a decision; without `answers`, which an earlier version does not know, if it has none."""
+    return {name: value for name, value in asdict(decision).items() if name != "answers" or value is not None}
 
 
 def _asked_values(asked: AskedResponse | None) -> dict[str, Any]:
