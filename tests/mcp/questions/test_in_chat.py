@@ -49,6 +49,9 @@ async def test_each_question_is_asked_in_its_turn(
         frames = await answer(socket, thread, first, SEAT)
         (second,) = frames[-1]["outcome"]["interrupts"]
         assert "Are you sure?" in second["message"]
+        assert (second["toolCallId"], second["id"]) == (first["id"], f"{first['id']}~2")
+        late = await answer(socket, thread, first, {"go_on": True})
+        assert late[-1]["code"] == "invalid_input"
         fake_provider.reply("Booked.")
         assert text_of(await answer(socket, thread, second, {"go_on": True})) == "Booked."
     accepted = [one["content"] for one in answers_in(asking) if one["action"] == "accept"]
