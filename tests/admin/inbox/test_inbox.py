@@ -138,3 +138,18 @@ def test_the_approval_of_a_test_chat_is_marked_and_needs_nobody_on_the_first_pag
     assert "A test of a prompt asks this" in amys.get(f"{LIST}{call.pk}/change/").content.decode()
     assert "waits for approval" not in amys.get("/admin/").content.decode()
     assert "calculate (test)" not in amys.get(LIST, {"run__is_test__exact": "0"}).content.decode()
+
+
+def test_the_question_of_an_external_server_is_a_form(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, "crm__book", what="a trip")
+    schema = {"type": "object", "properties": {"seat": {"enum": ["Aisle"], "title": "Seat <b>"}}, "required": ["seat"]}
+    kept = {"question": {"text": "“Which <i>?”", "schema": schema, "key": "k-1"}, "answers": {"k-0": {"people": 2}}}
+    ToolCall.objects.filter(pk=call.pk).update(questions=json.dumps(kept))
+    text = amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert "Which &lt;i&gt;?" in text and "Seat &lt;b&gt;" in text
+    call.refresh_from_db()
+    given = answer(call, choice="approve", arg_seat='"Aisle"')
+    assert given.is_valid(), given.errors
+    made = given.answer()
+    assert (made.response, made.question) == ('{"seat": "Aisle"}', 2)
+    assert not answer(call, choice="approve", arg_seat="").is_valid()
