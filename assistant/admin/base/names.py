@@ -59,7 +59,7 @@ FIELDS: tuple[str | Promise, ...] = (
     _("max cost"), _("max rounds"), _("max seconds"), _("max tokens"), _("max tool calls"), _("message count"),
     _("message id"), _("model"), _("name"), _("next try at"), _("note"), _("number"), _("origin"), _("other models"),
     _("output tokens"), _("pinned at"), _("policy"), _("position"), _("prefix"), _("prices"), _("problem"),
-    _("prompt version"), _("provider"), _("provider name"), _("published at"), _("purpose"), _("rating"),
+    _("prompt version"), _("provider"), _("provider name"), _("published at"), _("purpose"), _("questions"), _("rating"),
     _("reasoning"), _("reasoning tokens"), _("replaced model"), _("requests per day"), _("requests per minute"),
     _("response code"), _("result"), _("revoked at"), _("rings"), _("role"), _("rule"), _("run"), _("run as"),
     _("run count"), _("run id"), _("runs at once"), _("scopes"), _("seen at"), _("sees images"), _("server"), _("slug"),
