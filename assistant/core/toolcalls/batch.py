@@ -74,8 +74,9 @@ class Batch:
 
     @property
     def awaiting(self) -> list[ToolOutcome]:
-        """The outcomes of calls that a person must approve."""
-        return [outcome for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
+        """The outcomes of calls that wait for a person, in the order of the calls."""
+        known = (self.outcomes.get(call.id) for call in self.calls)
+        return [one for one in known if one is not None and one.status == "awaiting_approval"]
 
     @property
     def direct(self) -> list[str] | None:
