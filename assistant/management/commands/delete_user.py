@@ -34,4 +34,7 @@ class Command(OperatorCommand):
             show(self, count_user(user))
             return
         confirm(options, options["username"] or options["end_user"][1])
+        pk = user.pk
         show(self, erase_user(user=user, actor=actor))
+        if type(user)._default_manager.filter(pk=pk).exists():
+            self.stdout.write("The account is your project's, and stays: HostTenants.delete_user did not delete it.")
