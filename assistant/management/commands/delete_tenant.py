@@ -28,9 +28,8 @@ class Command(OperatorCommand):
             show(self, count_tenant(tenant))
             return
         confirm(options, tenant.slug)
-        row = host_row(tenant)
         show(self, erase_tenant(tenant=tenant, actor=actor))
-        if row is not None and type(row)._default_manager.filter(pk=row.pk).exists():
+        if host_row(tenant) is not None:
             self.stdout.write(
                 "Your project's own row and its users stay: HostTenants.delete_tenant did not delete them. "
                 "restore_tenant of assistant.hosting makes the tenant again, empty."
