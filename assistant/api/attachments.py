@@ -56,6 +56,7 @@ UPLOADED = {
     "kind": "pdf",
     "mediaType": "application/pdf",
     "size": 48213,
+    "isScan": False,
     "url": "/api/v1/tenants/acme/attachments/0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f/content/",
 }
 
@@ -66,6 +67,9 @@ class AttachmentOut(ApiSerializer):
     kind = serializers.ChoiceField(choices=Attachment.Kind.values)
     mediaType = serializers.CharField(help_text="As the content says, not the name.")  # noqa: N815 - as in events
     size = serializers.IntegerField(help_text="In bytes.")
+    isScan = serializers.BooleanField(  # noqa: N815
+        help_text="A PDF without text, only pictures of pages: models that read PDFs take it, and no others."
+    )
     url = serializers.CharField(help_text="The path of its bytes.")
 
 

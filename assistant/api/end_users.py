@@ -62,6 +62,7 @@ class FilesOut(ApiSerializer):
     max_bytes = serializers.IntegerField(help_text="Of one file; 0: no limit.")
     most = serializers.IntegerField(help_text="Files of a message; 0: no limit.")
     sees_images = serializers.BooleanField(help_text="Whether the assistant's model sees images.")
+    reads_pdfs = serializers.BooleanField(help_text="Whether it reads PDFs itself, and so those without text.")
 
 
 class TokenOut(ApiSerializer):
@@ -94,6 +95,7 @@ MINTED = {
         "max_bytes": 20_971_520,
         "most": 10,
         "sees_images": True,
+        "reads_pdfs": False,
     },
 }
 

@@ -270,6 +270,7 @@ class UsageLineOut(ApiSerializer):
     input_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
     cached_input_tokens = serializers.IntegerField()
+    cache_write_tokens = serializers.IntegerField()
     reasoning_tokens = serializers.IntegerField()
 
 

@@ -22,6 +22,7 @@ LINE = {
     "input_tokens": 2400,
     "output_tokens": 310,
     "cached_input_tokens": 0,
+    "cache_write_tokens": 0,
     "reasoning_tokens": 0,
 }
 

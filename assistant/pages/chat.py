@@ -116,7 +116,8 @@ def _chat_page(
     brand = brand_of(tenant_id=member.tenant_id)
     shows_model = member.is_admin or brand.shows_model
     attachments = attachment_limits(assistant.tenant) if assistant else None
-    sees_images = assistant is not None and choose_provider(assistant).sees_images
+    provider = choose_provider(assistant) if assistant else None
+    sees_images = provider is not None and provider.sees_images
     context = {
         **list_context(member, current="" if conversation is None else str(conversation.client_id)),
         "member": member,
@@ -129,6 +130,7 @@ def _chat_page(
         "attachments": attachments,
         "accept": "" if attachments is None else attachments.accept(images=sees_images),
         "sees_images": sees_images,
+        "reads_pdfs": provider is not None and provider.reads_pdfs,
         "alarms": alarms_are_on(),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
         "starters": welcome.starters if welcome else (),

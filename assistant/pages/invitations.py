@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from assistant.models import Invitation
+from assistant.services.signin.sign_in_page import sign_in_name
 from assistant.services.tenancy import invitations
 from assistant.services.tenancy.memberships import check_username
 
@@ -24,10 +25,23 @@ TOKEN = "assistant_invitation"  # noqa: S105 - the name of a key  # nosec B105
 
 
 class NewAccountForm(forms.Form):
-    """A new account's user name and password."""
+    """A new account's name, which people sign in with, and password.
 
-    username = forms.CharField(label=_("User name"), max_length=150)
+    `address` is the invited one, if it is known to be theirs: who signs in with an address has this one.
+    """
+
+    username = forms.CharField()
     password = forms.CharField(label=_("Password"), strip=False, widget=forms.PasswordInput, max_length=4096)
+
+    def __init__(self, *args: Any, address: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        name = sign_in_name()
+        self.fields["username"] = forms.CharField(
+            label=name.label,
+            max_length=name.max_length,
+            initial=address if name.is_email else "",
+            disabled=bool(address) and name.is_email,
+        )
 
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
@@ -72,7 +86,7 @@ def _as_user(request: HttpRequest, found: Invitation) -> HttpResponse:
 
 
 def _as_new(request: HttpRequest, found: Invitation) -> HttpResponse:
-    form = NewAccountForm(request.POST or None)
+    form = NewAccountForm(request.POST or None, address=found.email if found.is_sent else "")
     if request.method != "POST" or not form.is_valid():
         return _show(request, found, form=form)
     try:

@@ -20,7 +20,7 @@ from assistant.services.branding.brands import brand_of_sign_in
 from assistant.services.signin.guard import check_own_password, guard, remember_device
 from assistant.services.signin.joining import is_oidc_on
 from assistant.services.signin.limits import TooManySignIns
-from assistant.services.signin.sign_in_page import is_sign_in_ours
+from assistant.services.signin.sign_in_page import is_sign_in_ours, sign_in_name
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.second_factor import is_on
 
@@ -85,6 +85,7 @@ class SignOutView(LogoutView):
 def sign_in_context(request: HttpRequest) -> dict[str, Any]:
     """Return what each sign-in page shows besides its form."""
     return {
+        "sign_in_name": sign_in_name(),
         "can_reset_password": is_mail_configured(),
         "brand": brand_of_sign_in(request),
         "oidc_name": settings.OIDC_NAME if is_oidc_on() else "",

@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from assistant.models import Attachment, TenantLimits
+from assistant.models import Attachment, Provider, TenantLimits
 from assistant.services.files.attachments import delete_forgotten, limits_of
 from assistant.services.tenancy.end_users import allow_origin, mint_token, save_end_user
 from assistant.services.tenancy.members import Member
@@ -23,6 +23,7 @@ from tests.api.calling import Caller, key_of
 from tests.base import Cast
 from tests.factories import make_conversation
 from tests.services.files import samples
+from tests.services.knowledge.pdf import make_pdf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ACME = "/api/v1/tenants/acme/attachments/"
@@ -215,3 +216,32 @@ def test_a_file_that_is_never_sent_is_deleted_after_a_day(alice_calls: Caller, c
     assert delete_forgotten() == 1
     assert not Attachment.objects.filter(pk=old.pk).exists()
     assert stored_files(settings) == 2
+
+
+def test_a_scan_is_taken_where_a_model_of_the_tenant_reads_pdfs(cast: Cast, alice_calls: Caller) -> None:
+    scan, mallory = make_pdf("", ""), key_of(cast.globex, cast.mallory)
+    Provider.objects.create(tenant=cast.globex, name="G", default_model="m", reads_pdfs=True)
+    refused = upload(alice_calls.key, content=scan)
+    assert (refused.status_code, refused.json()["code"]) == (400, "file_unreadable")
+    assert "Run text recognition" in refused.json()["message"]
+    made = upload(mallory, content=scan, path=ACME.replace("acme", "globex"))
+    assert made.status_code == 201 and made.json()["isScan"] is True
+    assert (Attachment.objects.get().text, Attachment.objects.get().text_format) == ("\f", "")
+    assert upload(alice_calls.key).json()["isScan"] is False
+    shared = Provider.objects.create(name="Shared", default_model="m", reads_pdfs=True)
+    assert upload(alice_calls.key, content=scan).status_code == 400
+    cast.support.provider = shared
+    cast.support.save()
+    assert upload(alice_calls.key, content=scan).status_code == 201
+
+
+@pytest.mark.parametrize(("name", "value"), [("MAX_PDF_BYTES", 100), ("MAX_PDF_PAGES", 1)])
+def test_a_scan_that_is_too_large_for_models_is_refused(
+    cast: Cast, alice_calls: Caller, monkeypatch: pytest.MonkeyPatch, name: str, value: int
+) -> None:
+    Provider.objects.create(tenant=cast.acme, name="A", default_model="m", reads_pdfs=True)
+    monkeypatch.setattr(f"assistant.services.files.attachments.{name}", value)
+    refused = upload(alice_calls.key, content=make_pdf("", ""))
+    assert (refused.status_code, refused.json()["code"]) == (413, "file_too_large")
+    assert "only pictures of it, of which a model can read" in refused.json()["message"]
+    assert upload(alice_calls.key).status_code == 201

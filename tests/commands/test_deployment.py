@@ -5,12 +5,18 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import socket
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -20,7 +26,9 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from assistant.asgi.body_sizes import size_bound
 from assistant.management.deployment import site, stores
+from assistant.management.deployment.content_policy import POLICY
 from assistant.management.deployment.files import deployment_files
 from assistant.management.deployment.plan import DeploymentPlan, upload_paths
 from tests.docs.snippets import ROOT
@@ -44,7 +52,7 @@ CHECKOUT = DeploymentPlan(
     certificate="/etc/ssl/assistant.pem",
     certificate_key="/etc/ssl/assistant.key",
     prefix="/",
-    uploads=("/admin/assistant/document/",),
+    uploads=("/api/v1/tenants/*/attachments/", "/v1/files", "/admin/assistant/document/"),
 )
 HOST = replace(
     CHECKOUT,
@@ -141,6 +149,14 @@ def test_compose_accepts_its_file(plan: DeploymentPlan, tmp_path: Path) -> None:
     assert re.findall(r"FORWARDED_ALLOW_IPS: (\S+)", said) == re.findall(r"gateway: (\S+)", said) * 3 != []
 
 
+@pytest.mark.proxies
+def test_compose_shows_its_file_where_no_settings_are(tmp_path: Path) -> None:
+    written(replace(HOST, env_file=str(tmp_path / "missing")), tmp_path)
+    command = ("docker-compose", "-f", "compose.yaml", "config")
+    told = accepted(tmp_path, *command, SERVER_ENV_FILE="env.example", POSTGRES_PASSWORD="secret")
+    assert "DJANGO_SETTINGS_MODULE: crm.settings" in told
+
+
 @PLANS
 def test_no_placeholder_is_left_and_every_name_is_the_hosts_own(plan: DeploymentPlan, tmp_path: Path) -> None:
     text = "\n".join(deployment_files(plan).values())
@@ -171,6 +187,78 @@ def test_the_files_in_the_documentation_are_the_generated_ones(name: str) -> Non
 
 def test_the_forms_of_the_admin_that_take_files_are_found() -> None:
     assert reverse("admin:assistant_document_changelist") in upload_paths()
+
+
+def test_all_that_the_process_takes_as_an_upload_may_pass_the_proxies() -> None:
+    assert set(CHECKOUT.uploads) == set(upload_paths())
+    for path in ("/api/v1/tenants/acme/attachments/", "/v1/files", "/admin/assistant/document/1/change/"):
+        assert size_bound({"path": path}) == settings.MAX_UPLOAD_BYTES
+        (pattern,) = re.findall(
+            r"location ~ (\S+) \{\n +client_max_body_size", deployment_files(CHECKOUT)["nginx.conf"]
+        )
+        assert re.search(pattern, path)
+
+
+def test_the_host_has_the_port_if_it_is_not_that_of_https() -> None:
+    usual, other = deployment_files(HOST), deployment_files(replace(HOST, listen=8443))
+    assert "Host $host;" in usual["nginx.conf"] and "\ncrm.example.org {" in usual["Caddyfile"]
+    # Origins of browsers have the port too, and are compared with the host.
+    assert "Host $host:$server_port;" in other["nginx.conf"] and "\ncrm.example.org:8443 {" in other["Caddyfile"]
+
+
+def test_proxies_send_the_policy_of_pages_that_are_the_assistants_alone(settings: Any) -> None:
+    for name in ("nginx.conf", "Caddyfile"):
+        assert POLICY in deployment_files(HOST)[name] and POLICY not in deployment_files(CHECKOUT)[name]
+    settings.ASSISTANT_BASE_TEMPLATE = "chat_page.html"
+    assert POLICY not in str(deployment_files(HOST))
+
+
+def wait_until_it_listens(port: int) -> None:
+    for _ in range(200):
+        with suppress(ConnectionError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    raise AssertionError("The proxy did not start.")
+
+
+class Pages(BaseHTTPRequestHandler):
+    """Answers everything; one path with a policy of its own."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        if self.path.endswith("/own/"):
+            self.send_header("Content-Security-Policy", "default-src 'self'")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.mark.proxies
+def test_nginx_adds_the_policy_to_the_assistants_pages_only(tmp_path: Path, certificate: tuple[str, str]) -> None:
+    port, pages = free_port(), ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=pages.serve_forever, daemon=True).start()
+    files = {"certificate": certificate[0], "certificate_key": certificate[1]}
+    written(replace(HOST, listen=port, ports=(pages.server_port,), **files), tmp_path)
+    own = "".join(
+        f"{name}_temp_path {tmp_path}/{name};" for name in ("proxy", "fastcgi", "uwsgi", "scgi", "client_body")
+    )
+    (tmp_path / "whole.conf").write_text(
+        f"daemon off; pid {tmp_path}/nginx.pid; error_log stderr; events {{}} "
+        f"http {{ access_log off; {own} include nginx.conf; }}"
+    )
+    command = ["nginx", "-p", str(tmp_path), "-c", str(tmp_path / "whole.conf")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as proxy, httpx2.Client(verify=False) as client:
+        try:
+            wait_until_it_listens(port)
+            sent = [
+                client.get(f"https://127.0.0.1:{port}{path}", headers={"Host": "crm.example.org"}).headers.get_list(
+                    "content-security-policy"
+                )
+                for path in ("/help/assistant/t/acme/", "/help/assistant/own/", "/help/", "/orders/")
+            ]
+        finally:
+            proxy.terminate()
+            pages.shutdown()
+    assert sent == [[POLICY], ["default-src 'self'"], [], []]
 
 
 def test_files_are_not_replaced_unless_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,6 +322,14 @@ def test_each_lack_is_found(name: str, value: Any, part: str, settings: Any) -> 
     setattr(settings, name, value)
     # A server does not start with wrong settings.
     assert to_mend(site.site_findings()) - ({"ASGI"} if name == "SETTINGS_PROBLEMS" else set()) == {part}
+
+
+@pytest.mark.django_db
+def test_a_policy_that_the_proxy_may_send_is_asked_of_the_proxy(settings: Any) -> None:
+    settings.MIDDLEWARE = [one for one in settings.MIDDLEWARE if "csp" not in one.lower()]
+    settings.ASGI_APPLICATION = "tests.commands.fresh_asgi.application"
+    assert "Content-Security-Policy" in to_mend(site.site_findings())
+    assert "Content-Security-Policy" not in {one.part for one in site.site_findings(has_proxy=True)}
 
 
 @pytest.mark.django_db

@@ -19,6 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.management.deployment.files import TEMPLATES
+from assistant.management.deployment.plan import upload_paths
 from assistant.toolkit.logs import JsonLines
 from tests.docs.snippets import ROOT
 
@@ -76,7 +77,9 @@ def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
     sizes = {int(number) * UNITS[unit] for number, unit in re.findall(size, text)}
     assert sizes == {settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES}
     assert reverse("admin:assistant_document_add").startswith("/admin/assistant/document/")
-    assert "/admin/assistant/document/" in text
+    for path in upload_paths():
+        beginning, _, end = path.partition("*")
+        assert beginning in text and end in text
     assert name == "Caddyfile" or f"client_body_timeout  {settings.BODY_TIMEOUT_SECONDS}s;" in text
 
 
@@ -107,7 +110,7 @@ def test_the_printed_command_gives_compose_what_it_fills_in() -> None:
     (command,) = re.findall(r"^# (docker compose .* up -d)$", COMPOSE, re.MULTILINE)
     services = yaml.safe_load(COMPOSE)["services"]
     (given,) = re.findall(r"--env-file (\S+)", command)
-    assert services["web"]["env_file"] == services["migrate"]["env_file"] == [given]
+    assert services["web"]["env_file"] == services["migrate"]["env_file"] == [f"${{SERVER_ENV_FILE:-{given}}}"]
 
 
 def client_seen(forwarded_allow_ips: str, connects_from: str) -> str:

@@ -297,6 +297,7 @@ def test_the_project_is_told_what_it_lacks_and_gets_files_of_its_own_names(proje
     for line in ("ok    ASGI: site_asgi:application", "ok    health: /assistant/healthz answers 200", "FIX   cookies"):
         assert line in told
     assert "ok    websockets: /ws/ answers 403" in told and "FIX   proxy: /assistant/readyz answers 200" in told
+    assert told.count("Content-Security-Policy: ") == 1
     project.manage("assistant_deploy_files", "crm.example.com", "--folder", "deploy", "--name", "crm")
     unit = (project.folder / "deploy/crm@.service").read_text()
     assert "uvicorn site_asgi:application" in unit and "DJANGO_SETTINGS_MODULE=site_settings" in unit

@@ -84,6 +84,12 @@ def test_a_hosts_people_and_tenants_are_deleted_only_by_the_host(host: tuple[Pat
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("host", ["organisations"], indirect=True)
+def test_people_who_sign_in_with_an_address_are_asked_for_one(host: tuple[Path, dict[str, str]]) -> None:
+    assert shell(host, "sign_in_proof") == "done"
+
+
+@pytest.mark.once
 def test_everything_that_is_installed_bears_the_name_of_the_package(environment: dict[str, str]) -> None:
     site = Path(environment["PYTHONPATH"])
     assert {path.name for path in site.iterdir() if path.suffix != ".dist-info"} == {"assistant"}

@@ -14,7 +14,8 @@ from assistant.models import Provider, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.metrics import BoundedLabel
 from tests.base import Cast
-from tests.factories import switch_tool
+from tests.factories import make_provider, switch_tool
+from tests.fake_answers import respond
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
 from tests.ws import open_socket
@@ -94,6 +95,22 @@ async def test_provider_errors_and_unknown_tools_are_counted(
     assert found['assistant_runs_total{outcome="failed",tenant="other"}'] == 1
     assert any('tool="unknown"' in name for name in found)
     assert not any("canary" in name for name in found)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_run_that_the_fallback_answered_is_counted_for_the_provider_that_failed(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.rule(lambda request: respond(503, {"error": {"message": "overloaded"}}))
+    with FakeProvider() as second, serve(env={"METRICS_TOKEN": TOKEN}) as server:
+        cast.support.fallback_provider = await sync_to_async(make_provider)(base_url=second.url, name="Second")
+        await sync_to_async(cast.support.save)()
+        second.reply("Hello.")
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.ask("Go")
+        found = numbers(server)
+    counted = {name: value for name, value in found.items() if name.startswith("assistant_model_fallbacks_total")}
+    assert list(counted.values()) == [1] and 'reason="down"' in next(iter(counted))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -236,7 +236,10 @@ class Answer:
             "prompt_tokens": prompt,
             "completion_tokens": completion,
             "total_tokens": prompt + completion,
-            "prompt_tokens_details": {"cached_tokens": sum(one.cached_input_tokens or 0 for one in spent)},
+            "prompt_tokens_details": {
+                "cached_tokens": sum(one.cached_input_tokens or 0 for one in spent),
+                "cache_write_tokens": sum(one.cache_write_input_tokens or 0 for one in spent),
+            },
             "completion_tokens_details": {"reasoning_tokens": sum(one.reasoning_tokens or 0 for one in spent)},
         }
         self.is_complete = True

@@ -216,6 +216,7 @@ class Transcript:
                 total_tokens=usage.total_tokens,
                 reasoning_tokens=usage.reasoning_tokens or None,
                 cached_input_tokens=usage.cached_input_tokens or None,
+                cache_write_input_tokens=usage.cache_write_tokens or None,
             )
             for (provider, model), usage in self.usage.items()
         ]

@@ -149,6 +149,7 @@ class TokenUsage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     total_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
 
 
 class Interrupt(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -26,7 +26,7 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, url: str | None = None, **options: Any) -> None:
         findings = [*store_findings()]
         try:
-            findings += site_findings()
+            findings += site_findings(has_proxy=bool(url))
         except DatabaseError as exc:
             findings.append(Finding("tenants", f"they cannot be read ({type(exc).__name__})", "manage.py migrate"))
         if url:

@@ -10,6 +10,7 @@ from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
 from assistant.management.privacy_commands import add_actor, confirm, find_actor, show
 from assistant.services.privacy.erasure import count_tenant, erase_tenant
+from assistant.services.tenancy.host import host_row
 
 
 class Command(OperatorCommand):
@@ -28,3 +29,8 @@ class Command(OperatorCommand):
             return
         confirm(options, tenant.slug)
         show(self, erase_tenant(tenant=tenant, actor=actor))
+        if host_row(tenant) is not None:
+            self.stdout.write(
+                "Your project's own row and its users stay: HostTenants.delete_tenant did not delete them. "
+                "restore_tenant of assistant.hosting makes the tenant again, empty."
+            )

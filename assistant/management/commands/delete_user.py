@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from assistant.management.operator import OperatorCommand
 from assistant.management.privacy_commands import add_actor, add_subject, confirm, find_actor, find_subject, show
 from assistant.services.privacy.erasure import count_user, erase_user
-from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
+from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving, find_user
 
 
 class Command(OperatorCommand):
@@ -34,4 +34,7 @@ class Command(OperatorCommand):
             show(self, count_user(user))
             return
         confirm(options, options["username"] or options["end_user"][1])
+        name = user.get_username()
         show(self, erase_user(user=user, actor=actor))
+        if find_user(name) is not None:
+            self.stdout.write("The account is your project's, and stays: HostTenants.delete_user did not delete it.")

@@ -10,8 +10,10 @@ from pathlib import Path
 from django.conf import settings
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+from assistant.management.deployment.content_policy import POLICY
 from assistant.management.deployment.plan import DeploymentPlan
 
+HTTPS = 443
 TEMPLATES = Path(__file__).parent / "templates"
 # The files whose names contain the service's name.
 _NAMED = {
@@ -36,6 +38,23 @@ _NGINX_STATIC = """\
         expires 1m;
     }}
 
+"""
+_NGINX_POLICY_MAP = """\
+# Of the assistant's pages, unless the project sends one of its own.
+map "$upstream_http_content_security_policy$uri" ${upstream}_policy {{
+    default '';
+    ~^{prefix} "{policy}";
+}}
+
+"""
+_NGINX_POLICY = """\
+    add_header Content-Security-Policy ${upstream}_policy always;
+
+"""
+_CADDY_POLICY = """\
+	# Of the assistant's pages, unless the project sends one of its own.
+	@pages path {prefix}*
+	header @pages ?Content-Security-Policy "{policy}"
 """
 _CADDY_UPLOADS = """\
 	@uploads path {paths}
@@ -84,6 +103,9 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
     has_static = bool(plan.static_url and plan.static_root)
     static = {"url": plan.static_url, "root": plan.static_root.rstrip("/")}
     patterns = " ".join(f"{path}*" for path in plan.uploads)
+    # Of pages that are the project's too it cannot be known here what they need.
+    has_policy = bool(prefix) and not settings.ASSISTANT_BASE_TEMPLATE
+    policy = {"upstream": upstream, "prefix": re.escape(plan.prefix), "policy": POLICY}
     nginx_uploads = _NGINX_UPLOADS.format(
         paths="|".join(re.escape(path).replace(r"\*", "[^/]+") for path in plan.uploads), upstream=upstream, **sizes
     )
@@ -102,6 +124,11 @@ def _values(plan: DeploymentPlan) -> dict[str, str]:
         "caddy_servers": " ".join(f"127.0.0.1:{port}" for port in plan.ports),
         "api_paths": "|".join(apis),
         "nginx_uploads": nginx_uploads if plan.uploads else "",
+        "nginx_host": "$host" if plan.listen == HTTPS else "$host:$server_port",
+        "nginx_policy_map": _NGINX_POLICY_MAP.format(**policy) if has_policy else "",
+        "nginx_policy": _NGINX_POLICY.format(**policy) if has_policy else "",
+        "caddy_site": plan.host if plan.listen == HTTPS else f"{plan.host}:{plan.listen}",
+        "caddy_policy": _CADDY_POLICY.format(**policy | {"prefix": plan.prefix}) if has_policy else "",
         "nginx_static": _NGINX_STATIC.format(**static) if has_static else "",
         "caddy_bodies": (_CADDY_UPLOADS if plan.uploads else _CADDY_BODIES).format(paths=patterns, **sizes),
         "caddy_static": _CADDY_STATIC.format(**static) if has_static else "",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import httpx2
 from django.templatetags.static import static
 
+from assistant.management.deployment.content_policy import policy_finding
 from assistant.management.deployment.findings import Finding
 from assistant.management.deployment.plan import prefix
 
@@ -39,6 +40,8 @@ def outside_findings(url: str) -> Iterator[Finding]:
         status = client.get(style).status_code
         fix = "Run collectstatic and let the proxy serve STATIC_ROOT, or leave STATIC_FROM_SERVER on."
         yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
+        page = client.get(f"{prefix()}docs/")
+        yield policy_finding(page.headers.get("content-security-policy", ""))
         # The server refuses a websocket of nobody with 403. 426 says that it did not hear of an upgrade.
         status = client.get("/ws/-/-/", headers=_UPGRADE).status_code
         fix = "Let the proxy pass the headers Upgrade and Connection at /ws/, over HTTP/1.1."

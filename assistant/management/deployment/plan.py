@@ -82,10 +82,10 @@ def prefix() -> str:
 def upload_paths() -> tuple[str, ...]:
     """Return the beginnings of paths where files are uploaded, in which a `*` is any tenant.
 
-    These are attachments, UPLOAD_PATHS, and admin forms with a file field.
+    These are attachments, the Files API, UPLOAD_PATHS, and admin forms with a file field.
     """
     attachments = reverse("assistant:attachments", kwargs={"tenant": "0"}).replace("/0/", "/*/")
-    return (attachments, *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
+    return (attachments, f"{prefix()}v1/files", *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
 
 
 def _admin_forms_with_files() -> Iterator[str]:

@@ -16,6 +16,7 @@ from assistant import defaults
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.environment import public_host
 from assistant.management.deployment import inside
+from assistant.management.deployment.content_policy import policy_finding
 from assistant.management.deployment.findings import Finding
 from assistant.management.deployment.plan import asgi_application, prefix
 from assistant.models import Provider, Tenant
@@ -26,17 +27,12 @@ from assistant.staticfiles import has_whitenoise
 # Loggers that would write prompts and answers.
 _TALKATIVE = ("openai", "anthropic", "google_genai", "httpx2", "aiohttp", "mcp")
 
-# The least that the pages of the chat, the admin and the documentation work with.
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
 
-
-def site_findings() -> Iterator[Finding]:
+def site_findings(*, has_proxy: bool = False) -> Iterator[Finding]:
+    """Yield what the project lacks. With `has_proxy` its proxy is asked for what it sends in the process's place."""
     yield from _settings()
     yield from _security()
-    yield from _application()
+    yield from _application(has_proxy)
     yield from _logging()
     yield from _bounds()
     yield from _tenants()
@@ -73,7 +69,7 @@ def _security() -> Iterator[Finding]:
     yield Finding("proxy", message, "" if has_header else fix)
 
 
-def _application() -> Iterator[Finding]:
+def _application(has_proxy: bool) -> Iterator[Finding]:
     """Ask the ASGI application what a server would be asked."""
     name = asgi_application()
     try:
@@ -93,7 +89,9 @@ def _application() -> Iterator[Finding]:
     message = f"{mounted}healthz answers {status}; ask {mounted}readyz before sending requests to a process"
     yield Finding("health", message, "" if status == 200 else "application = with_assistant(application)")
     yield from _static_files(application)
-    yield from _policy(application, mounted)
+    if not has_proxy:
+        headers = inside.ask(application, f"{mounted}docs/", host=_host()).headers
+        yield policy_finding(headers.get("content-security-policy", ""))
 
 
 def _static_files(application: Any) -> Iterator[Finding]:
@@ -111,13 +109,6 @@ def _static_files(application: Any) -> Iterator[Finding]:
     yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
     if apps.is_installed("django.contrib.admin") and not settings.STATIC_ROOT and not has_whitenoise():
         yield Finding("static files", "the admin's and your own answer 404 with DEBUG=False", f"Set {collect}.")
-
-
-def _policy(application: Any, mounted: str) -> Iterator[Finding]:
-    headers = inside.ask(application, f"{mounted}docs/", host=_host()).headers
-    policy = headers.get("content-security-policy", "")
-    fix = f"Send it, from your middleware or your proxy. The assistant's pages need: {POLICY}"
-    yield Finding("Content-Security-Policy", policy or "none", "" if policy else fix)
 
 
 def _host() -> str:

@@ -44,4 +44,5 @@ def usage_of(wire: Any) -> Usage:
         output_tokens=count(wire, "output_tokens"),
         cached_input_tokens=count(wire, "input_tokens_details", "cached_tokens"),
         reasoning_tokens=count(wire, "output_tokens_details", "reasoning_tokens"),
+        cache_write_tokens=count(wire, "input_tokens_details", "cache_write_tokens"),
     )

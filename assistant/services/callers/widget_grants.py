@@ -29,15 +29,16 @@ from assistant.services.tenancy.sessions import mint_member_token
 
 def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
     """Return where and what can be attached to messages; None: nothing."""
-    limits, sees_images = limits_of(member), choose_provider(assistant).sees_images
+    limits, provider = limits_of(member), choose_provider(assistant)
     if not limits.are_on:
         return None
     return {
         "url": reverse("assistant:attachments", kwargs={"tenant": member.tenant.slug}),
-        "accept": limits.accept(images=sees_images),
+        "accept": limits.accept(images=provider.sees_images),
         "max_bytes": limits.file_bytes,
         "most": limits.per_message,
-        "sees_images": sees_images,
+        "sees_images": provider.sees_images,
+        "reads_pdfs": provider.reads_pdfs,
     }
 
 

@@ -7,7 +7,7 @@ import logging
 import re
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePath
 from typing import Any
@@ -18,12 +18,20 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.signals import post_delete
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
-from assistant.models import Attachment, Tenant
+from assistant.models import Attachment, Provider, Tenant
 from assistant.models.files import MAX_NAME
 from assistant.services.files.kinds import FileRefused, FileType, detect
-from assistant.services.files.limits import MAX_IMAGE_BYTES, MB, AttachmentLimits, attachment_limits
-from assistant.services.files.reading import read_text
+from assistant.services.files.limits import (
+    MAX_IMAGE_BYTES,
+    MAX_PDF_BYTES,
+    MAX_PDF_PAGES,
+    MB,
+    AttachmentLimits,
+    attachment_limits,
+)
+from assistant.services.files.reading import no_text, read_text
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.text import clean_text
@@ -36,6 +44,10 @@ MAX_UNSENT = 50
 # Together, so that nobody fills their tenant's space with files of no conversation; those of one message may be larger.
 MAX_UNSENT_BYTES = 100 * MB
 BATCH = 200
+SCAN_TOO_LARGE = gettext_noop(
+    "The file holds no text, only pictures of it, of which a model can read %(size)d MB and %(pages)d pages. Split it, "
+    "or run text recognition on it."
+)
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() \[\],&+@#-]+")
 
 
@@ -47,6 +59,11 @@ class ReadFile:
     content: bytes
     kind: FileType
     text: str
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether this is a PDF of pictures of pages, which only models that read PDFs can use."""
+        return self.kind.kind is Attachment.Kind.PDF and not self.kind.text_format
 
 
 def limits_of(member: Member) -> AttachmentLimits:
@@ -81,7 +98,14 @@ def read_upload(*, content: bytes, name: str, limits: AttachmentLimits) -> ReadF
         raise FileRefused(
             "file_too_large", _("An image may have at most %(size)d MB.") % {"size": MAX_IMAGE_BYTES // MB}
         )
-    return ReadFile(name, content, kind, clean_text(read_text(content, kind)))
+    text = clean_text(read_text(content, kind, takes_scans=True))
+    if kind.kind is Attachment.Kind.PDF and not text.strip():
+        kind = replace(kind, text_format="")
+        if len(content) > MAX_PDF_BYTES or text.count("\f") >= MAX_PDF_PAGES:
+            raise FileRefused(
+                "file_too_large", _(SCAN_TOO_LARGE) % {"size": MAX_PDF_BYTES // MB, "pages": MAX_PDF_PAGES}
+            )
+    return ReadFile(name, content, kind, text)
 
 
 def check_size(size: int, limits: AttachmentLimits) -> None:
@@ -99,8 +123,11 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
     `purpose`: what for, if it is uploaded at the Files API, where only the same key finds it.
 
     Raises:
-        FileRefused: `file_quota`, the tenant's files, or the uploader's unsent ones, are too many or too large.
+        FileRefused: `file_quota`, the tenant's files, or the uploader's unsent ones, are too many or too large;
+            `file_unreadable`, it is a scan, and no model of the tenant's assistants reads PDFs.
     """
+    if read.is_scan and not _some_model_reads_pdfs(member.tenant_id):
+        raise no_text()
     # Uploads of a tenant wait for each other here, so that together they stay within its limit.
     Tenant.objects.select_for_update(no_key=True).get(pk=member.tenant_id)
     own = Attachment.objects.filter(tenant_id=member.tenant_id)
@@ -136,6 +163,13 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
         row.file.delete(save=False)
         raise
     return row
+
+
+def _some_model_reads_pdfs(tenant_id: int) -> bool:
+    # An upload names no assistant. The run that it is sent with asks the model that it really uses.
+    of_assistants = Q(assistants__tenant_id=tenant_id, assistants__is_active=True)
+    of_tenant = Q(tenant_id=tenant_id) | Q(pk__in=Tenant.objects.filter(pk=tenant_id).values("default_provider"))
+    return Provider.objects.filter(of_assistants | of_tenant, reads_pdfs=True).exists()
 
 
 def readable_attachments(member: Member) -> QuerySet[Attachment]:

@@ -71,7 +71,7 @@ class FileType:
 
     Attributes:
         text_format: how its text is divided into passages: "pdf", "markdown", "html" (becomes Markdown) or "text"; ""
-            for images.
+            for images and scans.
     """
 
     kind: Attachment.Kind

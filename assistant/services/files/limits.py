@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from assistant.models import Attachment, Tenant, TenantLimits
+from assistant.toolkit.media import MAX_BYTES
 
 MB = 1024 * 1024
 # What providers take of one image, whatever the tenant allows.
 MAX_IMAGE_BYTES = 5 * MB
+# What they take of one PDF as a file, which models read themselves.
+MAX_PDF_BYTES, MAX_PDF_PAGES = MAX_BYTES, 100
 # The value of `attachment_kinds` with which nobody can attach files.
 NONE = "none"
 # What a browser's file dialog offers by kind.

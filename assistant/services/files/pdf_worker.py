@@ -41,4 +41,6 @@ def _read(content: bytes, most_pages: int, most_characters: int) -> tuple[str, s
         pages.append(re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", page.extract_text().replace("\f", "\n")))
         if sum(map(len, pages)) > most_characters:
             return TOO_LONG, ""
-    return (TEXT, "\f".join(pages)) if any(page.strip() for page in pages) else (EMPTY, "")
+    if not any(page.strip() for page in pages):
+        return EMPTY, "\f" * (len(pages) - 1)
+    return TEXT, "\f".join(pages)

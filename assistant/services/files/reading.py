@@ -63,9 +63,12 @@ _REASONS: Mapping[str, tuple[Code, str]] = {
 _NO_TEXT = gettext_noop("The document has no text.")
 
 
-def read_text(content: bytes, kind: FileType) -> str:
+def read_text(content: bytes, kind: FileType, *, takes_scans: bool = False) -> str:
     """Return the text of a file: of PDFs with form feeds between pages, of Word, Excel, PowerPoint and HTML files as
     Markdown.
+
+    Args:
+        takes_scans: of a PDF without text, return the form feeds between its pages in place of refusing it.
 
     A parsed file can take `FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
     transactions, since SQLite lets nobody else write within one, and in a thread without an event loop.
@@ -76,7 +79,7 @@ def read_text(content: bytes, kind: FileType) -> str:
     if kind.kind is Attachment.Kind.IMAGE:
         return ""
     if kind.kind is Attachment.Kind.PDF:
-        return _parsed(content, _PDF, {"pages": MAX_PAGES}, "PDF")
+        return _parsed(content, _PDF, {"pages": MAX_PAGES}, "PDF", takes_empty=takes_scans)
     if kind.kind is not Attachment.Kind.TEXT:
         return _parsed(content, _OFFICE, {"format": kind.kind.value}, "file")
     text = as_text(content)
@@ -89,17 +92,22 @@ def read_text(content: bytes, kind: FileType) -> str:
     return text
 
 
-def _parsed(content: bytes, worker: Path, task: Mapping[str, Any], what: str) -> str:
+def _parsed(content: bytes, worker: Path, task: Mapping[str, Any], what: str, *, takes_empty: bool = False) -> str:
     size = len(content)
     head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
     outcome, text = _outcome(worker, head, content)
     metrics.count_file(outcome)
-    if outcome != pdf_worker.TEXT:
+    if outcome != pdf_worker.TEXT and not (takes_empty and outcome == pdf_worker.EMPTY):
         logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
         if outcome == pdf_worker.EMPTY and worker is _OFFICE:
             raise FileRefused("file_unreadable", _(_NO_TEXT))
         raise _refused(outcome)
     return text
+
+
+def no_text() -> FileRefused:
+    """Return the refusal of a PDF that holds only pictures of its pages."""
+    return _refused(pdf_worker.EMPTY)
 
 
 def busy() -> FileRefused:

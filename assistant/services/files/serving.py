@@ -19,6 +19,7 @@ def attachment_description(row: Attachment, tenant_slug: str) -> dict[str, Any]:
         "kind": row.kind,
         "mediaType": row.media_type,
         "size": row.size,
+        "isScan": row.kind == Attachment.Kind.PDF and not row.text_format,
         "url": content_url(tenant_slug, str(row.pk)),
     }
 

@@ -40,6 +40,7 @@ class UsageLine:
     input_tokens: int
     output_tokens: int
     cached_input_tokens: int
+    cache_write_tokens: int
     reasoning_tokens: int
 
 
@@ -121,6 +122,7 @@ def usage_lines(*, member: Member, since: date, until: date, by: By, of_tenant: 
             input_sum=Sum("input_tokens"),
             output_sum=Sum("output_tokens"),
             cached_sum=Sum("cached_input_tokens"),
+            written_sum=Sum("cache_write_tokens"),
             reasoning_sum=Sum("reasoning_tokens"),
         )
         .order_by("line")
@@ -135,6 +137,7 @@ def _line(row: Mapping[str, Any]) -> UsageLine:
         input_tokens=row["input_sum"],
         output_tokens=row["output_sum"],
         cached_input_tokens=row["cached_sum"],
+        cache_write_tokens=row["written_sum"],
         reasoning_tokens=row["reasoning_sum"],
     )
 

@@ -16,6 +16,7 @@ from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.services.files import samples
+from tests.services.knowledge.pdf import make_pdf
 from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -139,3 +140,22 @@ async def test_limits_and_kinds_are_those_of_attachments(uvicorn_server: Server,
             await client.files.create(file=("note.txt", NOTE), purpose="user_data")
         assert off.value.code == "attachments_off"
     assert not await in_db(Attachment.objects.exists)()
+
+
+async def test_a_response_continues_one_with_files_that_its_model_cannot_read(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Provider.objects.aupdate(sees_images=True, reads_pdfs=True)
+    picture, scan = {"type": "input_image", "image_url": PICTURE}, base64.b64encode(make_pdf("")).decode()
+    file = {"type": "input_file", "filename": "scan.pdf", "file_data": f"data:application/pdf;base64,{scan}"}
+    async with client_of(uvicorn_server, cast) as client:
+        first = await client.responses.create(model="support", input=asking(picture, file))
+        await Provider.objects.aupdate(sees_images=False, reads_pdfs=False)
+        second = await client.responses.create(model="support", input="Sure?", previous_response_id=first.id)
+        told = str(fake_provider.requests[-1].messages)
+        assert second.status == "completed"
+        assert "an attached image that is not shown here" in told and "It holds only pictures of pages" in told
+        for part in (picture, file):
+            with pytest.raises(openai.BadRequestError) as refused:
+                await client.responses.create(model="support", input=asking(part), previous_response_id=first.id)
+            assert refused.value.code == "attachment_refused"

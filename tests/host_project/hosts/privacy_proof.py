@@ -1,6 +1,7 @@
 """Exports and deletes people and organisations of the host, first with the hooks' defaults and then with its own."""
 
 import json
+from io import StringIO
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -25,7 +26,9 @@ helper = Assistant.objects.create(tenant=acme, slug="helper", name="Helper")
 
 
 def command(*words):
-    call_command(*words, "--by", "root@crm.example", *(["--noinput"] if words[0].startswith("delete") else []))
+    told, by = StringIO(), ("--by", "root@crm.example")
+    call_command(*words, *by, *(["--noinput"] if words[0].startswith("delete") else []), stdout=told)
+    return told.getvalue()
 
 
 def exported(*words):
@@ -54,7 +57,7 @@ assert "Alicia" in found["people.Person.jsonl"] and "globex" not in "".join(foun
 # A user's data is deleted, and the account stays as it was.
 Conversation.objects.create(tenant=acme, assistant=helper, user=alice)
 audit_trail.record(actor=None, action="x", target="Alicia of Vienna", tenant=acme)
-command("delete_user", alice.email)
+assert "The account is your project's, and stays" in command("delete_user", alice.email)
 assert Person.objects.get(pk=alice.pk).is_active and alice.places.count() == 1
 assert not Conversation.objects.exists() and not Membership.objects.filter(user=alice).exists()
 assert AuditEntry.objects.get(action="x").target == f"user {alice.pk} of Vienna"
@@ -63,7 +66,7 @@ assert AuditEntry.objects.get(action="x").target == f"user {alice.pk} of Vienna"
 save_end_user(tenant_id=acme.pk, external_id="c-1", name="Carl", context={})
 guest = EndUser.objects.get().user_id
 people = Person.objects.exclude(pk=guest).count()
-command("delete_tenant", "acme")
+assert "own row and its users stay" in command("delete_tenant", "acme")
 assert Person.objects.count() == people and not Person.objects.filter(pk=guest).exists()
 assert Organisation.objects.count() == 2 and slugs() == ["globex"]
 row = Organisation.objects.get(slug="acme")
@@ -75,9 +78,9 @@ assert restore_tenant(row).slug == "acme" and not Assistant.objects.filter(tenan
 # Hooks that delete are called.
 Host.delete_user = lambda self, user: user.delete()
 Host.delete_tenant = lambda self, row: row.delete()
-command("delete_user", "globex@crm.example")
+assert "stays" not in command("delete_user", "globex@crm.example")
 assert not Person.objects.filter(email="globex@crm.example").exists()
-command("delete_tenant", "globex")
+assert " stay: " not in command("delete_tenant", "globex")
 assert not Organisation.objects.filter(slug="globex").exists() and slugs() == ["acme"]
 assert not ErasedTenant.objects.exists()
 print("done")

@@ -211,7 +211,7 @@ async def test_tokens_are_counted_as_the_provider_counts_them(fake_provider: Fak
     fake_provider.queue(answer(HELLO))
     _, reply = await ask(fake_provider)
     assert isinstance(reply, Reply)
-    assert reply.usage == Usage(input_tokens=11, output_tokens=7, cached_input_tokens=4, reasoning_tokens=2)
+    assert reply.usage == Usage(11, 7, 4, reasoning_tokens=2, cache_write_tokens=3)
     assert reply.model == "fake"
 
 

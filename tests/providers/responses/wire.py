@@ -16,7 +16,7 @@ Body = dict[str, Any]
 PATH = "/v1/responses"
 USAGE = {
     "input_tokens": 11,
-    "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 0},
+    "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3},
     "output_tokens": 7,
     "output_tokens_details": {"reasoning_tokens": 2},
     "total_tokens": 18,

@@ -14,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Attachment, Provider, Run, TenantLimits
+from assistant.services.errors import Refused
 from assistant.services.files.attachments import delete_unsent
 from assistant.services.knowledge.passages import Piece
 from assistant.services.runs.opening import sent_files
@@ -150,3 +151,33 @@ def test_at_most_so_many_pdfs_are_files(cast: Cast, alice_member: Member, provid
     opened = send(alice_member, [stored(cast, f"Text {n}", **PDF) for n in range(5)])
     assert opened.setup is not None and len(opened.setup.history[-1].media) == 4
     assert "Text 4" in content(opened)
+
+
+SCAN = PDF | {"text_format": "", "name": "scan.pdf"}
+
+
+def test_a_scan_is_sent_to_models_that_read_pdfs_and_later_ones_are_told_of_it(
+    cast: Cast, alice_member: Member, provider: Provider
+) -> None:
+    Provider.objects.update(reads_pdfs=True)
+    scan = stored(cast, "\f", **SCAN)
+    opened = send(alice_member, [scan])
+    assert opened.setup is not None
+    (pdf,) = opened.setup.history[-1].media
+    assert (pdf.name, pdf.data) == ("scan.pdf", samples.PNG) and "scan.pdf" not in content(opened)
+    # What a model that reads none is told, such as the fallback.
+    assert "only pictures of pages" in pdf.description and not opened.setup.documents
+    later = replace(opened.setup, provider=replace(opened.setup.provider, reads_pdfs=False))
+    (message,) = [one for one in sent_files.with_contents(opened.key, later).history if one.attachments]
+    assert not message.media and "Name: scan.pdf\nIt holds only pictures of pages" in message.content
+
+
+def test_a_new_scan_is_refused_where_the_model_reads_no_pdfs(
+    cast: Cast, alice_member: Member, provider: Provider
+) -> None:
+    scan = stored(cast, "", **SCAN)
+    with pytest.raises(Refused, match="cannot read “scan\\.pdf”, which holds no text") as refused:
+        send(alice_member, [stored(cast, "One", **PDF), scan])
+    assert refused.value.code == "attachment_refused"
+    scan.refresh_from_db()
+    assert scan.conversation_id is None

@@ -35,7 +35,7 @@ from assistant.services.runs.opening.new_input import check_decisions, extract_n
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.page import ignored_parts, with_page
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
-from assistant.services.runs.opening.sent_files import check_files, with_file_contents
+from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
 from assistant.services.runs.opening.tested_prompt import tested_prompt
 from assistant.services.runs.run_input import AskedResponse, RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
@@ -178,7 +178,8 @@ def _open_once(
         client_input=to_store(given, decisions),
         response=None if given.asked is None else given.asked.kept,
     )
-    check_files(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
+    check_files(new_rows, tenant=state.assistant.tenant)
+    check_model_reads(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
     if decisions:
         who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
         check_decisions(decisions, history, setup.tools, **who)

@@ -20,7 +20,7 @@ from assistant.services.runs.opening.known_runs import check_readable
 from assistant.services.runs.opening.open_run import TITLE_LENGTH
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunName
-from assistant.services.runs.opening.sent_files import check_files, user_message, with_file_contents
+from assistant.services.runs.opening.sent_files import check_files, check_model_reads, user_message, with_file_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.runs.run_input import TextMessage
 from assistant.services.tenancy.members import Member
@@ -98,7 +98,8 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         follows=given.follows,
         response=given.response,
     )
-    check_files(messages, tenant=state.assistant.tenant, provider=setup.provider)
+    check_files(messages, tenant=state.assistant.tenant)
+    check_model_reads(new, tenant=state.assistant.tenant, provider=setup.provider)
     setup = replace(
         setup,
         client_tools=given.client_tools,

@@ -19,7 +19,8 @@ from assistant.models import Attachment, Conversation, Tenant
 from assistant.providers.sent_media import MAX_PDFS
 from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.errors import Refused
-from assistant.services.files.limits import attachment_limits
+from assistant.services.files.kinds import MEDIA_TYPES
+from assistant.services.files.limits import MAX_PDF_BYTES, MAX_PDF_PAGES, attachment_limits
 from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.knowledge.excerpts import best_pieces
 from assistant.services.knowledge.passages import Piece
@@ -29,7 +30,6 @@ from assistant.services.runs.leases import release_run
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_input import TextMessage
 from assistant.toolkit import Media
-from assistant.toolkit.media import MAX_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +45,12 @@ QUOTED = "Name the file, and the page if there is one, where you use it."
 EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
 # The newest are read; the model is told the names of older ones.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
-# Providers take a hundred pages or more in one file.
-MAX_PDF_PAGES = 100
 CANNOT_SEE = gettext_noop("The model of this assistant cannot see images. Remove the image, or describe it.")
+CANNOT_READ_SCANS = gettext_noop(
+    "The model of this assistant cannot read “%(name)s”, which holds no text, only pictures of it. Run text "
+    "recognition on it first."
+)
+SCAN = "It holds only pictures of pages, which are not shown here, and no text. Say so if the answer depends on it."
 
 
 def user_message(given: TextMessage, conversation: Conversation) -> Message:
@@ -85,13 +88,13 @@ def _claimed(given: TextMessage, conversation: Conversation) -> tuple[AttachedFi
     return tuple(AttachedFile(str(pk), rows[pk].name, rows[pk].media_type, rows[pk].size) for pk in ids)
 
 
-def check_files(new: Iterable[Message], *, tenant: Tenant, provider: ProviderChoice) -> None:
-    """Raise `Refused` for more files than a message may have, and for images that the model cannot see.
+def check_files(messages: Iterable[Message], *, tenant: Tenant) -> None:
+    """Raise `Refused` for more files than a message may have.
 
     Args:
         tenant: loaded with its limits.
     """
-    for files in (message.attachments for message in new if message.attachments):
+    for files in (message.attachments for message in messages if message.attachments):
         limits = attachment_limits(tenant)
         if not limits.are_on:
             raise Refused(REFUSED, _("Files cannot be attached here."))
@@ -102,8 +105,27 @@ def check_files(new: Iterable[Message], *, tenant: Tenant, provider: ProviderCho
                 limits.per_message,
             )
             raise Refused(REFUSED, sentence % {"count": limits.per_message})
-        if not provider.sees_images and any(file.is_image for file in files):
-            raise Refused(REFUSED, _(CANNOT_SEE))
+
+
+def check_model_reads(new: Iterable[Message], *, tenant: Tenant, provider: ProviderChoice) -> None:
+    """Raise `Refused` for images and scans that the model cannot see.
+
+    Only of new messages: a conversation goes on with a model that cannot, which is told of those before.
+    """
+    files = [file for message in new for file in message.attachments]
+    if not provider.sees_images and any(file.is_image for file in files):
+        raise Refused(REFUSED, _(CANNOT_SEE))
+    if not provider.reads_pdfs and (scan := _first_scan(files, tenant)) is not None:
+        raise Refused(REFUSED, _(CANNOT_READ_SCANS) % {"name": scan})
+
+
+def _first_scan(files: Iterable[AttachedFile], tenant: Tenant) -> str | None:
+    """Return the name of a PDF without text among files, if there is one."""
+    pdfs = [file.id for file in files if file.media_type == MEDIA_TYPES[Attachment.Kind.PDF]]
+    if not pdfs:
+        return None
+    scans = Attachment.objects.filter(tenant=tenant, pk__in=pdfs, text_format="")
+    return scans.values_list("name", flat=True).first()
 
 
 def estimate_files(setup: RunSetup, history: Iterable[Message]) -> int:
@@ -205,12 +227,14 @@ class _Reader:
         return (
             self.pdfs > 0
             and row.kind == Attachment.Kind.PDF
-            and row.size <= MAX_BYTES
+            and row.size <= MAX_PDF_BYTES
             and getattr(row, "pages", 0) <= MAX_PDF_PAGES
         )
 
     def _text(self, row: Attachment) -> str:
         """Return what is shown of a document, "" for nothing."""
+        if row.kind == Attachment.Kind.PDF and not row.text_format:
+            return fenced(f"Name: {row.name}\n{SCAN}", FILE, str(row.pk))
         size: int = getattr(row, "characters")  # noqa: B009 - an annotation the type does not know
         if size <= self.room:
             self.room -= size

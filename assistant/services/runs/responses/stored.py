@@ -138,7 +138,10 @@ def usage_of(spent: Collection[Mapping[str, Any]]) -> dict[str, Any]:
     read, written = total("inputTokens"), total("outputTokens")
     return {
         "input_tokens": read,
-        "input_tokens_details": {"cached_tokens": total("cachedInputTokens"), "cache_write_tokens": 0},
+        "input_tokens_details": {
+            "cached_tokens": total("cachedInputTokens"),
+            "cache_write_tokens": total("cacheWriteInputTokens"),
+        },
         "output_tokens": written,
         "output_tokens_details": {"reasoning_tokens": total("reasoningTokens")},
         "total_tokens": read + written,

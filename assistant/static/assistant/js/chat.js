@@ -172,13 +172,14 @@ export class Chat {
   }
 
   #showTray(tray) {
-    const { uploads, maxBytes, mostFiles, seesImages } = this.#page.dataset;
+    const { uploads, maxBytes, mostFiles, seesImages, readsPdfs } = this.#page.dataset;
     const headers = { "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value };
     tray.options = {
       target: () => ({ url: uploads, headers }),
       maxBytes: Number(maxBytes),
       most: Number(mostFiles),
       seesImages: seesImages === "true",
+      readsPdfs: readsPdfs === "true",
       changed: () => {
         this.#composer.refit();
         this.#keepDraft();

@@ -6,6 +6,7 @@ import { gettext, locale, ngettext } from "./i18n.js";
 import { sizeOf } from "./shared.js";
 
 const CANNOT_SEE = gettext("The model of this assistant cannot see images.");
+const CANNOT_READ = gettext("The model of this assistant cannot read this PDF, which holds only pictures of text.");
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
 const FAILED = gettext("This file could not be uploaded. Remove it, and try again.");
 
@@ -61,7 +62,7 @@ function parsed(text) {
 export class Tray {
   #files = [];
 
-  /** `options`, which may be replaced later: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, asBlob; changed(), announce(text). */
+  /** `options`, which may be replaced later: target(), which returns the url and headers of uploads; maxBytes, most (files), seesImages, readsPdfs, asBlob; changed(), announce(text). */
   constructor(options) {
     this.options = options;
     this.element = make("ul.tray", { hidden: true, "aria-label": gettext("Files of this message") });
@@ -119,16 +120,20 @@ export class Tray {
   async #add(file) {
     const entry = { name: file.name || "pasted.png", size: file.size, part: null, failed: false, stop: new AbortController() };
     const element = this.#show(entry);
-    const { maxBytes, seesImages, asBlob } = this.options;
+    const { maxBytes, seesImages, readsPdfs, asBlob } = this.options;
     thumbnail(file, element.querySelector(".thumb"), asBlob);
     if (IMAGE.test(file.type) && !seesImages) return this.#fail(entry, CANNOT_SEE);
     if (maxBytes && file.size > maxBytes) return this.#fail(entry, gettext("A file may have at most %(size)s.", { size: sizeOf(maxBytes) }));
     const bar = element.querySelector("progress");
     try {
-      const { id, mediaType, name, size } = await upload(file, await this.options.target(), (share) => {
+      const { id, mediaType, name, size, isScan } = await upload(file, await this.options.target(), (share) => {
         if (share < 1) bar.value = share;
         else bar.removeAttribute("value"); // the server reads it
       }, entry.stop.signal);
+      if (isScan && !readsPdfs) {
+        this.#delete(id);
+        throw new Error(CANNOT_READ);
+      }
       const kind = mediaType.startsWith("image/") ? "image" : "document";
       entry.part = { type: kind, source: { type: "file", value: id, provider: "tenant-assistant", mimeType: mediaType }, metadata: { name, size } };
       element.dataset.state = "done";
@@ -169,8 +174,12 @@ export class Tray {
     if (next) next.element.querySelector(".remove").focus();
     else this.options.emptied();
     if (!entry.part) return;
+    this.#delete(entry.part.source.value);
+  }
+
+  async #delete(id) {
     const { url, headers } = await this.options.target();
-    fetch(`${url}${entry.part.source.value}/`, { method: "DELETE", headers }).catch(() => {}); // else it is deleted after a day
+    fetch(`${url}${id}/`, { method: "DELETE", headers }).catch(() => {}); // else it is deleted after a day
   }
 
   #changed() {

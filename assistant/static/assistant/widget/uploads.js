@@ -12,6 +12,7 @@ export function allowFiles(panel, connection, files) {
       maxBytes: files.max_bytes,
       most: files.most,
       seesImages: files.sees_images,
+      readsPdfs: files.reads_pdfs,
       asBlob: true,
       changed: () => panel.refit(),
       emptied: () => panel.focus(),
