@@ -47,8 +47,8 @@ from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
-from tests.websocket.test_websocket import until
 from tests.webhooks.conftest import hook
+from tests.websocket.test_websocket import until
 
 in_threads = pytest.mark.django_db(transaction=True)
 QUESTION = "Which orders are open?"
@@ -247,7 +247,9 @@ async def test_a_tenants_many_questions_do_not_keep_anothers_waiting(
     await until(lambda: len(fake_provider.requests) == 2)
     fake_provider.reply("At once.")
     of_globex = draft(assistant=cast.rival_support.slug)
-    row = await sync_to_async(make_schedule)(member=await sync_to_async(member)(cast.globex, cast.mallory), draft=of_globex)
+    row = await sync_to_async(make_schedule)(
+        member=await sync_to_async(member)(cast.globex, cast.mallory), draft=of_globex
+    )
     await sync_to_async(come_due)(row)
     await ask()
     assert (await ScheduleRun.objects.aget(tenant=cast.globex)).state == "finished"
