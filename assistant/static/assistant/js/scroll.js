@@ -1,6 +1,7 @@
 /* Keeps the transcript scrolled to its end while the reader is at the end. A welcome is read from its beginning. */
 
 import { afterFlush, byId } from "./dom.js";
+import { scrollToEnd } from "./shared.js";
 
 const NEAR = 80; // pixels from the end
 
@@ -28,7 +29,7 @@ export class Follow {
 
   #scrollToEnd() {
     if (byId("welcome")) return;
-    this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    scrollToEnd(this.#scroller);
   }
 
   #onScroll() {
