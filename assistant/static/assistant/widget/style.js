@@ -215,7 +215,7 @@ textarea:placeholder-shown{direction:inherit}
 .panel>form>.icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--accent);color:var(--on-accent)}
 .panel>form>.attach{background:none;color:var(--soft)}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@media (max-width:480px){:host(:not([inline])) .panel{position:fixed;inset:0;width:100%;height:100%;margin:0;border:0;border-radius:0 }}
+@media (max-width:480px){:host(:not([inline])) .panel{position:fixed;inset:0;width:100%;height:100%;margin:0;border:0;border-radius:0 }.root:has(>.launcher[aria-expanded=true]){z-index:2147483001 !important}.launcher[aria-expanded=true]{display:none}}
 @media (prefers-reduced-motion:reduce){*{animation:none !important }}
 @media print{:host(:not([inline])){display:none !important}}
 `;
