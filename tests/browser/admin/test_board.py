@@ -161,3 +161,16 @@ async def test_pages_do_not_scroll_sideways(
     assert await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     await visitor.context.close()
     assert visitor.problems == []
+
+
+LOOK = """(link) => { const { width, height } = link.getBoundingClientRect(), style = getComputedStyle(link);
+  return [width, height, style.color, style.fontSize, style.padding, style.margin, style.border]; }"""
+
+
+async def test_its_styles_leave_the_navigation_as_it_is(roots: Visitor, cast: Cast) -> None:
+    page = await roots.open("/admin/")
+    link = page.get_by_role("navigation", name="Rooms").get_by_role("link", name="Spend", exact=True)
+    elsewhere = await link.evaluate(LOOK)
+    for path in (BOARD, f"{BOARD}acme/", "/admin/assistant/toolsetting/simulate/"):
+        await page.goto(f"{roots.origin}{path}")
+        assert await link.evaluate(LOOK) == elsewhere
