@@ -39,7 +39,9 @@ async def test_the_question_of_a_long_form_is_in_sight(page: Page, fake_provider
     await sync_to_async(switch_tool)(cast.acme, "ask_user")
     await page.set_viewport_size({"width": 900, "height": 600})
     fake_provider.call("ask_user", LONG)
-    await ask(page, "Book a table")
+    await ask(page, "Book a table.\n" * 30)
+    await expect(page.locator(".approval .question")).to_be_in_viewport()
+    await expect(page.locator("#jump")).to_be_hidden()
     await see_question_and_first_mistake(page)
     await page.reload()
     await expect(page.locator(".approval .question")).to_be_in_viewport()
@@ -54,3 +56,15 @@ async def test_the_question_of_a_long_form_is_in_sight_in_the_widget(
     await open_widget(page)
     await ask_widget(page, "Book a table")
     await see_question_and_first_mistake(page)
+
+
+async def test_the_name_of_a_tool_is_read_whole_in_a_narrow_window(
+    page: Page, fake_provider: FakeProvider, cast: Cast
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "ask_user")
+    await page.set_viewport_size({"width": 320, "height": 640})
+    fake_provider.call("ask_user", LONG)
+    await ask(page, "Book a table")
+    name = page.locator(".tool > summary > .tool-name")
+    await expect(name).to_have_text("Ask a question")
+    assert await name.evaluate("(one) => one.scrollWidth <= one.clientWidth")

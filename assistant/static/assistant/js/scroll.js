@@ -30,6 +30,7 @@ export class Follow {
   #scrollToEnd() {
     if (byId("welcome")) return;
     scrollToEnd(this.#scroller);
+    this.#top = this.#scroller.scrollTop; // the reader has not scrolled up, even if a form's beginning is above
   }
 
   #onScroll() {

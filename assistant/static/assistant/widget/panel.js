@@ -189,7 +189,9 @@ export class Panel {
   /** Scroll to the end if the reader is at the end, or `always`. */
   follow(always = false) {
     if (always) this.#isAtEnd = true;
-    if (this.#isAtEnd && this.#welcome.hidden) scrollToEnd(this.#scroller);
+    if (!this.#isAtEnd || !this.#welcome.hidden) return;
+    scrollToEnd(this.#scroller);
+    this.#top = this.#scroller.scrollTop;
   }
 
   /** Show a state of the connection. */
