@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
-from django.utils.translation import gettext
+from django.utils.translation import get_language_from_request, gettext, override
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -59,7 +59,9 @@ def account(request: HttpRequest) -> HttpResponse:
     form = AccountForm(request.POST if request.method == "POST" else None, instance=stored)
     if form.is_valid():
         form.save()
-        messages.success(request, gettext("Your settings are saved."))
+        # The next page is in the language that was chosen, perhaps just now.
+        with override(stored.language or get_language_from_request(request)):
+            messages.success(request, gettext("Your settings are saved."))
         return redirect("assistant:account")
     context = {
         "form": form,

@@ -370,3 +370,9 @@ async def test_it_fits_a_phone(shop: Shop) -> None:
     box = await page.locator(PANEL).bounding_box()
     assert box is not None
     assert (box["x"], box["width"]) == (0, 390)
+    await page.get_by_label("Message to Acme Support").fill("Hello")
+    await page.get_by_role("button", name="Send").tap()
+    await expect(page.locator(".answer")).to_have_text("You said: Hello")
+    await page.get_by_role("button", name="Attach files").tap(trial=True)
+    await page.locator(f"{PANEL} .close").tap()
+    await expect(page.get_by_role("button", name="Open the assistant")).to_be_focused()

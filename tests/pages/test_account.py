@@ -92,6 +92,11 @@ def test_the_language_is_used_on_every_page_and_for_nobody_else(visit: Client, c
         assert visit.get("/api/v1/tenants/acme/assistants/")["Content-Language"] == "en"
 
 
+def test_that_they_are_saved_is_said_in_the_chosen_language(visit: Client) -> None:
+    assert "Ihre Einstellungen sind gespeichert." in save(visit, language="de")
+    assert "Your settings are saved." in save(visit, language="")
+
+
 def test_a_language_that_was_taken_away_is_left_to_the_browser(visit: Client, settings: Settings) -> None:
     save(visit, language="de")
     settings.LANGUAGES = [("en", "English")]

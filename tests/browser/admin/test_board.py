@@ -65,6 +65,16 @@ async def test_space_turns_the_cell_that_the_arrows_reach_and_control_z_takes_it
     assert await stored() == {"globex": "on"}
 
 
+async def test_an_arrow_leads_from_a_head_into_the_cells(roots: Visitor, cast: Cast) -> None:
+    page = await roots.open(BOARD)
+    await page.locator("thead").get_by_role("link", name=TOOL, exact=True).focus()
+    await page.keyboard.press("ArrowDown")
+    await expect(await cell(page, "Acme")).to_be_focused()
+    await page.get_by_role("checkbox", name="Select Globex").focus()
+    await page.keyboard.press("ArrowRight")
+    await expect(page.locator(".grid tbody tr", has_text="Globex").locator("td").first).to_be_focused()
+
+
 async def test_delete_removes_the_switch(roots: Visitor, cast: Cast) -> None:
     await ToolSetting.objects.acreate(tenant=cast.acme, tool=TOOL, policy="on")
     page = await roots.open(BOARD)
@@ -151,3 +161,16 @@ async def test_pages_do_not_scroll_sideways(
     assert await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     await visitor.context.close()
     assert visitor.problems == []
+
+
+LOOK = """(link) => { const { width, height } = link.getBoundingClientRect(), style = getComputedStyle(link);
+  return [width, height, style.color, style.fontSize, style.padding, style.margin, style.border]; }"""
+
+
+async def test_its_styles_leave_the_navigation_as_it_is(roots: Visitor, cast: Cast) -> None:
+    page = await roots.open("/admin/")
+    link = page.get_by_role("navigation", name="Rooms").get_by_role("link", name="Spend", exact=True)
+    elsewhere = await link.evaluate(LOOK)
+    for path in (BOARD, f"{BOARD}acme/", "/admin/assistant/toolsetting/simulate/"):
+        await page.goto(f"{roots.origin}{path}")
+        assert await link.evaluate(LOOK) == elsewhere

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
+from tests.base import Cast
 from tests.browser.acts import fits
 from tests.browser.conftest import Visitor, make_visitor
+from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 
@@ -175,3 +178,20 @@ async def test_values_of_tools_are_read_as_they_were_written(visitor: Visitor, f
         }"""
     )
     assert [one for one, _ in directions] == ["ltr", "rtl", "ltr", "ltr"]
+
+
+@pytest.mark.parametrize("visitor", ["ar-EG"], indirect=True)
+async def test_labels_of_forms_keep_their_own_direction(
+    visitor: Visitor, fake_provider: FakeProvider, cast: Cast
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "ask_user")
+    field = {"name": "more", "label": "Anything else?", "kind": "text", "required": False}
+    fake_provider.call("ask_user", {"question": "And then?", "fields": [field]})
+    page = await visitor.open()
+    await ask(page, "Book a table")
+    first, last = await page.locator(".approval .label > :first-child").evaluate(
+        "(one) => [0, one.textContent.length - 1].map((at) => { const range = document.createRange();"
+        " range.setStart(one.firstChild, at); range.setEnd(one.firstChild, at + 1);"
+        " return range.getBoundingClientRect().left; })"
+    )
+    assert first < last

@@ -146,8 +146,9 @@ class Board {
   onKey(event) {
     const cell = event.target.closest("td");
     if (event.key === "Escape") this.clear();
-    if (!cell) return;
-    if (event.key === " " && !event.ctrlKey) {
+    if (!cell) {
+      this.enter(event);
+    } else if (event.key === " " && !event.ctrlKey) {
       event.preventDefault();
       const own = /own-(\w+)/.exec(cell.className)?.[1];
       this.set(NEXT[own ?? ["on", "ask"].find((one) => cell.classList.contains(one)) ?? "off"]);
@@ -160,6 +161,20 @@ class Board {
     } else {
       this.move(event, cell);
     }
+  }
+
+  // An arrow leads from a head into its column or row, so that Tab need not pass all heads.
+  enter(event) {
+    const head = event.target.closest("th");
+    const forward = getComputedStyle(this.table).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+    const cells = {
+      ArrowDown: this.rows[0]?.[this.tools.indexOf(head?.dataset.tool)],
+      [forward]: this.rows[[...this.table.tBodies[0].rows].indexOf(head?.parentElement)]?.[0],
+    };
+    const cell = cells[event.key];
+    if (!cell) return;
+    event.preventDefault();
+    cell.focus();
   }
 
   move(event, cell) {

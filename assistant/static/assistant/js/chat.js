@@ -279,12 +279,11 @@ export class Chat {
   #ended(event, isLive) {
     this.#transcript.ended(event, isLive);
     this.#change();
-    if (!isLive) this.#transcript.refocus();
-    if (!isLive) return;
-    this.#sidebar.changed();
+    if (isLive) this.#sidebar.changed();
+    else this.#transcript.refocus();
     const outcome = event.outcome?.type;
     if (this.#queue.isEmpty) {
-      if (outcome === "interrupt" && this.#composer.isIdle) this.#transcript.focusQuestion();
+      if (isLive && outcome === "interrupt" && this.#composer.isIdle) this.#transcript.focusQuestion();
     } else if (event.type === "RUN_FINISHED" && outcome !== "interrupt" && outcome !== "cancelled") {
       const files = this.#queue.takeFiles();
       const text = this.#queue.take();
@@ -305,6 +304,7 @@ export class Chat {
       this.#giveBack(refused);
     }
     this.#composer.isBusy = this.#thread.isBusy;
+    if (!this.#thread.isBusy && !this.#queue.isEmpty) this.#writeWaiting();
   }
 
   #view() {

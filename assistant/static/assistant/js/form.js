@@ -21,7 +21,7 @@ function select(field, value) {
 function buttons(type, options, isChosen, labels = options.map(textOf)) {
   const name = `choice-${made}`;
   const inputs = options.map((option) => make("input", { type, name, checked: isChosen(option) }));
-  const group = make("span.options", {}, ...inputs.map((input, index) => make("label.option", {}, input, labels[index])));
+  const group = make("span.options", {}, ...inputs.map((input, index) => make("label.option", {}, input, make("bdi", {}, labels[index]))));
   return { control: inputs[0], group, chosen: () => options.filter((_, index) => inputs[index].checked) };
 }
 
@@ -87,8 +87,8 @@ export function schemaForm(fields, values = {}) {
     const about = `about-${made}`;
     const { control, group, read } = drawn(field, values[field.name]);
     const problem = make("small.problem", { role: "alert", hidden: true });
-    const help = make("small.help", { hidden: !field.help }, field.help ?? "");
-    const label = make("span.label", {}, field.label, field.required ? "" : make("i", {}, ` ${gettext("(optional)")}`));
+    const help = make("small.help", { dir: "auto", hidden: !field.help }, field.help ?? "");
+    const label = make("span.label", {}, make("bdi", {}, field.label), field.required ? "" : make("i", {}, ` ${gettext("(optional)")}`));
     const notes = make("span.notes", { id: about }, help, problem);
     for (const input of (group ?? make("p", {}, control)).querySelectorAll("input, select, textarea")) input.setAttribute("aria-describedby", about);
     const element = group ? make("fieldset.field", {}, make("legend", {}, label), group, notes) : make("label.field", {}, label, control, notes);

@@ -1,6 +1,7 @@
 /* Keeps the transcript scrolled to its end while the reader is at the end. A welcome is read from its beginning. */
 
 import { afterFlush, byId } from "./dom.js";
+import { scrollToEnd } from "./shared.js";
 
 const NEAR = 80; // pixels from the end
 
@@ -28,7 +29,8 @@ export class Follow {
 
   #scrollToEnd() {
     if (byId("welcome")) return;
-    this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    scrollToEnd(this.#scroller);
+    this.#top = this.#scroller.scrollTop; // the reader has not scrolled up, even if a form's beginning is above
   }
 
   #onScroll() {

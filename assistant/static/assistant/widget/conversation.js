@@ -165,10 +165,10 @@ export class Conversation extends EventTarget {
       ended: (event, isLive) => {
         const sentence = transcript.ended(event, isLive);
         this.changed();
-        if (!isLive) transcript.refocus();
-        if (!isLive) return;
-        panel.announce(sentence);
-        if (panel.isIdle) transcript.focusQuestion();
+        if (isLive) {
+          panel.announce(sentence);
+          if (panel.isIdle) transcript.focusQuestion();
+        } else transcript.refocus();
         this.#sendWaiting(event);
       },
       refused: ({ message, code }, refused) => {
@@ -183,6 +183,7 @@ export class Conversation extends EventTarget {
         }
         panel.announce(transcript.ended({ type: "RUN_ERROR", message, code }, true));
         this.changed();
+        if (!this.#thread.isBusy && !this.#queue.isEmpty) this.#writeWaiting();
       },
     };
   }

@@ -1,7 +1,7 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
 import { gettext } from "../js/i18n.js";
-import { catchFiles, isSendKey, showStop } from "../js/shared.js";
+import { catchFiles, isSendKey, scrollToEnd, showStop } from "../js/shared.js";
 import { whyTooLong } from "../js/thread.js";
 import { icon, iconButton, make } from "./elements.js";
 
@@ -189,7 +189,9 @@ export class Panel {
   /** Scroll to the end if the reader is at the end, or `always`. */
   follow(always = false) {
     if (always) this.#isAtEnd = true;
-    if (this.#isAtEnd && this.#welcome.hidden) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    if (!this.#isAtEnd || !this.#welcome.hidden) return;
+    scrollToEnd(this.#scroller);
+    this.#top = this.#scroller.scrollTop;
   }
 
   /** Show a state of the connection. */

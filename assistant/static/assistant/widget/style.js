@@ -97,6 +97,7 @@ summary::-webkit-details-marker{display:none}
 :is(.tool,.activity)>summary svg{width:17px;color:var(--soft)}
 :is(.tool,.activity)[open]>summary>svg{rotate:180deg}
 .tool-name{flex:1;min-width:0;font-weight:550;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.tool>summary>.tool-name{white-space:normal;overflow-wrap:break-word}
 .tool-brief{display:none}
 .tool-time{unicode-bidi:isolate;direction:ltr;color:var(--soft)}
 .state{color:var(--soft);white-space:nowrap}
@@ -215,7 +216,7 @@ textarea:placeholder-shown{direction:inherit}
 .panel>form>.icon{display:grid;place-items:center;width:42px;height:42px;border-radius:10px;background:var(--accent);color:var(--on-accent)}
 .panel>form>.attach{background:none;color:var(--soft)}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@media (max-width:480px){:host(:not([inline])) .panel{position:fixed;inset:0;width:100%;height:100%;margin:0;border:0;border-radius:0 }}
+@media (max-width:480px){:host(:not([inline])) .panel{position:fixed;inset:0;width:100%;height:100%;margin:0;border:0;border-radius:0 }.root:has(>.launcher[aria-expanded=true]){z-index:2147483001 !important}.launcher[aria-expanded=true]{display:none}}
 @media (prefers-reduced-motion:reduce){*{animation:none !important }}
 @media print{:host(:not([inline])){display:none !important}}
 `;
