@@ -25,7 +25,7 @@ from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOve
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
 from assistant.core.values.messages import Message, not_superseded
-from assistant.toolkit import ToolContext, ToolError, ToolResult
+from assistant.toolkit import Callback, InvalidTool, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
 from assistant.toolkit.calls.worker_threads import on_left_running
 from assistant.toolkit.logs import log_extra
@@ -44,6 +44,7 @@ class CallEnvironment:
         default_timeout: in seconds, for tools that set none.
         can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
+        callbacks: returns where the result of a call with an id may come to later; None where none may.
         late: events of calls that ended after their time; the run yields them with its next event.
     """
 
@@ -62,6 +63,7 @@ class CallEnvironment:
     observe: Callable[[Model], Model] | None = None
     turn_messages: tuple[Message, ...] = ()
     late: deque[Event] = field(default_factory=deque)
+    callbacks: Callable[[str], Callback] | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
             invocation = Invocation(tool, planned.arguments, _context(planned, environment, seconds, emit))
             result = await invoke(invocation, environment.interceptors)
+            if result.pending is not None and invocation.context.own_callback is None:
+                raise InvalidTool(f"Tool {tool.name!r} returned Pending, and is not declared with waits=True.")
     except ToolError as exc:
         text = str(exc) or "The tool failed."
         told = cut(text)
@@ -112,6 +116,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         if isinstance(exc, TimeoutError) and limit.expired():
             return late.timed_out(seconds)
         return _unexpected_failure(planned, initial, environment, exc)
+    if result.pending is not None:
+        return replace(initial, status="pending", pending=result.pending)
     return replace(
         initial,
         status="error" if result.is_error else "ok",
@@ -195,4 +201,5 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
         untrusted=partial(environment.transcript.mark_result, call_id),
         read_sources=environment.transcript.read.sources,
         on_state=tell_state,
+        own_callback=environment.callbacks(call_id) if environment.callbacks and planned.tool.waits else None,
     )
