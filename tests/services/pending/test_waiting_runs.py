@@ -34,7 +34,7 @@ from assistant.services.runs.manager import get_runs
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
-from tests.services.pending.waiting import RESULT, answer, ask, expire, tokens, tools_of_acme, work
+from tests.services.pending.waiting import RESULT, answer, ask, expire, take_over, tokens, tools_of_acme, work
 from tests.webhooks.conftest import hook
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,8 +55,9 @@ async def send(token: str, value: Any = RESULT, *, tenant: str = "acme", is_erro
 
 
 def results(fake_provider: FakeProvider) -> list[str]:
-    """Return the results that the model was sent last."""
-    return [one["content"] for one in fake_provider.requests[-1].json["messages"] if one["role"] == "tool"]
+    """Return the results that the model was sent last, without the marks around text from outside."""
+    told = [one["content"] for one in fake_provider.requests[-1].json["messages"] if one["role"] == "tool"]
+    return [text.split("\n", 1)[1].rsplit("\n", 1)[0] if "text from outside" in text else text for text in told]
 
 
 def interrupts(run: Run) -> list[dict[str, Any]]:
@@ -80,7 +81,8 @@ async def test_a_run_ends_and_goes_on_once_with_what_has_come(cast: Cast, fake_p
     )
     assert interrupt["message"] == "“Ask the bank” waits for the bank." and "expiresAt" in interrupt
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.PENDING
-    assert await work() == 0
+    await work()
+    assert await Run.objects.acount() == 1
     await send(tokens[0])
     fake_provider.reply("They agree.")
     await work()
@@ -90,7 +92,8 @@ async def test_a_run_ends_and_goes_on_once_with_what_has_come(cast: Cast, fake_p
     call = await ToolCall.objects.aget()
     # What comes from outside marks all that follows; the tool has run once.
     assert (call.status, call.result, call.sources) == ("ok", RESULT, ["Ask the bank"])
-    assert len(tokens) == 1 and await work() == 0
+    await work()
+    assert len(tokens) == 1 and await Run.objects.acount() == 2
     said = [one.content async for one in Message.objects.filter(role="assistant").order_by("position")]
     assert said[-1] == "They agree." and not await Job.objects.filter(state="waiting").aexists()
 
@@ -135,7 +138,7 @@ async def test_a_process_that_dies_before_it_opens_the_run_is_followed_by_anothe
     await send(tokens[0])
     dead: list[Any] = []
     await sync_to_async(do_due_jobs)(start=dead.append)
-    await get_runs().stop()  # and all that a process holds in memory
+    await take_over()
     fake_provider.reply("They agree.")
     await work()
     await dead[0]()  # it was not dead
@@ -151,7 +154,8 @@ async def test_the_end_of_the_time_is_a_failure_that_the_model_reads(cast: Cast,
     assert told.startswith("Nothing came until 20") and (await ToolCall.objects.aget()).status == "timeout"
     with pytest.raises(ArrivalRefused) as refused:
         await send(tokens[0])
-    assert refused.value.reason == "over" and await work() == 0
+    await work()
+    assert refused.value.reason == "over" and await Run.objects.acount() == 2
 
 
 async def test_an_error_from_outside_is_one_for_the_model(cast: Cast, fake_provider: FakeProvider) -> None:
@@ -234,7 +238,8 @@ async def test_a_message_goes_on_without_what_is_waited_for(cast: Cast, fake_pro
     assert told.startswith("Nobody waits for the result") and (await PendingCall.objects.aget()).state == "cancelled"
     with pytest.raises(ArrivalRefused) as refused:
         await send(tokens[0])
-    assert refused.value.reason == "over" and await work() == 0 and await Run.objects.acount() == 2
+    await work()
+    assert refused.value.reason == "over" and await Run.objects.acount() == 2
 
 
 async def test_a_message_takes_along_what_has_come(cast: Cast, fake_provider: FakeProvider) -> None:
@@ -262,7 +267,8 @@ async def test_a_member_stops_waiting(cast: Cast, alice_member: Any, fake_provid
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.CANCELLED
     with pytest.raises(ArrivalRefused):
         await send(tokens[0])
-    assert not await get_runs().cancel(member=alice_member, run_id=run.run_id) and await work() == 0
+    await work()
+    assert not await get_runs().cancel(member=alice_member, run_id=run.run_id) and await Run.objects.acount() == 1
     await ask(cast, "So?", thread=run.conversation_id, must_answer=True)
     assert results(fake_provider)[0].startswith("Nobody waits")
 
@@ -319,13 +325,14 @@ async def test_a_quota_that_is_used_up_is_waited_for(
 
     await wait_for_bank(cast, fake_provider)
     await send(tokens[0])
-    await TenantLimits.objects.acreate(tenant=cast.acme, tokens_per_day=1)
+    await TenantLimits.objects.acreate(tenant=cast.acme, tenant_tokens_per_month=1)
     long: list[Any] = []
     await sync_to_async(do_due_jobs)(start=long.append)
     await long[0]()
     job = await Job.objects.aget(name="pending.continue", state="waiting")
     assert job.due_at > timezone.now() + timedelta(minutes=5) and await Run.objects.acount() == 1
     await TenantLimits.objects.all().adelete()
+    await take_over()
     await work()
     assert await Run.objects.acount() == 2
 

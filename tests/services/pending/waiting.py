@@ -94,20 +94,28 @@ async def run_of(cast: Cast, given: RunInput) -> Run:
     return await Run.objects.aget(pk=opened.key.pk)
 
 
-async def work(*, at_once: int = 1) -> int:
-    """Do what is due as `at_once` processes would, wait for the runs that this began; return how many jobs there were."""
-    done = 0
+async def work(*, at_once: int = 1) -> None:
+    """Do what is due as `at_once` processes would, until nothing is due and no run goes on.
+
+    The housekeeping of this process takes jobs too: what it holds is waited for.
+    """
     while True:
-        # The machine of a test may have no second to wait.
-        await Job.objects.filter(state="waiting", name="pending.continue").aupdate(due_at=timezone.now())
+        now = timezone.now()
+        waiting = Job.objects.filter(state="waiting", name="pending.continue")
+        await waiting.filter(due_at__lt=now + timedelta(seconds=10)).aupdate(due_at=now)
         long: list[LongWork] = []
-        counts = [await sync_to_async(do_due_jobs)(start=long.append) for _ in range(at_once)]
+        for _ in range(at_once):
+            await sync_to_async(do_due_jobs)(start=long.append)
         await asyncio.gather(*(one() for one in long))
-        async for run in Run.objects.filter(ended_at=None):
-            await get_runs().ended(pk=run.pk)
-        done += sum(counts)
-        if not sum(counts):
-            return done
+        is_active = await Run.objects.filter(ended_at=None).aexists()
+        if not is_active and not await waiting.filter(due_at__lt=now + timedelta(minutes=2)).aexists():
+            return
+        await asyncio.sleep(0.02)
+
+
+async def take_over() -> None:
+    """Have the leases end of the jobs that a process holds."""
+    await Job.objects.filter(state="waiting", name="pending.continue").aupdate(due_at=timezone.now())
 
 
 async def expire() -> None:
