@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
 from assistant.api.authentication import HttpRefusal
 from assistant.api.errors import refusal_of
@@ -25,9 +24,10 @@ RETRY_AFTER_SECONDS = 10
 
 # No cookie is looked at: the token is the credential.
 @csrf_exempt
-@require_POST
 def pending_result(request: HttpRequest, tenant: str, token: str) -> HttpResponse:
     """Take the result of a call: `{"result": ...}`, or `{"error": "..."}`. Answers 202."""
+    if request.method != "POST":
+        return _unlogged(HttpRefusal(405, "method_not_allowed", "A result is sent with POST.").response())
     try:
         value, is_error = _result_of(request)
         deliver(tenant_slug=tenant, token=token, value=value, is_error=is_error)

@@ -31,6 +31,7 @@ MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
     "membership": (_("membership"), _("memberships")),
     "message": (_("message"), _("messages")),
     "modelprice": (_("price"), _("prices")),
+    "pendingcall": (_("pending call"), _("pending calls")),
     "promptversion": (_("prompt version"), _("prompt versions")),
     "provider": (_("provider"), _("providers")),
     "run": (_("run"), _("runs")),

@@ -62,11 +62,19 @@ def cancel_for_member(
     """
     whose = {"tenant_id": tenant_id, "user_id": user_id, "run_id": run_id}
     running = request_cancel(**whose, assistant_id=assistant_id)
-    return running, [] if running else _stop_waiting(waiting_runs(**whose), tenant_id, assistant_id)
+    return running, [] if running else stop_waiting(waiting_runs(**whose), tenant_id, assistant_id)
 
 
 @transaction.atomic
-def _stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int | None) -> list[str]:
+def stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int | None = None) -> list[str]:
+    """Wait no more for calls of a tenant; their runs are cancelled if they wait for nothing else.
+
+    Args:
+        assistant_id: only runs with this assistant; None for any.
+
+    Returns:
+        The threads of these runs.
+    """
     waits = waits if assistant_id is None else waits.filter(run__assistant_id=assistant_id)
     pks = list(waits.order_by().values_list("run", flat=True).distinct())
     runs = Run.objects.select_for_update().filter(pk__in=pks, tenant_id=tenant_id, status=Run.Status.WAITING)
