@@ -15,7 +15,7 @@ from assistant.services.pending.arrivals import ArrivalRefused, Reason, deliver
 STATUS: Mapping[Reason, int] = {
     "not_found": 404,
     "already_answered": 409,
-    "over": 410,
+    "wait_over": 410,
     "invalid_input": 400,
     "too_many_requests": 429,
 }

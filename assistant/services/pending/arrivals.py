@@ -22,7 +22,7 @@ UNKNOWN_BURST, UNKNOWN_RATE = 100, 5.0
 _tokens = Buckets(TOKEN_BURST, TOKEN_RATE)
 _unknown = Buckets(UNKNOWN_BURST, UNKNOWN_RATE)
 
-Reason = Literal["not_found", "already_answered", "over", "invalid_input", "too_many_requests"]
+Reason = Literal["not_found", "already_answered", "wait_over", "invalid_input", "too_many_requests"]
 
 
 class ArrivalRefused(Exception):
@@ -74,12 +74,12 @@ def _store(tenant_id: int, hashed: str, text: str, *, is_error: bool) -> bool:
     if not is_taken:
         if row.state == State.ANSWERED:
             raise ArrivalRefused("already_answered", "The result of this call has come before.")
-        raise ArrivalRefused("over", "Nothing waits for the result of this call any more.")
+        raise ArrivalRefused("wait_over", "Nothing waits for the result of this call any more.")
     if not (row.run.is_active or row.run.status == Run.Status.WAITING) or row.call.status not in (
         ToolCall.Status.RUNNING,
         ToolCall.Status.PENDING,
     ):
-        raise ArrivalRefused("over", "Nothing waits for the result of this call any more.")
+        raise ArrivalRefused("wait_over", "Nothing waits for the result of this call any more.")
     jobs.cancel(tenant_id=tenant_id, name=EXPIRE_JOB, key=str(row.pk))
     jobs.schedule(tenant_id=tenant_id, name=CONTINUE_JOB, key=str(row.run_id), due_at=timezone.now())
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -38,8 +37,6 @@ async def test_it_says_what_it_waits_for_and_goes_on_by_itself(
         await expect(note).to_contain_text("“Ask outside” waits for somebody outside.")
         await expect(note).to_contain_text("goes on without it")
         await page.reload()
-    if folder := os.environ.get("SCREENSHOTS"):
-        await page.screenshot(path=f"{folder}/waiting.png")
     fake_provider.reply("They say yes.")
     await post(waiting_site, await token_that_waits(), {"result": "yes"})
     await expect(last_answer(page)).to_have_text("They say yes.")

@@ -155,7 +155,7 @@ async def test_the_end_of_the_time_is_a_failure_that_the_model_reads(cast: Cast,
     with pytest.raises(ArrivalRefused) as refused:
         await send(tokens[0])
     await work()
-    assert refused.value.reason == "over" and await Run.objects.acount() == 2
+    assert refused.value.reason == "wait_over" and await Run.objects.acount() == 2
 
 
 async def test_an_error_from_outside_is_one_for_the_model(cast: Cast, fake_provider: FakeProvider) -> None:
@@ -239,7 +239,7 @@ async def test_a_message_goes_on_without_what_is_waited_for(cast: Cast, fake_pro
     with pytest.raises(ArrivalRefused) as refused:
         await send(tokens[0])
     await work()
-    assert refused.value.reason == "over" and await Run.objects.acount() == 2
+    assert refused.value.reason == "wait_over" and await Run.objects.acount() == 2
 
 
 async def test_a_message_takes_along_what_has_come(cast: Cast, fake_provider: FakeProvider) -> None:

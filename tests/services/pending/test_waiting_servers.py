@@ -108,7 +108,7 @@ async def test_a_cancel_frame_stops_the_wait_everywhere(
         await socket.send({"type": "cancel", "runId": frames[0]["runId"]})
         for one in (socket, other):
             assert (await one.until_end())[-1]["outcome"] == {"type": "cancelled"}
-    assert await post(server, await token_that_waits(), {"result": 1}) == (410, "over")
+    assert await post(server, await token_that_waits(), {"result": 1}) == (410, "wait_over")
     assert (await Run.objects.aget()).status == Run.Status.CANCELLED
 
 
