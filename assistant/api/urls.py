@@ -12,7 +12,6 @@ from assistant.api import (
     end_users,
     files,
     openapi_pages,
-    pending,
     run_events,
     runs,
     schedules,
@@ -20,6 +19,7 @@ from assistant.api import (
     usage,
 )
 from assistant.api.base import TenantView
+from assistant.api.pending.results import pending_result
 from assistant.services.tenancy.scopes import REST
 
 
@@ -52,7 +52,7 @@ of_tenant = [
     _path("alarms/<int:number>/snooze/", alarms.AlarmSnooze),
     _path("schedules/", schedules.Schedules),
     _path("schedules/<int:schedule>/", schedules.OneSchedule),
-    path("pending/<str:token>/", pending.pending_result, name="pending"),
+    path("pending/<str:token>/", pending_result, name="pending"),
     _path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
     _path("attachments/", attachments.Attachments, name="attachments"),
