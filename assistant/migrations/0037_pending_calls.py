@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
             name="PendingCall",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("token_hash", models.CharField(editable=False, max_length=64)),
+                ("hashed", models.CharField(editable=False, max_length=64)),
                 (
                     "state",
                     models.CharField(
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
                 "verbose_name": "pending call",
                 "ordering": ["-pk"],
                 "constraints": [
-                    models.UniqueConstraint(fields=("tenant", "token_hash"), name="one_pending_call_per_token")
+                    models.UniqueConstraint(fields=("tenant", "hashed"), name="one_pending_call_per_token")
                 ],
             },
         ),

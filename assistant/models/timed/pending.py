@@ -27,7 +27,7 @@ class PendingCall(models.Model):
         related_name="pending_calls",
         help_text=_("The run that ended with it, or that has taken what came."),
     )
-    token_hash = models.CharField(max_length=64, editable=False)
+    hashed = models.CharField(max_length=64, editable=False)
     state = models.CharField(max_length=9, choices=State.choices, default=State.BEGUN)
     until = models.DateTimeField(null=True)
     note = models.CharField(max_length=200, blank=True, help_text=_("What is waited for, as the tool says."))
@@ -39,7 +39,7 @@ class PendingCall(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        constraints = [models.UniqueConstraint(fields=["tenant", "token_hash"], name="one_pending_call_per_token")]
+        constraints = [models.UniqueConstraint(fields=["tenant", "hashed"], name="one_pending_call_per_token")]
         verbose_name = _("pending call")
 
     def __str__(self) -> str:

@@ -63,7 +63,7 @@ def deliver(*, tenant_slug: str, token: str, value: Any, is_error: bool) -> None
 @transaction.atomic
 def _store(tenant_id: int, hashed: str, text: str, *, is_error: bool) -> bool:
     """Store a result; return False if the token is unknown."""
-    rows = PendingCall.objects.filter(tenant_id=tenant_id, token_hash=hashed)
+    rows = PendingCall.objects.filter(tenant_id=tenant_id, hashed=hashed)
     # Locked from here on, so that of two results that come at once the second one finds the first.
     is_taken = rows.filter(state__in=[State.BEGUN, State.WAITING]).update(
         state=State.ANSWERED, result=text, is_error=is_error, ended_at=timezone.now()

@@ -75,7 +75,7 @@ def begin_waits(*, key: RunKey, batch: Iterable[PlannedCall], rows: Mapping[str,
             PendingCall.objects.get_or_create(
                 tenant_id=key.tenant_id,
                 call_id=rows[planned.call.id],
-                defaults={"run_id": key.pk, "token_hash": hash_of(token)},
+                defaults={"run_id": key.pk, "hashed": hash_of(token)},
             )
 
 
