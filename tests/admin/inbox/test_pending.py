@@ -20,7 +20,7 @@ def test_the_admin_lists_what_waits_and_stops_it(cast: Cast, amys: Client) -> No
     assert "ask_bank" in amys.get(f"{PAGE}{row.pk}/change/").content.decode()
     amys.post(PAGE, {"action": "stop", "_selected_action": [row.pk]})
     row.refresh_from_db()
-    assert (row.state, row.call.status, row.run.status) == ("cancelled", "pending", "waiting")
+    assert row.state == "cancelled"
     assert (Run.objects.get().status, ToolCall.objects.get().status) == ("cancelled", "cancelled")
     assert AuditEntry.objects.get(action="pending.stop").actor == cast.amy
 
