@@ -52,7 +52,6 @@ of_tenant = [
     _path("alarms/<int:number>/snooze/", alarms.AlarmSnooze),
     _path("schedules/", schedules.Schedules),
     _path("schedules/<int:schedule>/", schedules.OneSchedule),
-    path("pending/<str:token>/", pending_result, name="pending"),
     _path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
     _path("attachments/", attachments.Attachments, name="attachments"),
@@ -62,6 +61,8 @@ of_tenant = [
 
 urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
+    # For callers who have the token of a call, and no scopes.
+    path("v1/tenants/<slug:tenant>/pending/<str:token>/", pending_result, name="pending"),
     path("schema/", openapi_pages.schema, name="api-schema"),
     path("docs/", openapi_pages.pages, name="api-docs"),
     # Also without the slash, because people type these two.
