@@ -83,9 +83,10 @@ def schedule_question(
         budget=round(budget * MILLIONTHS) if budget and is_cron else None,
         delivery=delivery,
         idempotency_key=context.idempotency_key,
+        sources=context.read_sources,
     )
     try:
-        return _record(make_schedule(member=member, draft=draft))
+        return _record(make_schedule(member=member, draft=draft), context)
     except ScheduleRefused as exc:
         raise ToolError(str(exc)) from exc
 
@@ -93,7 +94,7 @@ def schedule_question(
 @tool(title=_("List schedules"), read_only=True)
 def list_schedules(context: ToolContext) -> list[ScheduleRecord]:
     """List the user's scheduled questions, the newest first."""
-    return [_record(row) for row in own_schedules(_member(context))[:100]]
+    return [_record(row, context) for row in own_schedules(_member(context))[:100]]
 
 
 @tool(title=_("Delete a schedule"), idempotent=True)
@@ -125,6 +126,9 @@ def _moment(text: str, context: ToolContext) -> datetime:
     return datetime.combine(parsed.day, parsed.clock, tzinfo=zone)
 
 
-def _record(row: Schedule) -> ScheduleRecord:
+def _record(row: Schedule, context: ToolContext) -> ScheduleRecord:
+    if row.sources:
+        # The question may repeat what a document or a mail told the model to write.
+        context.mark_untrusted(*row.sources)
     moment = "" if row.next_at is None else format_datetime(row.next_at.astimezone(parse_zone(row.timezone)))
     return ScheduleRecord(row.pk, row.name, row.prompt, row.cron, moment, row.state)

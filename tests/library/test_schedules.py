@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -70,3 +71,13 @@ def test_an_end_user_schedules_nothing(cast: Cast) -> None:
     visitor = make_member(cast.acme, "visitor", role=Membership.Role.END_USER)
     with pytest.raises(ToolError, match="members"):
         ask(at(cast.acme, visitor))
+
+
+def test_what_the_model_had_read_marks_the_question(cast: Cast) -> None:
+    marked: list[tuple[str, ...]] = []
+    reading = replace(at(cast.acme, cast.alice), read_sources=("mail.eml",), untrusted=marked.append)
+    ask(reading)
+    assert Schedule.objects.get().sources == ["mail.eml"] and marked == [("mail.eml",)]
+    later = replace(at(cast.acme, cast.alice), untrusted=marked.append)
+    call(list_schedules, later)
+    assert marked == [("mail.eml",)] * 2

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
+from assistant.models.fields import sources_field
 from assistant.models.tenants import Tenant, validate_timezone
 
 
@@ -34,6 +35,10 @@ class Schedule(models.Model):
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="schedules")
     name = models.CharField(_("name"), max_length=100)
     prompt = models.TextField(_("question"), max_length=4000)
+    sources = sources_field(
+        editable=False,
+        help_text=_("Where the untrusted text came from that the model had read when it wrote the question."),
+    )
     cron = models.CharField(
         _("cron line"), max_length=100, blank=True, help_text=_("Such as 0 9 * * 1: Mondays at 9. Empty: once.")
     )

@@ -46,11 +46,17 @@ MAX_HISTORY_IDS = 400
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """A user's message. `files`: ids of uploaded ones, and those that came with it until they are stored."""
+    """A user's message.
+
+    Attributes:
+        files: ids of uploaded ones, and those that came with it until they are stored.
+        sources: where untrusted text in it came from; no client says it.
+    """
 
     id: str
     text: str
     files: tuple[File, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

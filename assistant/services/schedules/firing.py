@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from django.conf import settings
 from django.db.models import Sum
@@ -46,8 +47,8 @@ from assistant.toolkit.per_loop import PerLoop
 MISSED_AFTER = timedelta(minutes=2)
 # How long the job of a question is held, and how often that is renewed.
 LEASE, RENEW_SECONDS = timedelta(seconds=60), 15.0
-# Questions that one process asks at once; the others wait in their jobs.
-AT_ONCE = 10
+# Questions that one process asks at once, of all tenants and of one; the others wait in their jobs.
+AT_ONCE, AT_ONCE_OF_TENANT = 40, 10
 # While schedules are off, and after an e-mail that could not be sent.
 OFF_RETRY, MAIL_RETRY = timedelta(minutes=10), timedelta(minutes=5)
 # Why a schedule stops, or does not ask, as people read it in their language.
@@ -59,6 +60,8 @@ MISSED = gettext_noop("Its moment was missed.")
 DELETED = gettext_noop("The conversation was deleted.")
 _IDS = uuid.UUID("0f2a3a5e-6f0b-4f53-9a0c-6a9f3b1d7c42")
 _places = PerLoop(lambda: asyncio.Semaphore(AT_ONCE))
+# Held by those that wait: a tenant's place goes with the last of them.
+_tenant_places: PerLoop[WeakValueDictionary[int, asyncio.Semaphore]] = PerLoop(WeakValueDictionary)
 RunState = ScheduleRun.State
 
 
@@ -146,7 +149,8 @@ def _ask(job: Job) -> LongWork | None:
         if member is None:
             _end(due, NO_ACCESS)
             return None
-        message = TextMessage(id=f"{due.run_id}-question", text=due.schedule.prompt)
+        asked = due.schedule
+        message = TextMessage(id=f"{due.run_id}-question", text=asked.prompt, sources=tuple(asked.sources))
         given = RunInput(due.conversation_id or uuid.uuid4(), due.run_id, message=message, is_unattended=True)
         lease = jobs.schedule(tenant_id=job.tenant_id, name=ASK_JOB, key=job.key, due_at=timezone.now() + LEASE)
         asking = _Asking(job.tenant_id, due.pk, lease.pk, member, due.schedule.assistant.slug, given)
@@ -157,7 +161,8 @@ async def _work(asking: _Asking) -> None:
     set_tenants(asking.tenant_id)
     renewal = asyncio.create_task(_renew(asking), name="renew-schedule")
     try:
-        async with _places.get():
+        place_of_tenant = _tenant_places.get().setdefault(asking.tenant_id, asyncio.Semaphore(AT_ONCE_OF_TENANT))
+        async with place_of_tenant, _places.get():
             problem = await _ask_and_wait(asking)
     finally:
         renewal.cancel()

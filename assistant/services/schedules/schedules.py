@@ -45,6 +45,7 @@ class ScheduleDraft:
         cron: a line of five fields; "" to ask once, `at` a moment.
         ends_at: when a recurring one ends.
         budget: what all answers of a recurring one may cost together, in millionths of the currency.
+        sources: where the untrusted text came from that a model had read which wrote the question.
         timezone: an IANA name; "" for the tenant's.
     """
 
@@ -59,6 +60,7 @@ class ScheduleDraft:
     missed: str = Schedule.Missed.RUN
     delivery: str = Schedule.Delivery.CONVERSATION
     idempotency_key: str = ""
+    sources: tuple[str, ...] = ()
 
 
 def are_on() -> bool:
@@ -97,6 +99,7 @@ def make_schedule(*, member: Member, draft: ScheduleDraft) -> Schedule:
         assistant=assistant,
         name=" ".join(draft.name.split()),
         prompt=draft.prompt.strip(),
+        sources=list(draft.sources),
         cron=" ".join(draft.cron.split()),
         at=None if draft.cron else draft.at,
         timezone=zone,

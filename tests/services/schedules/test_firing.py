@@ -47,6 +47,7 @@ from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
+from tests.websocket.test_websocket import until
 from tests.webhooks.conftest import hook
 
 in_threads = pytest.mark.django_db(transaction=True)
@@ -211,6 +212,50 @@ async def test_nobody_is_asked_so_a_tool_that_asks_first_is_refused(
     await ask()
     assert (await ScheduleRun.objects.aget()).state == "finished"
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.REFUSED
+    await get_runs().stop()
+
+
+@in_threads
+async def test_what_the_model_that_wrote_the_question_had_read_marks_the_run(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "set_alarm", "on")
+    fake_provider.call("set_alarm", {"at": "in 10 minutes"})
+    fake_provider.reply("I may not.")
+    row = await sync_to_async(make)(cast, sources=("mail.eml",))
+    await sync_to_async(come_due)(row)
+    await ask()
+    assert (await Message.objects.aget(role="user")).sources == ["mail.eml"]
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.REFUSED
+    await get_runs().stop()
+
+
+@in_threads
+async def test_a_tenants_many_questions_do_not_keep_anothers_waiting(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(firing, "AT_ONCE_OF_TENANT", 2)
+    gate = fake_provider.gate()
+    for _ in range(2):
+        fake_provider.reply(chunks=["Wait", gate])
+    for name in ("a", "b", "c"):
+        await sync_to_async(come_due)(await sync_to_async(make)(cast, name=name))
+    long: list[LongWork] = []
+    await sync_to_async(do_due_jobs)(start=long.append)
+    await sync_to_async(do_due_jobs)(start=long.append)
+    acmes = [asyncio.create_task(work()) for work in long]
+    await until(lambda: len(fake_provider.requests) == 2)
+    fake_provider.reply("At once.")
+    of_globex = draft(assistant=cast.rival_support.slug)
+    row = await sync_to_async(make_schedule)(member=await sync_to_async(member)(cast.globex, cast.mallory), draft=of_globex)
+    await sync_to_async(come_due)(row)
+    await ask()
+    assert (await ScheduleRun.objects.aget(tenant=cast.globex)).state == "finished"
+    assert len(acmes) == 3 and await ScheduleRun.objects.filter(tenant=cast.acme, state="running").acount() == 3
+    fake_provider.reply("The third.")
+    gate.release()
+    await asyncio.gather(*acmes)
+    assert await ScheduleRun.objects.filter(state="finished").acount() == 4
     await get_runs().stop()
 
 

@@ -61,7 +61,7 @@ def user_message(given: TextMessage, conversation: Conversation) -> Message:
         "user",
         given.text,
         id=given.id,
-        sources=bounded_sources(file.name for file in files),
+        sources=bounded_sources((*given.sources, *(file.name for file in files))),
         attachments=files,
     )
 
