@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("assistant", "0036_reads_pdfs_and_cache_writes"),
+        ("assistant", "0041_schedule_sources"),
     ]
 
     operations = [

@@ -55,8 +55,9 @@ FIELDS: tuple[str | Promise, ...] = (
     _("duration ms"), _("ended at"), _("ends runs on tool failure"), _("error"), _("error code"), _("error id"),
     _("error message"), _("event"), _("events"), _("expires at"), _("external id"), _("fallback model"),
     _("fallback provider"), _("filename"), _("files"), _("follow ups"), _("follow ups run"), _("follows"), _("health"),
-    _("history messages"), _("history tokens"), _("input tokens"), _("is active"), _("is estimated"), _("is partial"),
-    _("is resolved"), _("is stateless"), _("is test"), _("kind"), _("label"), _("last used at"), _("lease until"),
+    _("history messages"), _("history tokens"), _("input tokens"), _("is active"), _("is error"), _("is estimated"),
+    _("is partial"), _("is resolved"), _("is stateless"), _("is test"), _("is trusted"), _("kind"), _("label"),
+    _("last used at"), _("lease until"),
     _("max cost"), _("max rounds"), _("max seconds"), _("max tokens"), _("max tool calls"), _("message count"),
     _("message id"), _("model"), _("name"), _("next try at"), _("note"), _("number"), _("origin"), _("other models"),
     _("output tokens"), _("pinned at"), _("policy"), _("position"), _("prefix"), _("prices"), _("problem"),
@@ -67,7 +68,8 @@ FIELDS: tuple[str | Promise, ...] = (
     _("sources"), _("started at"), _("starters"), _("state"), _("status"), _("summarised to"), _("summary"),
     _("summary sources"), _("target"), _("task schema"), _("temperature"), _("tenant"), _("test tools"), _("text"),
     _("thread key"), _("timeout seconds"), _("timezone"), _("title"), _("title origin"), _("told"), _("tool"),
-    _("tool call id"), _("tool calls"), _("tried at"), _("updated at"), _("user"), _("valid from"), _("webhook"),
+    _("tool call id"), _("tool calls"), _("tried at"), _("until"),
+    _("updated at"), _("user"), _("valid from"), _("webhook"),
     _("wire format"),
 )  # fmt: skip
 
