@@ -115,6 +115,8 @@ PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
 # Whether members can have assistants asked at moments that they choose, and whether alarms ring.
 SCHEDULES, ALARMS_RING = _env.flag("SCHEDULES", True), _env.flag("ALARMS_RING", True)
+# Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
+PENDING_CALLS, PUBLIC_URL = _env.flag("PENDING_CALLS", True), _env.url("PUBLIC_URL")
 # Whether assistants can be checked with hostile questions, and what all checks of one of them may cost, in the currency
 # of the prices; 0: no limit but the tenant's.
 RED_TEAM_CHECKS = _env.flag("RED_TEAM_CHECKS", True)
@@ -227,7 +229,9 @@ __all__ = [
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
     "OPENAI_WIRE_FORMAT",
+    "PENDING_CALLS",
     "PROMPT_TESTS",
+    "PUBLIC_URL",
     "REDIS_URL",
     "RED_TEAM_CHECKS",
     "RED_TEAM_MAX_COST",

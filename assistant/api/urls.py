@@ -19,6 +19,7 @@ from assistant.api import (
     usage,
 )
 from assistant.api.base import TenantView
+from assistant.api.pending.results import pending_result
 from assistant.services.tenancy.scopes import REST
 
 
@@ -60,6 +61,8 @@ of_tenant = [
 
 urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
+    # For callers who have the token of a call, and no scopes.
+    path("v1/tenants/<slug:tenant>/pending/<str:token>/", pending_result, name="pending"),
     path("schema/", openapi_pages.schema, name="api-schema"),
     path("docs/", openapi_pages.pages, name="api-docs"),
     # Also without the slash, because people type these two.

@@ -2,7 +2,7 @@
 
 What a request does belongs to the trace that its headers name (`traceparent`).
 
-The line has the path without the query string, and neither the IP address nor the name of the caller.
+The line has the path without the query string and tokens, and neither the IP address nor the name of the caller.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 HEADER = b"x-request-id"
 # Ids that a proxy or client may send; other ids are replaced, so that they cannot forge log lines or headers.
 _VALID_ID = re.compile(rb"[A-Za-z0-9._:-]{8,64}")
+# The token in an address for results that come later, which is their credential.
+_TOKEN = re.compile(r"(/pending/)[^/]+")
 # Monitoring requests these every few seconds, so they are logged at DEBUG only.
 _PROBE_NAMES = frozenset({"healthz", "readyz", "metrics"})
 # The ASGI messages that start a response, with its headers.
@@ -61,7 +63,7 @@ class _Exchange:
         self.request = Request(_given_id(scope) or uuid.uuid4().hex)
         self._method = scope.get("method", "WEBSOCKET")
         # Quoted, so that a path cannot forge log lines.
-        self._path = quote(scope["path"], errors="replace")
+        self._path = _TOKEN.sub(r"\1***", quote(scope["path"], errors="replace"))
         self._send = send
         self._began = time.perf_counter()
         self._status = 0

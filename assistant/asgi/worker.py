@@ -9,6 +9,7 @@ from assistant.asgi.lifespan import lifespan
 from assistant.asgi.probes import with_probes
 from assistant.asgi.refusals import Receive, Send
 from assistant.services.evaluations import background  # noqa: F401 - registers its jobs
+from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
 from assistant.services.redteam import background as redteam_background  # noqa: F401 - registers its jobs
 from assistant.services.reminders import ringing  # noqa: F401 - registers its jobs
 from assistant.services.schedules import firing  # noqa: F401 - registers its jobs

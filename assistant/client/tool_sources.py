@@ -43,7 +43,7 @@ class ToolSources:
             deps: the dependencies that the tools get.
 
         Raises:
-            InvalidTool: a tool's settings are not valid, two have one name, or one wants other dependencies.
+            InvalidTool: a tool's settings are not valid, two have one name, or one waits or wants other dependencies.
             UnknownTool: nothing knows a name.
             RemoteFailure: an MCP server cannot be used.
         """
@@ -62,7 +62,9 @@ class ToolSources:
         found = [
             one if isinstance(one, McpServer) else find_tool(one, self._defaults, self._resolvers) for one in sources
         ]
-        Registry(tool for tool in found if isinstance(tool, Tool))
+        for tool in Registry(tool for tool in found if isinstance(tool, Tool)):
+            if tool.waits:
+                raise InvalidTool(f"Tool {tool.name!r} waits for results from outside, which only a server's runs can.")
         return found
 
 

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("assistant", "0041_schedule_sources")]
+    dependencies = [("assistant", "0037_schedule_sources")]
 
     operations = [
         migrations.AddField(

@@ -21,6 +21,7 @@ from assistant.models.retention import Retention
 from assistant.models.runs import Approval, KeptRequest, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
+from assistant.models.timed.pending import PendingCall
 from assistant.models.timed.reminders import Alarm
 from assistant.models.timed.schedules import Schedule, ScheduleRun
 from assistant.models.tool_settings import ToolSetting
@@ -62,6 +63,7 @@ __all__ = [
     "ModelPrice",
     "OwnCheck",
     "Passage",
+    "PendingCall",
     "PersonSettings",
     "PromptVariable",
     "PromptVersion",

@@ -30,7 +30,7 @@ class Run(models.Model):
         QUEUED = "queued", _("Queued")
         RUNNING = "running", _("Running")
         FINISHED = "finished", _("Finished")
-        WAITING = "waiting", _("Waiting for an approval")
+        WAITING = "waiting", _("Waiting")
         CANCELLED = "cancelled", _("Cancelled")
         FAILED = "failed", _("Failed")
         INTERRUPTED = "interrupted", _("Interrupted")
@@ -209,6 +209,7 @@ class ToolCall(models.Model):
         AWAITING_APPROVAL = "awaiting_approval", _("Awaiting approval")
         APPROVED = "approved", _("Approved, not started")
         DECLINED = "declined", _("Declined")
+        PENDING = "pending", _("Waits for its result")
         EXPIRED = "expired", _("Expired")
         INTERRUPTED = "interrupted", _("Interrupted")
 

@@ -18,8 +18,10 @@ from assistant.toolkit.errors import (
 from assistant.toolkit.media import Media
 from assistant.toolkit.registry import Registry
 from assistant.toolkit.schema.parameters import Param, suspicious_parameters
+from assistant.toolkit.waiting import Callback, Pending
 
 __all__ = [
+    "Callback",
     "Change",
     "Example",
     "ExampleStep",
@@ -29,6 +31,7 @@ __all__ = [
     "Media",
     "MissingSecret",
     "Param",
+    "Pending",
     "Question",
     "Registry",
     "TenantInfo",

@@ -20,6 +20,7 @@ from assistant.toolkit.frozen import FrozenDict, frozen
 from assistant.toolkit.left_threads import is_of_tool, leave_threads
 from assistant.toolkit.shared_state import Operation, SharedState
 from assistant.toolkit.thread_context import propagate_to_threads
+from assistant.toolkit.waiting import Callback
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 # In the thread of a sync tool: the event loop that waits for the tool.
@@ -88,6 +89,7 @@ class ToolContext(Generic[Deps]):
             nobody can be asked.
         read_sources: where the untrusted text came from that the model had read when it made the call. A tool that
             stores text stores these with it, and gives them to `mark_untrusted` whenever it returns that text.
+        own_callback: where the call's result may come to; None if it cannot come later. Use `callback`.
     """
 
     tenant: TenantInfo = TenantInfo()
@@ -109,6 +111,7 @@ class ToolContext(Generic[Deps]):
     deps: Deps = field(default=cast("Deps", None), repr=False)
     shared_state: SharedState | None = field(default=None, repr=False)
     on_state: Callable[[Any, list[Operation] | None], None] | None = field(default=None, repr=False)
+    own_callback: Callback | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extra", frozen(self.extra))
@@ -121,6 +124,19 @@ class ToolContext(Generic[Deps]):
             return self.secrets[name]
         except KeyError:
             raise MissingSecret(name) from None
+
+    @property
+    def callback(self) -> Callback:
+        """Where the call's result goes if the tool returns `Pending`; it can be given away before the tool returns.
+
+        The same for a call that is repeated after its process died.
+
+        Raises:
+            ToolError: the tool is not declared with `waits=True`.
+        """
+        if self.own_callback is None:
+            raise ToolError("The result of this tool cannot come later.")
+        return self.own_callback
 
     @property
     def state(self) -> Any:

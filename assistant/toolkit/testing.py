@@ -10,6 +10,7 @@ from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
 from assistant.toolkit.definition.tool import Arguments, Tool
 from assistant.toolkit.errors import ToolError
+from assistant.toolkit.waiting import Callback
 
 
 class ToolTester:
@@ -39,7 +40,7 @@ class ToolTester:
             user=UserInfo(id=1, username=user) if isinstance(user, str) else user,
             config=_config(tool, config),
             progress=self._record_progress,
-            **fields,
+            **{"own_callback": Callback("test-token", "/test-token/") if tool.waits else None, **fields},
         )
 
     async def call(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:

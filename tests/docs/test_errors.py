@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from assistant.api.attachments import STATUS_OF_FILE
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
 from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
+from assistant.api.pending.results import STATUS as STATUS_OF_RESULT
 from assistant.services.errors import Failure
 from assistant.services.runs.opening.request_fields import ERROR_CODES
 from tests.docs.snippets import ROOT, codes, table
@@ -30,6 +31,7 @@ def answered() -> Iterator[tuple[str, int]]:
     yield from ((code, 400) for code in ERROR_CODES)
     yield from STATUS_OF_REFUSAL.items()
     yield from STATUS_OF_FILE.items()
+    yield from STATUS_OF_RESULT.items()
     yield from ((code, status) for status, code in CODE_OF_STATUS.items())
     yield from ((CODES.get(code, code), status) for code, (status, _) in STATUS_OF_ERROR.items())
     yield from ((code, Failure(code, "").status) for code in literals("Failure", 0, "code"))

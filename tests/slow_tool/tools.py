@@ -1,16 +1,17 @@
-"""Tools that tests need: one never ends, others forget their tenant, draw, break, count, or have settings."""
+"""Tools that tests need: one never ends, others forget their tenant, draw, break, count, wait, or have settings."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import itertools
+from datetime import timedelta
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from assistant.models import Assistant
-from assistant.toolkit import Media, ToolContext, ToolResult, tool
+from assistant.toolkit import Media, Pending, ToolContext, ToolResult, tool
 
 
 @tool(enabled_by_default=True, timeout=300)
@@ -73,3 +74,10 @@ def pay_out(context: ToolContext) -> str:
     """Pay out."""
     secrets = [name for name in ("bank_key", "pin") if name in context.secrets]
     return f"{context.config.model_dump_json()} {secrets}"
+
+
+@tool(title="Ask outside", enabled_by_default=True, read_only=True, waits=True)
+def ask_outside(context: ToolContext) -> Pending:
+    """Ask somebody outside, who answers later."""
+    assert context.callback.url.endswith(f"/{context.callback.token}/")
+    return Pending(timedelta(days=3), note="somebody outside")

@@ -10,12 +10,15 @@ from assistant.services.redteam.checks import CHECKS_JOB
 from assistant.services.reminders.alarms import REACH_JOB, RING_JOB
 from assistant.services.runs.kept_requests import ERASE_JOB
 from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
+from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
 
 JOB_TITLES = {
     RING_JOB: _("Have an alarm ring"),
     REACH_JOB: _("Tell an alarm that no chat shows"),
     DUE_JOB: _("A schedule is due"),
     ASK_JOB: _("Ask a scheduled question"),
+    EXPIRE_JOB: _("Wait no more for a result"),
+    CONTINUE_JOB: _("Go on with what has come"),
     PUBLISH_JOB: _("Publish a prompt"),
     CHECKS_JOB: _("Check an assistant"),
     EVALUATE_JOB: _("Run an evaluation"),

@@ -1,5 +1,5 @@
-"""What waits for a person: approvals and incidents."""
+"""What waits: approvals and incidents for a person, calls for results from outside."""
 
-from assistant.admin.inbox import approvals
+from assistant.admin.inbox import approvals, pending
 
-__all__ = ["approvals"]
+__all__ = ["approvals", "pending"]

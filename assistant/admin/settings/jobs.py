@@ -18,7 +18,7 @@ from assistant.admin.base.job_titles import job_title
 from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_operator
-from assistant.models import CheckRun, Evaluation, Job, PromptVersion
+from assistant.models import CheckRun, Evaluation, Job, PendingCall, PromptVersion
 from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.evaluations.evaluations import EVALUATE_JOB
@@ -28,12 +28,19 @@ from assistant.services.reports.jobs import names_of
 from assistant.services.runs.kept_requests import ERASE_JOB
 from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
+from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
 
 # What jobs are about, by the jobs' names: their keys are these rows'.
-_PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, CHECKS_JOB: CheckRun, EVALUATE_JOB: Evaluation}
+_PAGES: dict[str, type[Model]] = {
+    PUBLISH_JOB: PromptVersion,
+    CHECKS_JOB: CheckRun,
+    EVALUATE_JOB: Evaluation,
+    EXPIRE_JOB: PendingCall,
+}
 # Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
-_ON_OWN_PAGES = frozenset({CHECKS_JOB, EVALUATE_JOB})
-_OF_OPERATORS = (ERASE_JOB, RING_JOB, REACH_JOB, DUE_JOB, ASK_JOB)
+# Without the last one a call would wait for ever.
+_ON_OWN_PAGES = frozenset({CHECKS_JOB, EVALUATE_JOB, EXPIRE_JOB})
+_OF_OPERATORS = (ERASE_JOB, RING_JOB, REACH_JOB, DUE_JOB, ASK_JOB, EXPIRE_JOB, CONTINUE_JOB)
 DUE = "due"
 
 
@@ -83,7 +90,7 @@ class JobAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         rows: QuerySet[Job] = super().get_queryset(request)
         if not is_operator(request):
-            # Operators alone decide what is kept, and until when. Alarms and schedules have pages of their own.
+            # Operators alone decide what is kept, and until when. The other work has pages of its own.
             rows = rows.exclude(name__in=_OF_OPERATORS)
         return rows.annotate(is_due=Q(due_at__lte=DatabaseTime()))
 

@@ -30,15 +30,17 @@ def check_call(
     limiter: CallLimiter,
     context: ToolContext,
     can_ask: bool = True,
+    can_wait: bool = True,
 ) -> PlannedCall | ToolOutcome:
     """Plan a call that may run; for any other return its outcome.
 
     Args:
         decision: a person's decision on a call that waited for approval; None if there was no request for one.
         can_ask: whether a person can be asked; if not, calls that need approval are refused.
+        can_wait: whether results may come later; if not, calls of tools that wait for them are refused.
     """
     try:
-        checked = _check(call, admission, decision, limiter, context)
+        checked = _check(call, admission, decision, limiter, context, can_wait=can_wait)
     except Exception:
         logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=log_extra(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
@@ -62,7 +64,13 @@ def check_client_call(call: ToolCall, admission: Admission) -> ToolOutcome | Non
 
 
 def _check(
-    call: ToolCall, admission: Admission, decision: Decision | None, limiter: CallLimiter, context: ToolContext
+    call: ToolCall,
+    admission: Admission,
+    decision: Decision | None,
+    limiter: CallLimiter,
+    context: ToolContext,
+    *,
+    can_wait: bool,
 ) -> PlannedCall | ToolOutcome:
     tool = admission.tool
     if decision is not None and not decision.approved:
@@ -76,6 +84,9 @@ def _check(
     if admission.policy == "off" or tool.is_provider_side or not is_available(tool, context):
         why = f" {admission.outage}" if admission.outage else ""
         sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives_sentence(admission, context)}"
+        return _not_run(call, "refused", sentence, admission)
+    if tool.waits and not can_wait:
+        sentence = f"{call.name!r} waits for something outside, and nothing can be waited for here."
         return _not_run(call, "refused", sentence, admission)
     if decision is not None and decision.response is not None and decision.answers is None:
         return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")

@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 
 from assistant.core.conversation.open_parts import result_id
 from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
+from assistant.core.toolcalls.outcome_events import finished_event
 from assistant.core.toolcalls.previews import with_preview
 from assistant.core.toolcalls.protocols import (
+    WAITS,
     Admission,
     Decision,
     Journal,
@@ -20,6 +22,7 @@ from assistant.core.toolcalls.protocols import (
     RunTakenOver,
     ToolOutcome,
     Toolset,
+    WaitingJournal,
 )
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, ToolCallResult
@@ -74,9 +77,13 @@ class Batch:
 
     @property
     def awaiting(self) -> list[ToolOutcome]:
-        """The outcomes of calls that wait for a person, in the order of the calls."""
+        """The outcomes of calls that wait, in the order of the calls: for a person, or for a result from outside."""
         known = (self.outcomes.get(call.id) for call in self.calls)
-        return [one for one in known if one is not None and one.status == "awaiting_approval"]
+        return [one for one in known if one is not None and one.status in WAITS]
+
+    def title_of(self, call: ToolCall) -> str:
+        """Return the name for people of a call's tool; empty if it has none."""
+        return self._titles.get(call.id, {}).get("title", "")
 
     @property
     def direct(self) -> list[str] | None:
@@ -99,24 +106,20 @@ class Batch:
         However it ends, the journal gets an outcome of every call that was started.
         """
         log_operation(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
-        admissions = await self.environment.toolset.admit(self.calls, self.environment.transcript.read)
-        for call, admission in zip(self.calls, admissions, strict=True):
-            self._plan(call, admission)
-            if (waiting := self.outcomes.get(call.id)) is not None:
-                self.outcomes[call.id] = await with_preview(waiting, admission.tool, self.environment.context)
+        await self._plan_all()
         tasks: list[asyncio.Task[None]] = []
         try:
             if self._planned:
                 await self._begin_record()
             to_run = [planned for planned in self._planned if planned.call.id not in self.outcomes]
             tasks = self._start(to_run)
-            for event in (*self._endings(self.outcomes.values()), *self._results_in_order()):
+            for event in (*self._finished(self.outcomes.values()), *self._results_in_order()):
                 yield event
             while len(self.outcomes) + len(self.client_calls) < len(self.calls):
                 item = await self._next()
                 if isinstance(item, ToolOutcome):
                     self._settle(item)
-                    for event in (*self._endings([item]), *self._results_in_order()):
+                    for event in (*self._finished([item]), *self._results_in_order()):
                         yield event
                 else:
                     yield item
@@ -128,6 +131,18 @@ class Batch:
             await self._record()
         finally:
             await self._stop(tasks)
+
+    async def _plan_all(self) -> None:
+        """Settle what is known of calls that waited, and plan the others."""
+        environment = self.environment
+        if self.decisions is not None and isinstance(environment.journal, WaitingJournal):
+            for outcome in (await environment.journal.waited_for(self.calls)).values():
+                self._settle(outcome)
+        admissions = await environment.toolset.admit(self.calls, environment.transcript.read)
+        for call, admission in zip(self.calls, admissions, strict=True):
+            self._plan(call, admission)
+            if (waiting := self.outcomes.get(call.id)) is not None:
+                self.outcomes[call.id] = await with_preview(waiting, admission.tool, environment.context)
 
     async def _next(self) -> Event | ToolOutcome:
         """Return what a running call does next. Raises `RunTakenOver`."""
@@ -152,6 +167,8 @@ class Batch:
         environment = self.environment
         if admission.tool is not None and (title := admission.tool.title.strip()):
             self._titles[call.id] = {"title": title}
+        if call.id in self.outcomes:
+            return
         if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
             if (refused := check_client_call(call, admission)) is None:
                 self.client_calls.append(call)
@@ -166,6 +183,7 @@ class Batch:
             limiter=environment.limiter,
             context=environment.context,
             can_ask=environment.can_ask,
+            can_wait=environment.callbacks is not None,
         )
         if isinstance(checked, PlannedCall):
             self._planned.append(checked)
@@ -194,10 +212,9 @@ class Batch:
             about = {"toolCallId": planned.call.id, "name": planned.tool.name, **self._titles.get(planned.call.id, {})}
             self._queue.put_nowait(Custom("tool.started", about))
             began = time.perf_counter()
-            initial = ToolOutcome(
+            outcome = initial = ToolOutcome(
                 planned.call, "cancelled", "The tool was cancelled.", rule=planned.rule, started_at=datetime.now(UTC)
             )
-            outcome = initial
             try:
                 outcome = await run_call(planned, initial, self.environment, self._queue.put_nowait)
                 # What the tool itself has declared, and what the assistants that it asked have read, come on top.
@@ -215,11 +232,11 @@ class Batch:
     def _settle(self, outcome: ToolOutcome) -> None:
         """Store the outcome of a call, and record its result in the transcript."""
         outcome = self._add_outcome(outcome)
-        ending = outcome.call.id, outcome.status, outcome.duration_ms
-        log_operation(logger, self.environment.context, "Call %s: %s after %d ms", *ending)
+        ended = outcome.call.id, outcome.status, outcome.duration_ms
+        log_operation(logger, self.environment.context, "Call %s: %s after %d ms", *ended)
         if images := tuple(one for one in outcome.media if one.is_image):
             self.environment.transcript.images[outcome.call.id] = images
-        if outcome.status != "awaiting_approval":
+        if outcome.status not in WAITS:
             self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
 
     def _add_outcome(self, outcome: ToolOutcome) -> ToolOutcome:
@@ -228,21 +245,18 @@ class Batch:
         self.outcomes[outcome.call.id] = cleaned
         return cleaned
 
-    def _endings(self, outcomes: Iterable[ToolOutcome]) -> list[Event]:
-        """Return the `tool.finished` events of these calls; none for one that waits for a person."""
-        return [self._finished(outcome) for outcome in outcomes if outcome.status != "awaiting_approval"]
+    def _finished(self, outcomes: Iterable[ToolOutcome]) -> list[Event]:
+        """Return the `tool.finished` events of these outcomes; calls that wait have none."""
+        return [finished_event(one, self._titles.get(one.call.id, {})) for one in outcomes if one.status not in WAITS]
 
     def _results_in_order(self) -> list[Event]:
         """Return the result events that can be sent now: the result of a call follows those of all earlier calls."""
         events: list[Event] = []
-        client_call_ids = {call.id for call in self.client_calls}
-        for call in self.calls:
-            outcome = self.outcomes.get(call.id)
-            if call.id in self._sent or call.id in client_call_ids:
-                continue
-            if outcome is None:
+        left_out = self._sent | {call.id for call in self.client_calls}
+        for call in (one for one in self.calls if one.id not in left_out):
+            if (outcome := self.outcomes.get(call.id)) is None:
                 break
-            if outcome.status != "awaiting_approval":
+            if outcome.status not in WAITS:
                 self._sent.add(call.id)
                 events.append(ToolCallResult(result_id(call.id), call.id, outcome.content, role="tool"))
         return events
@@ -262,18 +276,17 @@ class Batch:
             return
         for task in tasks:
             task.cancel()
-        if tasks:
-            # A tool that ignores its cancellation is left running.
+        if tasks:  # one that ignores its cancellation is left running
             await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
         if self._is_taken_over:
             return  # the process that has the run now records its calls
         while not self._queue.empty():
             item = self._queue.get_nowait()
             if isinstance(item, ToolOutcome):
-                # Nobody is asked by a run that was stopped.
-                has_asked = item.status == "awaiting_approval"
-                outcome = self._add_outcome(replace(item, status="cancelled", asked=None) if has_asked else item)
-                if outcome.status != "cancelled":
+                if item.status == "awaiting_approval":  # nobody is asked by a run that was stopped
+                    item = replace(item, status="cancelled", asked=None)
+                outcome = self._add_outcome(item)
+                if outcome.status not in {"cancelled", *WAITS}:
                     self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
         for planned in self._planned:
             self.outcomes.setdefault(planned.call.id, ToolOutcome(planned.call, "cancelled", rule=planned.rule))
@@ -284,17 +297,3 @@ class Batch:
             # If it were raised, it would hide the exception that ended the batch.
             context = self.environment.context
             logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=log_extra(context))
-
-    def _finished(self, outcome: ToolOutcome) -> Custom:
-        value = {
-            "toolCallId": outcome.call.id,
-            "name": outcome.call.name,
-            **self._titles.get(outcome.call.id, {}),
-            "status": outcome.status,
-            "durationMs": outcome.duration_ms,
-        }
-        if outcome.display is not None:
-            value["display"] = outcome.display
-        if outcome.files:
-            value["media"] = [dict(one) for one in outcome.files]
-        return Custom("tool.finished", value)

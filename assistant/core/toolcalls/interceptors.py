@@ -185,7 +185,7 @@ class Cache:
             context.mark_untrusted(*sources)
 
         result = await call(replace(invocation, context=replace(context, untrusted=mark)))
-        if not result.is_error:
+        if not result.is_error and result.pending is None:
             self._results[key] = _CachedResult(result, inputs, tuple(marked), tool)
         return result
 

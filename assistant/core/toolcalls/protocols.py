@@ -16,9 +16,12 @@ from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import InvalidTool, Media, Registry, Tool, ToolContext
 from assistant.toolkit.validation_errors import sentence
+from assistant.toolkit.waiting import Pending
 
 Policy = Literal["on", "ask", "off"]
-Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined"]
+Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined", "pending"]
+# Of calls that have no result yet, and that the run ends for.
+WAITS: frozenset[Status] = frozenset({"awaiting_approval", "pending"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class ToolOutcome:
         sources: where untrusted text in `content` came from.
         warning: what a person who is asked should know, as a sentence.
         asked: what else a person is told about a call that waits.
+        pending: what is waited for, of a call whose result comes later.
     """
 
     call: ToolCall
@@ -137,6 +141,7 @@ class ToolOutcome:
     sources: tuple[str, ...] = ()
     warning: str = ""
     asked: Asked | None = field(default=None, repr=False)
+    pending: Pending | None = None
 
 
 class Toolset(Protocol):
@@ -183,6 +188,14 @@ class LateJournal(Protocol):
 
     async def ended_late(self, outcome: ToolOutcome) -> None:
         """Record the late outcome of a call that has timed out; called once, possibly before `finished`."""
+
+
+@runtime_checkable
+class WaitingJournal(Protocol):
+    """A `Journal` of runs that go on when the results of calls that returned `Pending` have come."""
+
+    async def waited_for(self, calls: Sequence[ToolCall]) -> Mapping[str, ToolOutcome]:
+        """Return by id what has come for those of `calls` that returned `Pending`, or that they still wait."""
 
 
 def describe_media(media: Sequence[Media]) -> list[dict[str, Any]]:

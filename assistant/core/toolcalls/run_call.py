@@ -26,7 +26,7 @@ from assistant.core.values.asked import Asked
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
 from assistant.core.values.messages import Message, not_superseded
-from assistant.toolkit import ToolContext, ToolError, ToolResult
+from assistant.toolkit import Callback, InvalidTool, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
 from assistant.toolkit.calls.worker_threads import on_left_running
 from assistant.toolkit.definition.questions import NeedsAnswer, Question
@@ -48,6 +48,7 @@ class CallEnvironment:
         can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
         asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person.
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
+        callbacks: returns where the result of a call with an id may come to later; None where none may.
         late: events of calls that ended after their time; the run yields them with its next event.
     """
 
@@ -67,6 +68,7 @@ class CallEnvironment:
     observe: Callable[[Model], Model] | None = None
     turn_messages: tuple[Message, ...] = ()
     late: deque[Event] = field(default_factory=deque)
+    callbacks: Callable[[str], Callback] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
             invocation = Invocation(tool, planned.arguments, _context(planned, environment, seconds, emit))
             result = await invoke(invocation, environment.interceptors)
+            if result.pending is not None and invocation.context.own_callback is None:
+                raise InvalidTool(f"Tool {tool.name!r} returned Pending, and is not declared with waits=True.")
     except ToolError as exc:
         if isinstance(exc, NeedsAnswer) and environment.asks_midway:
             return _asking(planned, initial, exc.question)
@@ -119,6 +123,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         if isinstance(exc, TimeoutError) and limit.expired():
             return late.timed_out(seconds)
         return _unexpected_failure(planned, initial, environment, exc)
+    if result.pending is not None:
+        return replace(initial, status="pending", pending=result.pending)
     return replace(
         initial,
         status="error" if result.is_error else "ok",
@@ -211,4 +217,5 @@ def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float,
         answers=((planned.decision and planned.decision.answers) or {}) if environment.asks_midway else None,
         read_sources=environment.transcript.read.sources,
         on_state=tell_state,
+        own_callback=environment.callbacks(call_id) if environment.callbacks and planned.tool.waits else None,
     )

@@ -8,12 +8,13 @@ from contextlib import aclosing
 
 from assistant.core.conversation.open_parts import CloseReason
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import TurnFailed, ask_person, cut_short
+from assistant.core.conversation.turn_endings import TurnFailed, cut_short
 from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.toolcalls.outcome_events import interrupt_of
 from assistant.core.turn.checks import TurnChecks
 from assistant.core.turn.model_requests import ModelRequests
 from assistant.core.turn.open_calls import take_up
@@ -133,6 +134,7 @@ class _Turn:
             observe=plan.observe,
             can_ask=plan.can_ask,
             asks_midway=plan.asks_midway,
+            callbacks=plan.callbacks,
             turn_messages=current_turn_messages(plan.messages),
         )
         self.late = self._environment.late
@@ -263,8 +265,8 @@ class _Turn:
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
             seconds = self._plan.approval_seconds
-            asked = [ask_person(one.call, one.asked, seconds, one.warning) for one in batch.awaiting]
-            yield self._finished(events.Interrupted(asked))
+            waits = [interrupt_of(one, batch.title_of(one.call), seconds) for one in batch.awaiting]
+            yield self._finished(events.Interrupted(waits))
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
         elif batch.direct is not None:

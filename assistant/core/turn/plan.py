@@ -17,7 +17,7 @@ from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
 from assistant.core.values.pricing import NO_PRICES, Prices
 from assistant.core.values.settings import AssistantSettings
-from assistant.toolkit import Tool, ToolContext
+from assistant.toolkit import Callback, Tool, ToolContext
 
 
 def new_id() -> str:
@@ -59,6 +59,7 @@ class Plan:
         keep_requests: keep what the model is sent, in `Transcript.requests`.
         checks: functions of the program that check the input and the answer.
         ignored: what of the client's input is not used, which the client is told.
+        callbacks: returns where the result of a call with an id may come to later; None if the run cannot go on then.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
@@ -93,3 +94,4 @@ class Plan:
     checks: Checks = NO_CHECKS
     replaced_model: str = ""
     ignored: tuple[str, ...] = ()
+    callbacks: Callable[[str], Callback] | None = None

@@ -1,1 +1,1 @@
-"""Rows about moments: alarms, and questions that are asked at moments."""
+"""Rows about moments: alarms, questions that are asked at moments, and calls whose result comes later."""

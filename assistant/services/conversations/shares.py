@@ -213,6 +213,7 @@ def _status(status: str) -> str:
         ToolCall.Status.INTERRUPTED: _("Interrupted"),
         ToolCall.Status.APPROVED: _("Approved"),
         ToolCall.Status.AWAITING_APPROVAL: _("Needs an approval"),
+        ToolCall.Status.PENDING: _("Waits for its result"),
     }
     return words[ToolCall.Status(status)]
 

@@ -129,6 +129,12 @@ def retry(*, tenant_id: int, pk: int, created_by: UserId | None) -> bool:
         return False
 
 
+def fail(*, tenant_id: int, pk: int, problem: str) -> None:
+    """Mark a tenant's waiting job as failed, by which a process held long work. People read `problem`."""
+    if Job.objects.filter(tenant_id=tenant_id, pk=pk).exists():
+        _fail(pk, problem)
+
+
 def give_up(*, tenant_id: int, pk: int) -> bool:
     """Cancel a tenant's waiting or failed job; return False if it is neither."""
     open_jobs = Job.objects.filter(tenant_id=tenant_id, pk=pk, state__in=[Job.State.WAITING, Job.State.FAILED])

@@ -29,7 +29,7 @@ from assistant.services.tenancy.second_factor import AUTHENTICATOR
 logger = logging.getLogger(__name__)
 
 # Hashes are left out, because they can be attacked offline.
-HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
+HASH_FIELDS = frozenset({"assistant.ApiKey.hashed", "assistant.PendingCall.hashed"})
 # What providers give with messages for themselves: signatures and the like, which nobody else can read.
 OPAQUE_FIELDS = frozenset({"assistant.Message.provider_state"})
 # Fields of django-allauth: secrets of second factors, keys that were sent by e-mail, and access to other providers.

@@ -24,6 +24,7 @@ from assistant.models import (
     Invitation,
     Job,
     KeptRequest,
+    PendingCall,
     Retention,
     Run,
     RunConfiguration,
@@ -44,7 +45,12 @@ from assistant.services.tenancy import audit_trail
 
 BATCH = 500
 # Statuses of calls that have not ended.
-_UNDECIDED = (ToolCall.Status.RUNNING, ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED)
+_UNDECIDED = (
+    ToolCall.Status.RUNNING,
+    ToolCall.Status.AWAITING_APPROVAL,
+    ToolCall.Status.APPROVED,
+    ToolCall.Status.PENDING,
+)
 # The rows of one that is not over say what it has cost.
 _OVER = (Schedule.State.DONE, Schedule.State.STOPPED)
 _TEXTS = {"arguments": "", "result": "", "told": "", "error": "", "questions": ""}
@@ -112,6 +118,8 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     if (until := before("tool_calls")) is not None:
         calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
         due.append(("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
+        came = PendingCall.objects.filter(tenant=tenant, created_at__lt=until).exclude(call__status__in=_UNDECIDED)
+        due.append(("results that came later", came, _delete))
         recorded = EvaluationCase.objects.filter(tenant=tenant, created_at__lt=until).exclude(recorded=[])
         due.append(("recorded calls in evaluations", recorded, lambda rows: rows.update(recorded=[])))
         called = EvaluationResult.objects.filter(tenant=tenant, created_at__lt=until).exclude(calls=[])

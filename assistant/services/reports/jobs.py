@@ -12,6 +12,7 @@ from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.assistants.scheduled_prompts import FAILURE_DAYS
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.runs.kept_requests import ERASE_JOB
+from assistant.services.toolcalls.pending_calls import CONTINUE_JOB
 
 
 def failed_jobs(*, tenants: TenantFilter, now: datetime) -> QuerySet[Job]:
@@ -21,8 +22,8 @@ def failed_jobs(*, tenants: TenantFilter, now: datetime) -> QuerySet[Job]:
     )
     since = now - timedelta(days=FAILURE_DAYS)
     failed = tenants.rows(Job.objects.filter(state=Job.State.FAILED, ended_at__gt=since)).exclude(Exists(newer))
-    # That job is the operators' alone.
-    return failed if tenants.ids is None else failed.exclude(name=ERASE_JOB)
+    # The first is the operators' alone, and the page of the call says of the other why it has failed.
+    return failed if tenants.ids is None else failed.exclude(name__in=(ERASE_JOB, CONTINUE_JOB))
 
 
 def names_of(found: Collection[Job]) -> dict[int, str]:

@@ -57,7 +57,9 @@ class Step:
 FAILED = frozenset(
     {ToolCall.Status.ERROR, ToolCall.Status.TIMEOUT, ToolCall.Status.INTERRUPTED, ToolCall.Status.REFUSED}
 )
-WAITING = frozenset({ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED, ToolCall.Status.RUNNING})
+WAITING = frozenset(
+    {ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED, ToolCall.Status.RUNNING, ToolCall.Status.PENDING}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,8 @@ def _step_of_call(kept: Mapping[str, Any], call: ToolCall | None) -> Step:
     status = str(kept.get("status", ""))
     if status == ToolCall.Status.AWAITING_APPROVAL and call is not None:
         status = _answer_to(call)
+    elif status == ToolCall.Status.PENDING and call is not None:
+        status = str(call.status)
     return Step("tool", str(kept.get("name", "")), kept.get("at"), kept.get("ms"), status=status, call=call)
 
 

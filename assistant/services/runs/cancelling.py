@@ -1,4 +1,7 @@
-"""Cancels running and queued runs, in whichever process they run, whose tenant, user or assistant has lost access."""
+"""Cancels runs for their members, and those whose tenant, user or assistant has lost access.
+
+A run that has ended with calls whose results come later is cancelled too: nothing is waited for any more.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,17 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
-from assistant.models import Membership, Run
+from assistant.models import Membership, PendingCall, Run
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.db.clock import DatabaseTime
-from assistant.services.runs.leases import mark_for_cancel
+from assistant.services.jobs import jobs
+from assistant.services.runs.leases import mark_for_cancel, request_cancel
+from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, cancel_waits, waiting_runs
+from assistant.toolkit.context import UserId
 
 # A process notices a cancellation within five seconds, with a checkpoint or its housekeeping. Then tools have to end.
 CANCEL_WAIT_SECONDS = 15.0
@@ -38,6 +46,55 @@ def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
     if pks:
         mark_for_cancel(Run.objects.filter(pk__in=pks))
     return pks
+
+
+def cancel_for_member(
+    *, tenant_id: int, user_id: UserId, run_id: str, assistant_id: int | None = None
+) -> tuple[list[int], list[str]]:
+    """Cancel a member's runs with an id.
+
+    Args:
+        assistant_id: only runs with this assistant; None for any.
+
+    Returns:
+        The primary keys of running and queued runs, which their processes have to stop, and the threads of those that
+        have waited for results and are cancelled now.
+    """
+    whose = {"tenant_id": tenant_id, "user_id": user_id, "run_id": run_id}
+    running = request_cancel(**whose, assistant_id=assistant_id)
+    return running, [] if running else stop_waiting(waiting_runs(**whose), tenant_id, assistant_id)
+
+
+@transaction.atomic
+def stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int | None = None) -> list[str]:
+    """Wait no more for calls of a tenant; their runs are cancelled if they wait for nothing else.
+
+    Args:
+        assistant_id: only runs with this assistant; None for any.
+
+    Returns:
+        The threads of these runs.
+    """
+    waits = waits if assistant_id is None else waits.filter(run__assistant_id=assistant_id)
+    pks = list(waits.order_by().values_list("run", flat=True).distinct())
+    runs = Run.objects.select_for_update().filter(pk__in=pks, tenant_id=tenant_id, status=Run.Status.WAITING)
+    threads = []
+    for run in runs.order_by("pk"):
+        cancelled = set(cancel_waits(waits.filter(run=run), tenant_id=tenant_id))
+        interrupts = [one for one in _interrupts(run) if one.get("toolCallId") not in cancelled]
+        run.ending = {**(run.ending or {}), "outcome": {"type": "interrupt", "interrupts": interrupts}}
+        if not interrupts:
+            run.status, run.ending["outcome"] = Run.Status.CANCELLED, {"type": "cancelled"}
+        else:
+            jobs.schedule(tenant_id=tenant_id, name=CONTINUE_JOB, key=str(run.pk), due_at=timezone.now())
+        run.save(update_fields=["status", "ending"])
+        threads.append(str(run.conversation_id))
+    return threads
+
+
+def _interrupts(run: Run) -> list[dict[str, Any]]:
+    outcome = (run.ending or {}).get("outcome") or {}
+    return list(outcome.get("interrupts") or ())
 
 
 def cancel_runs_and_wait(**whose: Any) -> None:

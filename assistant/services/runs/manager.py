@@ -23,6 +23,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import unavailable
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.eventlog.control_messages import handle_control_message
+from assistant.services.eventlog.log import PATH
 from assistant.services.eventlog.member_notices import connect
 from assistant.services.limits.place import Place
 from assistant.services.limits.quota_ledger import record_quota_reached
@@ -30,10 +31,10 @@ from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.roles import does_background_work
 from assistant.services.run_key import RunKey
-from assistant.services.runs.cancelling import cancel_runs_without_access
+from assistant.services.runs.cancelling import cancel_for_member, cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.inline_files import open_with_files
-from assistant.services.runs.leases import DeadRun, release_run, renew_leases, request_cancel
+from assistant.services.runs.leases import DeadRun, release_run, renew_leases
 from assistant.services.runs.log_end_repair import prepare_log
 from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.open_run import open_run
@@ -191,11 +192,13 @@ class Runs:
             await run.ended()
 
     async def cancel(self, *, member: Member, run_id: str) -> bool:
-        """Cancel a member's running or queued run, in whichever process it runs. Return whether there is one."""
+        """Cancel a member's running, queued or waiting run, in whichever process. Return whether there is one."""
         whose = {"tenant_id": member.tenant_id, "user_id": member.user_id, "assistant_id": member.assistant_id}
-        pks = await in_database(request_cancel, **whose, run_id=run_id)
+        pks, waiting = await in_database(cancel_for_member, **whose, run_id=run_id)
         await self.stop_marked(pks)
-        return bool(pks)
+        for thread in waiting:
+            await self.log.publish_change(thread, PATH)
+        return bool(pks or waiting)
 
     async def stop_marked(self, pks: Collection[int]) -> None:
         """Stop runs that are marked as to be cancelled, in whichever process they run."""

@@ -99,8 +99,9 @@ async def tools_for(*, member: Member) -> list[Tool]:
     found = await in_database(effective_tools, tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
     context = context_of(member)
     offered = (entry.tool.for_context(context) for entry in found if entry.policy != "off")
-    # Outside of a conversation nobody sees a question's form, and no provider runs its own tools.
-    return [tool for tool in offered if tool is not None and tool.asks is None and not tool.is_provider_side]
+    # Outside of a conversation nobody sees a question's form, nothing goes on later, and providers run no tools.
+    possible = (tool for tool in offered if tool is not None and tool.asks is None and not tool.waits)
+    return [tool for tool in possible if not tool.is_provider_side]
 
 
 def context_of(member: Member, extra: Mapping[str, Any] | None = None) -> ToolContext:

@@ -19,12 +19,8 @@ from assistant.services.limits.quota_ledger import record_quota_reached, reserve
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.toolcalls.approvers import check_approver
-from assistant.services.toolcalls.run_journal import (
-    MAX_STORED_CHARACTERS,
-    above_quota,
-    date_approvals,
-    outcome_columns,
-)
+from assistant.services.toolcalls.outcome_columns import date_approvals, outcome_columns
+from assistant.services.toolcalls.run_journal import MAX_STORED_CHARACTERS, above_quota
 from assistant.services.toolpolicy.catalogue import registry
 
 # A call that has not ended after this time has lost its process, or nobody has approved or declined it.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
 
-import msgspec
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
@@ -26,14 +24,13 @@ from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import store_files
 from assistant.services.toolcalls.late_outcomes import record_late_outcome
 from assistant.services.toolcalls.midway_questions import to_store
+from assistant.services.toolcalls.outcome_columns import bounded_display, date_approvals, outcome_columns
+from assistant.services.toolcalls.pending_calls import begin_waits, known_outcomes, outcome_of_call, record_waits
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
-from assistant.toolkit.calls.results import stored
 
 # The length of a stored text of a model, such as arguments over MCP.
 MAX_STORED_CHARACTERS = 200_000
-# The size of what a tool displays, as JSON, for pages to show again after a reload.
-MAX_STORED_DISPLAY_BYTES = 200_000
 # Statuses of calls that have not begun. Calls with any other status must not run again.
 _NOT_BEGUN = frozenset({ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPROVAL})
 _INTERRUPTED = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
@@ -83,6 +80,7 @@ class AuditJournal:
         self._quotas, self._repeatable = quotas, repeatable
         self._tenant_slug = tenant_slug
         self._rows: dict[str, int] = {}
+        self._waiting: set[str] = set()
         self._late: dict[str, ToolOutcome] = {}
         self._recorded: set[str] = set()
 
@@ -90,7 +88,11 @@ class AuditJournal:
         start = partial(record_start, key=self._key, quotas=self._quotas, repeatable=self._repeatable)
         rows, known = await in_database_with_retry(start, batch=batch)
         self._rows |= rows
+        self._waiting |= {work.call.id for work in batch if work.tool.waits and work.call.id in rows}
         return known
+
+    async def waited_for(self, calls: Sequence[Call]) -> Mapping[str, ToolOutcome]:
+        return await in_database(known_outcomes, key=self._key, calls=calls)
 
     async def keep(self, call: Call, media: Sequence[Media]) -> Sequence[Mapping[str, object]]:
         return await in_database(
@@ -98,7 +100,8 @@ class AuditJournal:
         )
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        waits = {call_id: self._rows[call_id] for call_id in self._waiting}
+        await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes, waits=waits)
         self._recorded.update(outcome.call.id for outcome in outcomes)
         for call_id in self._recorded.intersection(self._late):
             await self.ended_late(self._late.pop(call_id))
@@ -172,7 +175,9 @@ def _record_start(
             _of_conversation(key).filter(pk=found[work.call.id].pk).update(
                 status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=DatabaseTime()
             )
-    return {row.call_id: row.pk for row in (*found.values(), *new)}, known | above, reached
+    rows = {row.call_id: row.pk for row in (*found.values(), *new)}
+    begin_waits(key=key, batch=batch, rows=rows)
+    return rows, known | above, reached
 
 
 def above_quota(batch: Sequence[PlannedCall], reached: QuotaReached | None) -> dict[str, ToolOutcome]:
@@ -201,6 +206,8 @@ def _existing_rows(key: RunKey, batch: Sequence[PlannedCall]) -> QuerySet[ToolCa
 
 def _outcome_of(row: ToolCall, work: PlannedCall, *, may_repeat: bool) -> ToolOutcome | None:
     """Return the recorded outcome of a call; None if it has not begun, or has none and may run again."""
+    if (waited := outcome_of_call(row, work)) is not None:
+        return waited
     if row.status in _NOT_BEGUN or (may_repeat and row.status in _INTERRUPTED):
         return None
     return ToolOutcome(
@@ -220,8 +227,10 @@ def _outcome_of(row: ToolCall, work: PlannedCall, *, may_repeat: bool) -> ToolOu
 
 
 @transaction.atomic
-def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome]) -> None:
-    """Record the outcomes of a batch. Calls that did not run get their row here."""
+def record_outcomes(
+    *, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome], waits: Mapping[str, int] | None = None
+) -> None:
+    """Record the outcomes of a batch. Calls that did not run get their row here. `waits`: as for `record_waits`."""
     unknown = [outcome.call.id for outcome in outcomes if outcome.call.id not in rows]
     asked = {row.call_id: row for row in _of_conversation(key).filter(call_id__in=unknown)} if unknown else {}
     known = {**{call_id: row.pk for call_id, row in asked.items()}, **rows}
@@ -237,6 +246,8 @@ def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[
     if again := [row.pk for row in ended if row.questions and row.pk is not None]:
         # The run that asks is the one that its answer continues, and an earlier one may have begun the call.
         _of_conversation(key).filter(pk__in=again).update(run_id=key.pk)
+    if waits:
+        record_waits(key=key, rows=waits, outcomes=outcomes)
     date_approvals(ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk), outcomes)
 
 
@@ -261,36 +272,8 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         name=outcome.call.name[:128],
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full else "",
-        display=_bounded_display(outcome.display),
+        display=bounded_display(outcome.display),
         asked=to_stored(outcome.sub_agents),
         questions=to_store(outcome),
         **outcome_columns(outcome),
     )
-
-
-def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
-    """Return the columns of a call's row that hold its outcome."""
-    return {
-        "status": outcome.status,
-        "rule": outcome.rule[:300],
-        "result": stored(outcome.full or outcome.content),
-        "sources": list(outcome.sources),
-        "error": outcome.error,
-        "error_id": outcome.error_id,
-        "duration_ms": outcome.duration_ms,
-    }
-
-
-def date_approvals(calls: QuerySet[ToolCall], outcomes: Iterable[ToolOutcome]) -> None:
-    """Set when those of `calls` were asked for that wait for approval, by the database's clock.
-
-    Approvals expire by that clock, and the host's may be a day behind.
-    """
-    waiting = [outcome.call.id for outcome in outcomes if outcome.status == "awaiting_approval"]
-    if waiting:
-        calls.filter(call_id__in=waiting).update(started_at=DatabaseTime())
-
-
-def _bounded_display(display: object) -> object:
-    """Return what a tool displays, or None if it is too large to store."""
-    return None if display is None or len(msgspec.json.encode(display)) > MAX_STORED_DISPLAY_BYTES else display

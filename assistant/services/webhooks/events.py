@@ -124,6 +124,8 @@ def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens:
             tenant_id=key.tenant_id, run_id=key.pk, status=ToolCall.Status.AWAITING_APPROVAL
         )
         data["calls"] = [{"id": call, "tool": name} for call, name in asked.values_list("call_id", "name")]
+        if not data["calls"]:
+            return  # it waits for results from outside, and nobody has to do anything
         data["approvals_url"] = f"{data['url']}approvals/" if data["url"] else ""
     else:
         data |= {"error_code": error_code, "input_tokens": input_tokens, "output_tokens": output_tokens}

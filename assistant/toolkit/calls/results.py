@@ -19,6 +19,7 @@ from assistant.toolkit.errors import InvalidTool, ToolError
 from assistant.toolkit.guards.tripwire import Tripwire
 from assistant.toolkit.media import Media, checked, media_in
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.waiting import Pending
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]
 
@@ -42,6 +43,7 @@ class ToolResult:
         value: what the function returned.
         full: the whole text, if `content` was cut.
         media: files, for both the model and pages.
+        pending: what is waited for, if the result comes later; the other attributes are empty then.
     """
 
     content: str = ""
@@ -50,13 +52,14 @@ class ToolResult:
     is_error: bool = False
     full: str = ""
     media: tuple[Media, ...] = ()
+    pending: Pending | None = None
 
 
-def _refuse_nested(result: ToolResult) -> None:
-    raise InvalidTool("A ToolResult is nested in another value; it must be the return value itself.")
+def _refuse_nested(value: object) -> None:
+    raise InvalidTool(f"A {type(value).__name__} is nested in another value; it must be the return value itself.")
 
 
-register_converter(lambda value: isinstance(value, ToolResult), _refuse_nested)
+register_converter(lambda value: isinstance(value, ToolResult | Pending), _refuse_nested)
 
 
 def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> str:
@@ -88,6 +91,8 @@ def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_
     Raises what `convert` and `converter`, the tool's `result_converter`, raise, and an exception that was returned.
     `may_block` is as for `convert`.
     """
+    if isinstance(value, Pending):
+        return ToolResult(value=value, pending=value)
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
     if isinstance(value, BaseException):

@@ -43,6 +43,7 @@ class ToolOptions(TypedDict, total=False):
     needs_context: Sequence[str]
     atomic: bool
     barrier: bool
+    waits: bool
     on_error: Literal["model", "raise"]
     available: Callable[[ToolContext], bool] | None
     describe: Callable[[ToolContext], str] | None

@@ -70,6 +70,8 @@ class Tool:
         needs_context: keys that `context.extra` must have for it to be offered.
         atomic: whether a sync function runs in a database transaction.
         barrier: whether it runs after all earlier calls of the same reply, and before all later ones.
+        waits: whether it may return `Pending`, because its result comes later from outside. Not offered where a run
+            cannot go on later by itself.
         on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
         available: a function of the context: whether the tool is offered.
         describe: a function of the context: the description for the model.
@@ -116,6 +118,7 @@ class Tool:
     needs_context: Sequence[str] = ()
     atomic: bool = False
     barrier: bool = False
+    waits: bool = False
     on_error: Literal["model", "raise"] = "model"
     available: Callable[[ToolContext], bool] | None = None
     describe: Callable[[ToolContext], str] | None = None

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from assistant.core.conversation.paths import WHOLE, Path, Tree
 from assistant.core.values.messages import Message
-from assistant.models import Approval, Assistant, Conversation
+from assistant.models import Approval, Assistant, Conversation, PendingCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.paths import (
     MAX_BRANCHES,
@@ -24,6 +24,7 @@ from assistant.services.conversations.paths import (
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
 from assistant.services.errors import Refused
 from assistant.services.runs.run_input import RunInput, TextMessage
+from assistant.services.toolcalls.pending_calls import cancel_waits
 
 NO_RUN = "followsRunId names no run of this conversation."
 NO_MESSAGE = "replacesMessageId names no question of this conversation."
@@ -104,13 +105,14 @@ def begin_branch(*, conversation: Conversation, branching: Tree, is_answer: bool
 
     Args:
         branching: from `Followed`.
-        is_answer: the run continues the one that asked for approval. Otherwise approvals that the conversation waits
-            for cannot be given any more: it has gone on without them.
+        is_answer: the run continues the one that asked for approval, or that waited. Otherwise what the conversation
+            waits for cannot be given any more: it has gone on without that.
     """
     store_tree(conversation_id=conversation.pk, tenant_id=conversation.tenant_id, tree=branching)
     if not is_answer:
         waiting = Approval.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation)
         waiting.update(status=Approval.Status.EXPIRED)
+        cancel_waits(PendingCall.objects.filter(call__run__conversation=conversation), tenant_id=conversation.tenant_id)
 
 
 def _named_place(given: RunInput, conversation: Conversation, *, has_message: bool) -> int | None:

@@ -20,6 +20,7 @@ from assistant.services.runs.approval_expiry import oldest_answerable
 from assistant.services.runs.opening.known_runs import AnsweredAlready
 from assistant.services.runs.opening.sent_files import user_message
 from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.waits import NO_WAITS, Waits, read_waits
 from assistant.services.toolcalls.approvers import check_approver
 from assistant.services.toolcalls.midway_questions import answers_with, number_of
 from assistant.services.toolpolicy.policy import EffectiveTool
@@ -34,8 +35,8 @@ GO_ON = Message("user", "Your last answer was cut off. Go on exactly where it en
 
 def extract_new_input(
     given: RunInput, history: Sequence[Message], decided_by: UserId, conversation: Conversation, *, has_message: bool
-) -> tuple[list[Message], dict[str, Decision]]:
-    """Return the messages to store, and by call id the decisions on calls that wait for approval.
+) -> tuple[list[Message], dict[str, Decision], Waits]:
+    """Return the messages to store, by call id the decisions on calls that wait for approval, and other waiting calls.
 
     Args:
         history: the messages of the conversation that the model is sent.
@@ -47,18 +48,19 @@ def extract_new_input(
             `attachment_refused`, as `user_message` does.
     """
     pending = open_calls(history)
+    waits = read_waits(given, pending, conversation) if pending else NO_WAITS
     if pending and (given.resume or given.must_answer):
         _check_coverage(given, pending, conversation)
     new = _new_tool_results(given, pending, {message.id for message in history}, conversation)
-    decisions = _record_decisions(given, pending, decided_by, conversation)
+    decisions = _record_decisions(given, pending, decided_by, conversation, waits)
     is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
     if given.message is not None and not is_tool_answer and not has_message:
         new.append(user_message(given.message, conversation))
     last = history[-1] if history and not pending else None
     is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
-    if not new and not decisions and not is_unanswered:
+    if not (new or decisions or is_unanswered or waits.is_answer):
         raise Refused("invalid_input", "There is nothing new to answer: the last message is answered already.")
-    return new, decisions
+    return new, decisions, waits
 
 
 def request_to_go_on(history: Sequence[Message]) -> tuple[Message, ...]:
@@ -178,11 +180,13 @@ def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> 
 
 
 def _record_decisions(
-    given: RunInput, pending: Mapping[str, Any], decided_by: UserId, conversation: Conversation
+    given: RunInput, pending: Mapping[str, Any], decided_by: UserId, conversation: Conversation, waits: Waits
 ) -> dict[str, Decision]:
     """Record decisions on approvals. If several clients answer the same one, only the first answer counts."""
     decisions: dict[str, Decision] = {}
     for answer in given.resume:
+        if answer.interrupt_id in waits.call_ids:
+            continue
         rows = ToolCall.objects.filter(
             tenant_id=conversation.tenant_id, run__conversation=conversation, call_id=answer.interrupt_id
         )

@@ -38,6 +38,7 @@ from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
 from assistant.services.runs.opening.tested_prompt import tested_prompt
 from assistant.services.runs.run_input import AskedResponse, RunInput
+from assistant.services.runs.waits import give_waits_to
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.toolkit.context import UserId
 
@@ -154,11 +155,13 @@ def _open_once(
     followed = FROM_START if found is None else followed_path(given, found, has_message=has_message)
     history = followed.history
     conversation = found or _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
-    new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=has_message)
+    new_rows, decisions, waits = extract_new_input(given, history, decided_by, conversation, has_message=has_message)
     if followed.branching is not None:
-        begin_branch(conversation=conversation, branching=followed.branching, is_answer=bool(decisions))
-    # Answers to approvals and client-side calls are not messages of the user.
-    is_answer = bool(decisions) or any(message.role == "tool" for message in new_rows)
+        begin_branch(
+            conversation=conversation, branching=followed.branching, is_answer=bool(decisions) or waits.is_answer
+        )
+    # Answers to approvals, and results that have come for calls, are not messages of the user.
+    is_answer = bool(decisions) or waits.is_answer or any(message.role == "tool" for message in new_rows)
     question = new_rows or request_to_go_on(history)
     run, setup = begin_run(
         member=member,
@@ -178,6 +181,7 @@ def _open_once(
         client_input=to_store(given, decisions),
         response=None if given.asked is None else given.asked.kept,
     )
+    give_waits_to(run, waits)
     check_files(new_rows, tenant=state.assistant.tenant)
     check_model_reads(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
     if decisions:
@@ -216,6 +220,7 @@ def as_asked(setup: RunSetup, asked: AskedResponse) -> RunSetup:
         has_forms=False,
         tool_choice=asked.tool_choice,
         response_format=None if setup.settings.answer_schema else asked.response_format,
+        can_wait=False,
     )
 
 

@@ -6,6 +6,7 @@ import logging
 from datetime import timedelta
 from functools import partial
 
+from django.conf import settings
 from django.utils import timezone
 
 from assistant.core.llm.typed_output import SchemaOutput
@@ -24,6 +25,7 @@ from assistant.services.runs.opening.fallback_model import fallback_model
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
+from assistant.services.toolcalls.pending_calls import callback_of
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.toolset import TenantToolset
@@ -82,6 +84,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         response_format=setup.response_format,
         can_ask=can_ask,
         asks_midway=can_ask and setup.has_forms and (setup.answers is None or setup.answers.has_person),
+        callbacks=partial(callback_of, key, member.tenant.slug) if _can_wait(setup) else None,
         journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),
         approval_seconds=APPROVAL_LIFETIME.total_seconds(),
         interceptors=interceptors,
@@ -94,6 +97,12 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         thread_id=key.client_thread,
         run_id=key.client_run,
     )
+
+
+def _can_wait(setup: RunSetup) -> bool:
+    """Return whether a run may end with calls whose results come later: it has to go on by itself then."""
+    is_alone = setup.is_stateless or setup.is_unattended or setup.answers is not None
+    return bool(settings.PENDING_CALLS) and setup.can_wait and not is_alone
 
 
 def plan_or_failure(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:

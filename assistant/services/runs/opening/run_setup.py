@@ -45,6 +45,7 @@ class RunSetup:
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         is_unattended: whether nobody is there who could be asked for an approval.
         has_forms: whether the caller's protocol can carry the answer to a question of a running tool.
+        can_wait: whether the run may end with calls whose results come later.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         answers: how tools are answered in a test; None for any other run.
         state: what the client's page and the tools share.
@@ -76,6 +77,7 @@ class RunSetup:
     is_stateless: bool = False
     is_unattended: bool = False
     has_forms: bool = True
+    can_wait: bool = True
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None

@@ -23,6 +23,7 @@ from assistant.services.conversations.paths import shown_path
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
 from assistant.services.conversations.summaries import summary_of
 from assistant.services.run_key import RunKey
+from assistant.services.toolcalls.pending_calls import STOPPED
 
 _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 
@@ -76,6 +77,8 @@ def earlier_sources(*, key: RunKey) -> tuple[str, ...]:
 def _result(row: ToolCall | None) -> str:
     if row is None or row.status in (ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPROVAL):
         return NOT_STARTED
+    if row.status == ToolCall.Status.PENDING:
+        return STOPPED
     if row.status in _UNKNOWN:
         return NO_RESULT["interrupted"]
     return row.told or row.result or row.error

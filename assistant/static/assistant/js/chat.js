@@ -56,6 +56,7 @@ export class Chat {
         this.#thread.resume(entries);
         if (hasKeyboard.matches) this.focus(); // the form that had it goes
       },
+      stopWaiting: () => this.#thread.stopWaiting(),
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       edit: (id, text, files) => !this.#thread.isBusy && this.#send(text, id, files),
       uploads,

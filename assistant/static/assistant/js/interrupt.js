@@ -1,8 +1,8 @@
-/* What a run waits for: an approval of a tool call, or an answer to a tool's question. */
+/* What a run waits for: an approval of a tool call, an answer to a tool's question, or a result from outside. */
 
 import { make } from "./elements.js";
 import { schemaForm } from "./form.js";
-import { direction, gettext } from "./i18n.js";
+import { dayOrTime, direction, gettext } from "./i18n.js";
 import { label, parse, scalar } from "./values.js";
 
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -27,6 +27,23 @@ function facts(interrupt, values) {
   const names = Object.fromEntries((interrupt.metadata?.form ?? []).map((field) => [field.name, field.label]));
   const rows = Object.entries(values).flatMap(([name, value]) => [make("dt", {}, names[name] ?? label(name)), make("dd", { dir: "auto" }, scalar(value))]);
   return make("dl.facts", { hidden: !rows.length }, ...rows);
+}
+
+/** What a call waits for whose result comes from outside. `stop` gives it up. */
+export class WaitNote {
+  constructor(interrupt, stop) {
+    const until = interrupt.expiresAt ? gettext("Until %(time)s. If you write something, the assistant goes on without it.", { time: dayOrTime(new Date(interrupt.expiresAt)) }) : "";
+    const button = make("button.button", { type: "button" }, gettext("Stop waiting"));
+    button.onclick = () => {
+      button.disabled = true;
+      stop();
+    };
+    this.element = make("div.approval", {}, make("p.question", { dir: "auto" }, interrupt.message ?? ""), make("p", {}, until), make("div.row", {}, button));
+  }
+
+  focus() {}
+
+  askAgain() {}
 }
 
 /** The form of one interrupt. `decide` is called with the payload of a `resume` entry. */

@@ -16,6 +16,16 @@ export function inLocalTime(sentence) {
   return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => dayOrTime(new Date(time)));
 }
 
+/** Whether an interrupt waits for a result from outside, and not for the person. */
+export const isPending = ({ reason }) => reason === "tool_pending";
+
+/** Return what to announce of a run that has ended with these interrupts. */
+export function saidOf(interrupts) {
+  if (interrupts.some(({ reason }) => reason === "input_required")) return gettext("The assistant has a question.");
+  if (interrupts.every(isPending)) return interrupts.map(({ message }) => message).join(" ");
+  return gettext("The assistant needs your approval to go on.");
+}
+
 const withOneDigit = (value) => value.toLocaleString(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** Return a duration in words. */
@@ -39,6 +49,7 @@ export const TOOL_STATES = {
   awaiting_approval: gettext("Needs your approval"),
   approved: gettext("Approved"),
   expired: gettext("Expired"),
+  pending: gettext("Waits for its result"),
 };
 
 const CUT_OFF = gettext("This answer was cut off.");

@@ -137,6 +137,11 @@ export class Thread {
     return null;
   }
 
+  /** Give up what the last run waits for. The server answers with a snapshot. */
+  stopWaiting() {
+    if (this.#position) this.#connection.send({ type: "cancel", runId: this.#position.runId });
+  }
+
   #start(parts) {
     const input = {
       threadId: this.id,

@@ -2,11 +2,13 @@
 
 import { icon, make } from "./elements.js";
 import { gettext, locale } from "./i18n.js";
-import { TOOL_STATES, duration, touch } from "./shared.js";
+import { TOOL_STATES, duration, isPending, touch } from "./shared.js";
 import { brief, label, parse, shown } from "./values.js";
 
-const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved"]);
-const FORMS = { ok: "check", error: "cross", timeout: "cross", awaiting_approval: "ask", preparing: "ring", running: "ring", approved: "ring" };
+const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved", "pending"]);
+// The states of calls that the run has ended for.
+const WAITS = new Set(["awaiting_approval", "pending"]);
+const FORMS = { ok: "check", error: "cross", timeout: "cross", awaiting_approval: "ask", pending: "ring", preparing: "ring", running: "ring", approved: "ring" };
 // The card opens if the call runs for longer than this, in milliseconds.
 const OPEN_AFTER = 500;
 
@@ -225,18 +227,24 @@ export class ToolCard {
     return element.querySelector(".items");
   }
 
-  /** Ask what an interrupt is about. `decide` is called with the payload of a `resume` entry. */
+  /** Ask what an interrupt is about. `decide` is called with the payload of a `resume` entry; of a call that waits for its result
+   * to give that up. */
   async ask(interrupt, decide) {
     const isAsked = Boolean(this.#asked);
     this.#asked ??= interrupt;
     this.setTitle(interrupt.metadata?.title);
-    this.#set("awaiting_approval");
+    this.#set(isPending(interrupt) ? "pending" : "awaiting_approval");
     if (isAsked) return;
     this.element.open = true;
     this.#askedArguments = this.#arguments;
     const loaded = await loadAsking();
     if (this.#asked !== interrupt) return; // decided meanwhile, elsewhere
     if (!loaded) return this.progress({ message: gettext("What is asked could not be loaded. Reload the page.") });
+    if (isPending(interrupt)) {
+      this.#form = new loaded.WaitNote(interrupt, decide);
+      this.#body.prepend(this.#form.element);
+      return touch(this);
+    }
     this.#form = new loaded.InterruptForm(interrupt, () => this.argumentsValue, (payload) => {
       if (payload.approved && payload.editedArgs) this.setArguments(JSON.stringify(payload.editedArgs));
       decide(payload);
@@ -269,7 +277,7 @@ export class ToolCard {
     this.#form?.element.remove();
     this.#form = this.#asked = null;
     this.element.classList.remove("asks");
-    if (this.#state === "awaiting_approval") this.#set("running");
+    if (WAITS.has(this.#state)) this.#set("running");
   }
 }
 
@@ -311,7 +319,9 @@ class Activity {
     const of = (test) => this.#cards.filter(test).length;
     const waiting = of(({ state }) => state === "awaiting_approval");
     if (waiting) return ["awaiting_approval", waiting];
+    const pending = of(({ state }) => state === "pending");
     const running = of(({ isFinished }) => !isFinished);
+    if (pending && pending === running) return ["pending", pending];
     if (running) return ["running", running];
     const failed = this.#cards.filter(({ state }) => state !== "ok");
     return failed.length ? [failed[0].state, failed.length] : ["ok", 0];
@@ -328,7 +338,7 @@ class Activity {
     this.#state.textContent = isPart ? gettext("%(count)s of %(total)s: %(state)s", { count, total: this.#cards.length, state: words.toLocaleLowerCase(locale) }) : words;
     if (this.element.dataset.state !== state) this.#sign.replaceChildren(icon(formOfState(state)));
     this.element.dataset.state = state;
-    if (state === "awaiting_approval") this.element.open = true;
+    if (WAITS.has(state)) this.element.open = true;
     else if (!this.#wasToggled) this.element.open = false;
   }
 }

@@ -6,7 +6,7 @@ import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, textOf, whyCut } from "./shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, isPending, saidOf, textOf, whyCut } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
@@ -371,7 +371,7 @@ export class Transcript {
     if (!isLive) return;
     if (event.type === "RUN_ERROR") announce(gettext("The answer failed. %(reason)s", { reason: inLocalTime(event.message) }));
     else if (outcome === "cancelled") announce(gettext("The answer was stopped."));
-    else if (outcome === "interrupt") announce(asksQuestion(event) ? gettext("The assistant has a question.") : gettext("The assistant needs your approval to go on."));
+    else if (outcome === "interrupt") announce(saidOf(event.outcome.interrupts));
     else announce(gettext("Answer complete. %(text)s", { text: shortened(said) }));
   }
 
@@ -404,13 +404,15 @@ export class Transcript {
 
   #askAll(interrupts) {
     const decided = new Map();
+    const asked = interrupts.filter((interrupt) => !isPending(interrupt));
     this.#decided = decided;
     for (const interrupt of interrupts) {
       const { id, toolCallId } = interrupt;
       const card = this.#card(toolCallId ?? id);
       card.ask(interrupt, (payload) => {
+        if (isPending(interrupt)) return this.#actions.stopWaiting();
         decided.set(id, { interruptId: id, status: "resolved", payload });
-        if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
+        if (decided.size === asked.length) this.#actions.resume([...decided.values()]);
       });
     }
   }
@@ -519,7 +521,6 @@ const shortened = (text) => (text.length > ANNOUNCED_CHARACTERS ? `${text.slice(
 
 function ignore() {}
 
-const asksQuestion = ({ outcome }) => outcome.interrupts.some(({ reason }) => reason === "input_required");
 
 function confirmCopy(button, label) {
   const before = button.dataset.label ?? button.textContent;

@@ -25,6 +25,7 @@ export class Conversation extends EventTarget {
     this.#transcript = new Transcript(panel.log, {
       retry: (question) => this.#thread.retry(question),
       resume: (entries) => this.#thread.resume(entries),
+      stopWaiting: () => this.#thread.stopWaiting(),
       decided: () => panel.focus(), // the focused button was removed
       again: (question, model) => !this.#thread.isBusy && this.#thread.askAgain(question, model),
       models: () => connection.models,

@@ -4,7 +4,7 @@ import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAga
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, textOf, whyCut } from "../js/shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, isPending, saidOf, textOf, whyCut } from "../js/shared.js";
 import { ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
@@ -205,8 +205,7 @@ export class Transcript {
     if (outcome === "interrupt") {
       const { interrupts } = event.outcome;
       this.#ask(interrupts);
-      const asks = interrupts.some(({ reason }) => reason === "input_required");
-      return asks ? gettext("The assistant has a question.") : gettext("The assistant needs your approval to go on.");
+      return saidOf(interrupts);
     }
     const last = this.#root.querySelector(".turn:last-child > .items > .remark:last-child");
     if (last && canGoOn(last.textContent)) last.append(" ", goOnButton(() => this.#actions.goOn()));
@@ -262,12 +261,14 @@ export class Transcript {
 
   #ask(interrupts) {
     const decided = (this.#decided = new Map());
+    const asked = interrupts.filter((interrupt) => !isPending(interrupt));
     for (const interrupt of interrupts) {
       const { id, toolCallId } = interrupt;
       this.#call(toolCallId ?? id).ask(interrupt, (payload) => {
+        if (isPending(interrupt)) return this.#actions.stopWaiting();
         decided.set(id, { interruptId: id, status: "resolved", payload });
         this.#actions.decided();
-        if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
+        if (decided.size === asked.length) this.#actions.resume([...decided.values()]);
       });
     }
   }

@@ -1,0 +1,1 @@
+"""Results of tool calls that come later."""

@@ -1,0 +1,1 @@
+"""Tool calls whose results come later, from outside."""

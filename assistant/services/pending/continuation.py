@@ -1,0 +1,134 @@
+"""Has runs go on once all that they waited for has come, or the time is over.
+
+Servers import this module, so that its jobs are done. A run that goes on is a new one of its conversation, in the name
+of its member, with the permissions and limits that they have then. Its id is made from that of the run that waited, so
+that there is one, in whichever process, however often its job is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from assistant.models import Approval, Job, PendingCall, Run, ToolCall
+from assistant.services.db.clock import DatabaseTime
+from assistant.services.db.threads import in_database
+from assistant.services.errors import Refused
+from assistant.services.jobs import jobs
+from assistant.services.jobs.jobs import JobRefused, LongWork
+from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.run_input import RunInput
+from assistant.services.tenancy.members import Member, find_member
+from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
+from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State
+
+# How long this process has to open the run before another one tries.
+LEASE = timedelta(seconds=60)
+# When a run is looked at again that has not ended yet, or whose conversation is being answered.
+BUSY_RETRY = timedelta(seconds=3)
+# When one is tried again that a limit or a quota keeps from going on, and for how long after the result has come.
+LIMITED_RETRY, LIMITED_FOR = timedelta(minutes=10), timedelta(days=2)
+# While the tenant is suspended.
+SUSPENDED_RETRY = timedelta(minutes=10)
+NO_ACCESS = gettext_noop("Its member has no access any more.")
+
+
+@jobs.handles(EXPIRE_JOB)
+def _expire(job: Job) -> None:
+    """Wait no more for a call whose time is over, and have its run go on."""
+    with tenant_scope(job.tenant_id):
+        if not job.tenant.is_active:
+            _again(job, SUSPENDED_RETRY)
+            return
+        rows = PendingCall.objects.filter(pk=int(job.key), tenant_id=job.tenant_id, state=State.WAITING)
+        if not rows.update(state=State.EXPIRED, ended_at=DatabaseTime()):
+            return
+        row = PendingCall.objects.select_related("run").get(pk=int(job.key), tenant_id=job.tenant_id)
+        if row.run.is_active or row.run.status == Run.Status.WAITING:
+            jobs.schedule(tenant_id=job.tenant_id, name=CONTINUE_JOB, key=str(row.run_id), due_at=timezone.now())
+        else:  # its run was stopped
+            calls = ToolCall.objects.filter(pk=row.call_id, tenant_id=job.tenant_id, status=ToolCall.Status.PENDING)
+            calls.update(status=ToolCall.Status.CANCELLED)
+
+
+def _again(job: Job, after: timedelta) -> Job:
+    """Do the job again after a time."""
+    return jobs.schedule(tenant_id=job.tenant_id, name=job.name, key=job.key, due_at=timezone.now() + after)
+
+
+@dataclass(frozen=True, slots=True)
+class _Continuation:
+    """A run that can go on: of whom, and the job by which this process holds it."""
+
+    tenant_id: int
+    run: Run
+    member: Member
+    lease: Job
+    came_at: datetime
+
+
+@jobs.handles(CONTINUE_JOB, is_long=True)
+def _continue(job: Job) -> LongWork | None:
+    """Return the work that has a run go on; None if it has to wait, or is nothing to go on with any more."""
+    with tenant_scope(job.tenant_id):
+        runs = Run.objects.filter(pk=int(job.key), tenant_id=job.tenant_id)
+        run = runs.select_related("tenant", "assistant", "conversation").first()
+        waits = list(PendingCall.objects.filter(tenant_id=job.tenant_id, run=run)) if run is not None else []
+        came = [row.ended_at for row in waits if row.ended_at is not None]
+        if run is None or not came or not (run.is_active or run.status == Run.Status.WAITING):
+            return None
+        if run.is_active:
+            _again(job, BUSY_RETRY)
+            return None
+        if any(row.state in (State.BEGUN, State.WAITING) for row in waits):
+            return None  # the last result to come has it go on
+        if (until := _approvals_until(run)) is not None:
+            _again(job, max(until - timezone.now(), timedelta()) + LEASE)
+            return None
+        if not run.tenant.is_active:
+            _again(job, SUSPENDED_RETRY)
+            return None
+        member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
+        if member is None:
+            raise JobRefused(NO_ACCESS)
+        # The run that goes on has the API key of the one that waited, so that the same client can follow it.
+        member = replace(member, key_id=run.api_key_id)
+        return partial(_work, _Continuation(job.tenant_id, run, member, _again(job, LEASE), max(came)))
+
+
+def _approvals_until(run: Run) -> datetime | None:
+    """Return until when approvals of the same answer can be given; None if there are none."""
+    waiting = Approval.objects.filter(tenant_id=run.tenant_id, run=run).order_by("-started_at")
+    last = waiting.values_list("started_at", flat=True).first()
+    return None if last is None else last + APPROVAL_LIFETIME
+
+
+async def _work(one: _Continuation) -> None:
+    set_tenants(one.tenant_id)
+    run = one.run
+    given = RunInput(
+        thread_id=run.conversation_id, run_id=f"pending-{run.pk}", follows=run.run_id, protocol_version="1.0"
+    )
+    try:
+        await get_runs().open(member=one.member, assistant_slug=run.assistant.slug, given=given)
+    except Refused as exc:
+        await in_database(_refused, one, exc)
+    else:
+        await in_database(jobs.cancel, tenant_id=one.tenant_id, name=CONTINUE_JOB, key=str(run.pk))
+
+
+def _refused(one: _Continuation, refusal: Refused) -> None:
+    """Try again later, or no more, as the refusal says."""
+    if refusal.code == "invalid_input":  # the conversation has gone on without it
+        jobs.cancel(tenant_id=one.tenant_id, name=CONTINUE_JOB, key=str(one.run.pk))
+    elif refusal.code == "thread_busy":
+        _again(one.lease, BUSY_RETRY)
+    elif refusal.code in {"limit_reached", "quota_exceeded"} and timezone.now() - one.came_at < LIMITED_FOR:
+        _again(one.lease, LIMITED_RETRY)
+    else:
+        jobs.fail(tenant_id=one.tenant_id, pk=one.lease.pk, problem=str(refusal))

@@ -1,0 +1,46 @@
+"""Has nothing be waited for any more, as an operator says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import transaction
+
+from assistant.models import PendingCall
+from assistant.services.db.threads import in_database
+from assistant.services.eventlog.log import PATH
+from assistant.services.runs.cancelling import stop_waiting
+from assistant.services.runs.manager import get_runs
+from assistant.services.tenancy import audit_trail
+from assistant.services.toolcalls.pending_calls import State
+
+
+async def stop_waits(*, tenant_ids: Collection[int], pks: Collection[int], actor: audit_trail.Actor) -> int:
+    """Wait no more for calls that nothing has come for; return how many there were.
+
+    Args:
+        tenant_ids: the tenants that the actor may change; calls of others are left.
+        pks: primary keys of the waiting calls.
+    """
+    count, threads = await in_database(_stop, set(tenant_ids), set(pks), actor)
+    for thread in threads:
+        await get_runs().log.publish_change(thread, PATH)
+    return count
+
+
+@transaction.atomic
+def _stop(tenant_ids: set[int], pks: set[int], actor: audit_trail.Actor) -> tuple[int, list[str]]:
+    count, threads = 0, []
+    for tenant_id in sorted(tenant_ids):
+        waits = PendingCall.objects.filter(pk__in=pks, tenant_id=tenant_id, state=State.WAITING)
+        found = list(waits.select_related("call", "tenant"))
+        threads += stop_waiting(waits, tenant_id)
+        stopped = PendingCall.objects.filter(
+            pk__in=[row.pk for row in found], tenant_id=tenant_id, state=State.CANCELLED
+        )
+        done = set(stopped.values_list("pk", flat=True))
+        for row in found:
+            if row.pk in done:
+                audit_trail.record(actor=actor, action="pending.stop", target=row.call.name, tenant=row.tenant)
+        count += len(done)
+    return count, threads

@@ -1,0 +1,79 @@
+"""What an input does to calls whose results come later: the run goes on with what has come, or without it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from assistant.models import Conversation, PendingCall, Run, ToolCall
+from assistant.services.errors import Refused
+from assistant.services.runs.run_input import RunInput
+from assistant.services.toolcalls.pending_calls import ENDED, State, cancel_waits, waits_of
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The calls of a conversation's last answer that wait, or that something has come for.
+
+    Attributes:
+        rows: primary keys of their rows.
+        call_ids: their ids.
+        is_answer: whether the run goes on with what has come, and not with anything that the input says.
+    """
+
+    rows: tuple[int, ...] = ()
+    call_ids: frozenset[str] = frozenset()
+    is_answer: bool = False
+
+
+NO_WAITS = Waits()
+
+
+def read_waits(given: RunInput, pending: Collection[str], conversation: Conversation) -> Waits:
+    """Return the waits among the calls without a result, after ending those that the input gives up.
+
+    A message gives up all, as it leaves approvals without an answer; an entry of `resume` gives up one, if it is
+    cancelled or rejected. Any other entry changes nothing.
+
+    Args:
+        pending: the ids of the calls without a result.
+
+    Raises:
+        Refused: `invalid_input`, if a client says something else, and does not say that it gives up what is waited for.
+    """
+    found = waits_of(tenant_id=conversation.tenant_id, conversation=conversation, call_ids=pending)
+    if not found:
+        return NO_WAITS
+    waiting = {call_id for call_id, row in found.items() if row.state == State.WAITING}
+    left = sorted(waiting - {answer.interrupt_id for answer in given.resume})
+    if given.message is not None and given.must_answer and left:
+        sentence = f"This conversation waits for results: resume needs an entry for each of {', '.join(left)}."
+        raise Refused("invalid_input", sentence)
+    given_up = {answer.interrupt_id for answer in given.resume if not answer.approved} & waiting
+    given_up = waiting if given.message is not None else given_up
+    if given_up:
+        rows = [found[call_id].pk for call_id in given_up]
+        cancel_waits(PendingCall.objects.filter(pk__in=rows), tenant_id=conversation.tenant_id)
+    ended = {call_id for call_id, row in found.items() if row.state in ENDED} | given_up
+    others = set(pending) - ended
+    is_answer = given.message is None and bool(ended) and (bool(given_up) or _are_over(others, conversation))
+    return Waits(tuple(row.pk for row in found.values()), frozenset(found), is_answer)
+
+
+def _are_over(call_ids: Collection[str], conversation: Conversation) -> bool:
+    """Return whether these calls are approvals that have expired, which nobody can give any more."""
+    if not call_ids:
+        return True
+    expired = ToolCall.objects.filter(
+        tenant_id=conversation.tenant_id,
+        run__conversation=conversation,
+        call_id__in=list(call_ids),
+        status=ToolCall.Status.EXPIRED,
+    )
+    return expired.count() == len(call_ids)
+
+
+def give_waits_to(run: Run, waits: Waits) -> None:
+    """Store that a new run has taken what has come, and waits for the rest."""
+    if waits.rows:
+        PendingCall.objects.filter(pk__in=waits.rows, tenant_id=run.tenant_id).update(run=run)

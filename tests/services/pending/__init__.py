@@ -1,0 +1,1 @@
+"""Tests of calls whose results come later."""
