@@ -312,6 +312,6 @@ export class Sidebar {
 function localise(time, moment) {
   const isToday = moment.toDateString() === new Date().toDateString();
   time.textContent = isToday
-    ? moment.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" })
+    ? moment.toLocaleTimeString(locale, { timeStyle: "short" })
     : moment.toLocaleDateString(locale, { day: "numeric", month: "short", year: "numeric" });
 }
