@@ -27,7 +27,7 @@ class PendingCallAdmin(ReadOnlyAdmin):
     permission = "approvals"
     actions = ("stop",)  # type: ignore[assignment]
     list_display = ("tool", "state", "tenant", "member", "note", "until", "created_at", "ended_at", "problem")
-    list_filter = (TENANT, "state", "call__name", "until")
+    list_filter = (TENANT, "state", "until")
     search_fields = ("call__name", "note", username("run__user"))
     list_select_related = ("tenant", "call", "run__user")
     fields = (
