@@ -68,6 +68,6 @@ class PendingCallAdmin(ReadOnlyAdmin):
     def stop(self, request: HttpRequest, queryset: QuerySet[PendingCall]) -> None:
         chosen = list(queryset.values_list("pk", "tenant_id"))
         tenants, pks = {tenant for _, tenant in chosen}, {pk for pk, _ in chosen}
-        count = async_to_sync(stop_waits)(tenant_ids=tenants, pks=pks, actor=request.user)
+        count = async_to_sync(stop_waits)(tenant_ids=tenants, pks=pks, actor=request.user) if chosen else 0
         sentence = ngettext("%(n)d call waits no more.", "%(n)d calls wait no more.", count) % {"n": count}
         self.message_user(request, sentence, messages.SUCCESS if count else messages.WARNING)
