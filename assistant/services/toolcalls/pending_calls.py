@@ -20,6 +20,7 @@ from django.utils.crypto import salted_hmac
 
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.values.messages import ToolCall as Call
+from assistant.core.values.untrusted import bounded_sources
 from assistant.models import Conversation, PendingCall, ToolCall
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
@@ -137,7 +138,7 @@ def outcome_of(row: PendingCall, call: Call, titles: Mapping[str, str]) -> ToolO
             error=told if row.is_error else "",
             full="" if told is row.result else row.result,
             rule=RULE,
-            sources=() if row.is_trusted else (titles.get(row.call.name) or row.call.name,),
+            sources=bounded_sources((*row.call.sources, *_outside(row, titles))),
             duration_ms=_milliseconds(row),
         )
     if row.state == State.EXPIRED:
@@ -147,9 +148,13 @@ def outcome_of(row: PendingCall, call: Call, titles: Mapping[str, str]) -> ToolO
         return ToolOutcome(call, "cancelled", STOPPED, error=STOPPED, rule=RULE)
     # One whose time is over is about to expire.
     soon = datetime.now(UTC) + timedelta(seconds=1)
-    return ToolOutcome(
-        call, "pending", rule=RULE, pending=Pending(max(row.until or soon, soon), row.note, row.is_trusted)
-    )
+    pending = Pending(max(row.until or soon, soon), row.note, row.is_trusted)
+    return ToolOutcome(call, "pending", rule=RULE, pending=pending, sources=tuple(row.call.sources))
+
+
+def _outside(row: PendingCall, titles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what marks a result besides what marks the tool's own words."""
+    return () if row.is_trusted else (titles.get(row.call.name) or row.call.name,)
 
 
 def _milliseconds(row: PendingCall) -> int:
@@ -169,6 +174,12 @@ def cancel_waits(waits: QuerySet[PendingCall], *, tenant_id: int) -> list[str]:
             )
             cancelled.append(row.call.call_id)
     return cancelled
+
+
+def settle_calls(*, tenant_id: int, calls: Collection[int]) -> None:
+    """Store that a tenant's calls, by their primary keys, get no result any more: their run has ended without it."""
+    waiting = ToolCall.objects.filter(pk__in=calls, tenant_id=tenant_id, status=ToolCall.Status.PENDING)
+    waiting.update(status=ToolCall.Status.CANCELLED)
 
 
 def waiting_runs(*, tenant_id: int, user_id: UserId, run_id: str) -> QuerySet[PendingCall]:

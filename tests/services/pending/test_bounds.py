@@ -1,0 +1,173 @@
+"""What keeps a run from going on: outages, failures, a withdrawn key, what is left over, and going on without end."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from assistant.models import ApiKey, Job, PendingCall, Run, Tenant, ToolCall
+from assistant.services.jobs.jobs import LongWork, do_due_jobs
+from assistant.services.pending import continuation
+from assistant.services.pending.stopping import stop_waits
+from assistant.services.runs.manager import Runs, get_runs
+from assistant.services.toolpolicy import catalogue
+from assistant.toolkit import Pending, Registry, ToolContext, tool
+from tests.api.calling import key_of
+from tests.base import Cast
+from tests.fake_provider import FakeProvider
+from tests.services.pending.test_elsewhere import waiting
+from tests.services.pending.test_waiting_runs import QUESTION, results, send, tools, wait_for_bank
+from tests.services.pending.waiting import RESULT, ask, expire, take_over, tokens, work
+
+__all__ = ["tools"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def do_once() -> None:
+    """Do what is due once, as one process would."""
+    long: list[LongWork] = []
+    await sync_to_async(do_due_jobs)(start=long.append)
+    for one in long:
+        await one()
+
+
+async def last_job() -> Job:
+    return await Job.objects.filter(name="pending.continue").alatest("pk")
+
+
+async def test_it_goes_on_after_an_outage(
+    cast: Cast, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await wait_for_bank(cast, fake_provider)
+    await send(tokens[0])
+    with monkeypatch.context() as outage:
+        outage.setattr(type(get_runs().log), "is_writable", False)
+        await do_once()
+    assert (await last_job()).state == "waiting" and await Run.objects.acount() == 1
+    await take_over()
+    await work()
+    assert results(fake_provider) == [RESULT] and await Run.objects.acount() == 2
+    assert [job.state async for job in Job.objects.filter(name="pending.continue")] == ["done"]
+
+
+async def test_what_fails_again_and_again_is_given_up(
+    cast: Cast, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*args: Any, **more: Any) -> Any:
+        raise LookupError("a defect")
+
+    await wait_for_bank(cast, fake_provider)
+    await send(tokens[0])
+    with monkeypatch.context() as defect:
+        defect.setattr(Runs, "open", fails)
+        with pytest.raises(LookupError):
+            await do_once()
+        assert (await last_job()).state == "waiting"
+        await PendingCall.objects.aupdate(ended_at=timezone.now() - timedelta(hours=2))
+        await take_over()
+        await do_once()
+    job = await last_job()
+    assert job.state == "failed" and job.problem and "defect" not in job.problem
+
+
+async def test_a_call_that_was_lost_on_the_way_keeps_nobody_waiting(cast: Cast, fake_provider: FakeProvider) -> None:
+    run = await wait_for_bank(cast, fake_provider)
+    # Its process died while it ran, and its result was taken from the audit.
+    lost = await ToolCall.objects.acreate(tenant=cast.acme, run=run, call_id="lost", name="ask_bank", status="error")
+    await PendingCall.objects.acreate(tenant=cast.acme, call=lost, run=run, hashed="h")
+    await send(tokens[0])
+    await work()
+    assert results(fake_provider) == [RESULT]
+
+
+@pytest.mark.parametrize("is_revoked", [True, False])
+async def test_a_run_of_a_key_that_was_revoked_does_not_go_on(
+    cast: Cast, fake_provider: FakeProvider, is_revoked: bool
+) -> None:
+    await sync_to_async(key_of)(cast.acme, cast.alice)
+    run = await wait_for_bank(cast, fake_provider)
+    key = await ApiKey.objects.aget()
+    await Run.objects.filter(pk=run.pk).aupdate(api_key=key)
+    await ApiKey.objects.aupdate(revoked_at=timezone.now() if is_revoked else None)
+    await send(tokens[0])
+    await work()
+    assert await Run.objects.acount() == (1 if is_revoked else 2)
+    assert (await last_job()).state == ("failed" if is_revoked else "done")
+
+
+@pytest.mark.parametrize(
+    "narrowed", [{"allowed_tools": frozenset({"ask_bank"})}, {"output_schema": {"type": "object", "properties": {}}}]
+)
+async def test_where_the_caller_narrows_the_run_nothing_is_waited_for(
+    cast: Cast, fake_provider: FakeProvider, narrowed: dict[str, Any]
+) -> None:
+    fake_provider.call("ask_bank", QUESTION)
+    assert (await ask(cast, **narrowed)).status != Run.Status.WAITING
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.REFUSED and not tokens
+
+
+async def test_a_conversation_does_not_go_on_by_itself_without_end(
+    cast: Cast, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(continuation, "MAX_IN_A_ROW", 2)
+    run = await wait_for_bank(cast, fake_provider)
+    for number in range(3):
+        await send(tokens[number])
+        fake_provider.call("ask_bank", QUESTION)
+        await work()
+    job = await last_job()
+    assert (job.state, job.problem) == ("failed", continuation.TOO_OFTEN) and await Run.objects.acount() == 3
+    await ask(cast, "Go on", thread=run.conversation_id)
+    await send(tokens[3])
+    await work()
+    assert await Run.objects.acount() == 5
+
+
+async def test_a_result_for_a_run_that_has_failed_leaves_no_open_call(cast: Cast, fake_provider: FakeProvider) -> None:
+    run = await wait_for_bank(cast, fake_provider)
+    await send(tokens[0])
+    await Run.objects.filter(pk=run.pk).aupdate(status=Run.Status.FAILED)
+    await work()
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.CANCELLED
+
+
+async def test_an_operator_ends_what_a_failed_run_has_left(cast: Cast) -> None:
+    row = await sync_to_async(waiting)(cast)
+    await Run.objects.aupdate(status=Run.Status.FAILED)
+    given = {"pks": [row.pk], "actor": cast.amy}
+    assert await stop_waits(tenant_ids=[cast.globex.pk], **given) == 0
+    assert await stop_waits(tenant_ids=[cast.acme.pk], **given) == 1
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.CANCELLED
+    assert (await Run.objects.aget()).status == Run.Status.FAILED
+
+
+async def test_looking_again_for_weeks_leaves_one_row(cast: Cast, fake_provider: FakeProvider) -> None:
+    await wait_for_bank(cast, fake_provider)
+    await Tenant.objects.filter(slug="acme").aupdate(is_active=False)
+    for _ in range(3):
+        await expire()
+        await do_once()
+    assert [job.state async for job in Job.objects.filter(name="pending.expire")] == ["waiting"]
+
+
+async def test_a_tools_own_marks_stay_although_what_comes_is_trusted(cast: Cast, fake_provider: FakeProvider) -> None:
+    @tool(name="ask_colleague", title="Colleague", waits=True, read_only=True, open_world=True)
+    def of_the_world(context: ToolContext) -> Pending:
+        """Ask somebody whose words are from outside."""
+        tokens.append(context.callback.token)
+        context.mark_untrusted("a letter")
+        return Pending(timedelta(days=3), trusted=True)
+
+    with catalogue.using(Registry([of_the_world])):
+        fake_provider.call("ask_colleague", {})
+        await ask(cast)
+        assert set((await ToolCall.objects.aget()).sources) == {"a letter", "Colleague"}
+        await send(tokens[0])
+        await work()
+    call = await ToolCall.objects.aget()
+    assert call.status == "ok" and set(call.sources) == {"a letter", "Colleague"}
