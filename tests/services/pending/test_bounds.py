@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.test import Client
 from django.utils import timezone
 
 from assistant.models import ApiKey, Job, PendingCall, Run, Tenant, ToolCall
@@ -14,6 +15,7 @@ from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.pending import continuation
 from assistant.services.pending.stopping import stop_waits
 from assistant.services.runs.manager import Runs, get_runs
+from assistant.services.toolcalls.pending_calls import hash_of
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Pending, Registry, ToolContext, tool
 from tests.api.calling import key_of
@@ -171,3 +173,13 @@ async def test_a_tools_own_marks_stay_although_what_comes_is_trusted(cast: Cast,
         await work()
     call = await ToolCall.objects.aget()
     assert call.status == "ok" and set(call.sources) == {"a letter", "Colleague"}
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/more/", "/more"])
+def test_no_address_with_a_token_is_logged(cast: Cast, caplog: pytest.LogCaptureFixture, ending: str) -> None:
+    row, token = waiting(cast), "wait_0123456789"
+    PendingCall.objects.filter(pk=row.pk).update(hashed=hash_of(token))
+    path = f"/api/v1/tenants/acme/pending/{token}{ending}"
+    answer = Client().post(path, {"result": 1}, content_type="application/json")
+    assert answer.status_code == (404 if "more" in ending else 202)
+    assert token not in caplog.text
