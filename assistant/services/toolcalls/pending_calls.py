@@ -52,11 +52,15 @@ def callback_of(key: RunKey, tenant: str, call_id: str) -> Callback:
         tenant: the slug of the tenant.
     """
     token = token_of(key, call_id)
-    try:
-        path = reverse("assistant:pending", kwargs={"tenant": tenant, "token": token})
-    except NoReverseMatch:  # a project that does not include the REST API
-        path = ""
+    path = _path_of(tenant, token)
     return Callback(token, f"{settings.PUBLIC_URL.rstrip('/')}{path}" if path else "")
+
+
+def _path_of(tenant: str, token: str) -> str:
+    try:
+        return reverse("assistant:pending", kwargs={"tenant": tenant, "token": token})
+    except NoReverseMatch:  # a project that does not include the REST API
+        return ""
 
 
 def hash_of(token: str) -> str:
@@ -73,6 +77,8 @@ def begin_waits(*, key: RunKey, batch: Iterable[PlannedCall], rows: Mapping[str,
     for planned in batch:
         if planned.tool.waits:
             token = token_of(key, planned.call.id)
+            # The first look-up in a process imports all pages, for seconds: here in a thread, not on the event loop.
+            _path_of("-", token)
             PendingCall.objects.get_or_create(
                 tenant_id=key.tenant_id,
                 call_id=rows[planned.call.id],

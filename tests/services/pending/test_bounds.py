@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
-from assistant.models import ApiKey, Job, PendingCall, Run, Tenant, ToolCall
+from assistant.models import ApiKey, Conversation, Job, Message, PendingCall, Run, Tenant, ToolCall
+from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.pending import continuation
 from assistant.services.pending.stopping import stop_waits
 from assistant.services.runs.manager import Runs, get_runs
+from assistant.services.toolcalls import pending_calls
 from assistant.services.toolcalls.pending_calls import hash_of
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Pending, Registry, ToolContext, tool
@@ -183,3 +187,32 @@ def test_no_address_with_a_token_is_logged(cast: Cast, caplog: pytest.LogCapture
     answer = Client().post(path, {"result": 1}, content_type="application/json")
     assert answer.status_code == (404 if "more" in ending else 202)
     assert token not in caplog.text
+
+
+async def test_a_question_that_is_asked_anew_goes_on_without_what_has_come(
+    cast: Cast, fake_provider: FakeProvider
+) -> None:
+    run = await wait_for_bank(cast, fake_provider)
+    await send(tokens[0])
+    asked = await Message.objects.aget(role="user")
+    await ask(cast, "Something else", thread=run.conversation_id, replaces=asked.message_id)
+    await work()
+    assert await Run.objects.acount() == 2
+    conversation = await Conversation.objects.aget()
+    shown = await sync_to_async(recent_messages)(conversation=conversation)
+    assert [message.content for message in shown if message.role == "user"] == ["Something else"]
+
+
+async def test_addresses_are_first_looked_up_off_the_event_loop(
+    cast: Cast, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where: list[bool] = []
+
+    def look_up(*args: Any, **more: Any) -> str:
+        where.append(threading.current_thread() is loops)
+        return reverse(*args, **more)
+
+    loops = threading.current_thread()
+    monkeypatch.setattr(pending_calls, "reverse", look_up)
+    await wait_for_bank(cast, fake_provider)
+    assert where == [False, True]
