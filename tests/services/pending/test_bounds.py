@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -15,9 +18,10 @@ from django.utils import timezone
 from assistant.models import ApiKey, Conversation, Job, Message, PendingCall, Run, Tenant, ToolCall
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.jobs.jobs import LongWork, do_due_jobs
-from assistant.services.pending import continuation
+from assistant.services.pending import arrivals, continuation
 from assistant.services.pending.stopping import stop_waits
 from assistant.services.runs.manager import Runs, get_runs
+from assistant.services.token_bucket import MAX_BUCKETS, Buckets
 from assistant.services.toolcalls import pending_calls
 from assistant.services.toolcalls.pending_calls import hash_of
 from assistant.services.toolpolicy import catalogue
@@ -216,3 +220,19 @@ async def test_addresses_are_first_looked_up_off_the_event_loop(
     monkeypatch.setattr(pending_calls, "reverse", look_up)
     await wait_for_bank(cast, fake_provider)
     assert where == [False, True]
+
+
+def test_a_flood_of_tokens_in_many_threads_breaks_nothing() -> None:
+    def flood(seed: int) -> int:
+        number = random.Random(seed)
+        return sum(1 for _ in range(3_000) if arrivals._take(buckets, str(number.randrange(MAX_BUCKETS + 2_000))))
+
+    interval, buckets = sys.getswitchinterval(), Buckets(10, 1.0)
+    for number in range(MAX_BUCKETS):
+        buckets.get(str(number))
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            assert all(threads.map(flood, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
