@@ -19,19 +19,23 @@ from assistant.models import ApiKey, Conversation, Job, Message, PendingCall, Ru
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.pending import arrivals, continuation
+from assistant.services.pending.arrivals import ArrivalRefused
 from assistant.services.pending.stopping import stop_waits
+from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import Runs, get_runs
 from assistant.services.token_bucket import MAX_BUCKETS, Buckets
 from assistant.services.toolcalls import pending_calls
 from assistant.services.toolcalls.pending_calls import hash_of
 from assistant.services.toolpolicy import catalogue
-from assistant.toolkit import Pending, Registry, ToolContext, tool
+from assistant.toolkit import Pending, Question, Registry, ToolContext, tool
+from assistant.toolkit.definition.questions import NeedsAnswer
 from tests.api.calling import key_of
 from tests.base import Cast
+from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.pending.test_elsewhere import waiting
 from tests.services.pending.test_waiting_runs import QUESTION, results, send, tools, wait_for_bank
-from tests.services.pending.waiting import RESULT, ask, expire, take_over, tokens, work
+from tests.services.pending.waiting import RESULT, answer, ask, ask_bank, expire, take_over, tokens, work
 
 __all__ = ["tools"]
 
@@ -236,3 +240,73 @@ def test_a_flood_of_tokens_in_many_threads_breaks_nothing() -> None:
             assert all(threads.map(flood, range(4)))
     finally:
         sys.setswitchinterval(interval)
+
+
+async def test_a_call_that_was_approved_first_goes_on_too(cast: Cast, fake_provider: FakeProvider) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "ask_bank", "ask")
+    fake_provider.call("ask_bank", QUESTION)
+    run = await ask(cast)
+    call = await ToolCall.objects.aget()
+    # The run that the approval begins waits as well, and has no message of its own.
+    assert (await answer(cast, run, Resume(call.call_id, approved=True))).status == Run.Status.WAITING
+    await send(tokens[0])
+    await work()
+    assert results(fake_provider) == [RESULT] and await Run.objects.acount() == 3
+
+
+async def test_a_tool_that_asks_first_and_then_waits(cast: Cast, fake_provider: FakeProvider) -> None:
+    seat = Question("Which?", {"type": "object", "properties": {"seat": {"type": "string"}}}, "seat")
+
+    @tool(name="ask_colleague", waits=True, read_only=True)
+    def asks_first(context: ToolContext) -> Pending:
+        """Ask the person, and then a colleague."""
+        tokens.append(context.callback.token)
+        if not context.answers:
+            raise NeedsAnswer(seat)
+        return Pending(timedelta(days=3))
+
+    with catalogue.using(Registry([asks_first])):
+        fake_provider.call("ask_colleague", {})
+        run = await ask(cast)
+        assert not await PendingCall.objects.aexists()
+        call = await ToolCall.objects.aget()
+        said = Resume(call.call_id, approved=True, response='{"seat": "Aisle"}', is_answer=True)
+        assert (await answer(cast, run, said)).status == Run.Status.WAITING
+        with pytest.raises(ArrivalRefused):
+            await send(tokens[0])  # of the first time, which waits for nothing
+        await send(tokens[1])
+        await work()
+    assert results(fake_provider) == [RESULT]
+
+
+@pytest.mark.parametrize("answered_first", [0, 1, 2])
+async def test_a_question_while_a_tool_runs_and_a_result_in_the_same_step(
+    cast: Cast, fake_provider: FakeProvider, answered_first: int
+) -> None:
+    form = {"type": "object", "properties": {"value": {"type": "string"}}, "required": ["value"]}
+
+    @tool(name="look_up", read_only=True)
+    def asks_twice(context: ToolContext) -> str:
+        """Ask the person twice."""
+        assert context.answers is not None
+        for key in ("one", "two"):
+            if key not in context.answers:
+                raise NeedsAnswer(Question(key, form, key))
+        return f"{context.answers['one']['value']}, {context.answers['two']['value']}"
+
+    with catalogue.using(Registry([ask_bank, asks_twice])):
+        fake_provider.calls([("ask_bank", QUESTION), ("look_up", {})])
+        run = await ask(cast)
+        call = await ToolCall.objects.aget(name="look_up")
+        for number in range(3):
+            if number == answered_first:
+                await send(tokens[0])
+                await do_once()
+            if number < 2:
+                said = f'{{"value": "{number}"}}'
+                given = Resume(call.call_id, approved=True, response=said, is_answer=True, question=number * 2)
+                await answer(cast, run, given)
+        await work()
+    assert sorted(results(fake_provider)) == ["0, 1", RESULT]
+    assert len(tokens) == 1 and len(fake_provider.requests) == 2
+    assert (await ToolCall.objects.aget(name="look_up")).questions == ""
