@@ -33,7 +33,8 @@ from assistant.toolkit.waiting import Callback, Pending
 EXPIRE_JOB, CONTINUE_JOB = "pending.expire", "pending.continue"
 PREFIX = "wait_"
 State = PendingCall.State
-ENDED = (State.ANSWERED, State.EXPIRED, State.CANCELLED)
+CAME = (State.ANSWERED, State.EXPIRED)
+ENDED = (*CAME, State.CANCELLED)
 RULE = "Its result came later, from outside."
 STOPPED = "Nobody waits for the result of this call any more: the user has gone on without it."
 
@@ -189,6 +190,7 @@ def settle_calls(*, tenant_id: int, calls: Collection[int]) -> None:
 
 
 def waiting_runs(*, tenant_id: int, user_id: UserId, run_id: str) -> QuerySet[PendingCall]:
-    """Return what a member's runs with an id wait for."""
+    """Return what a member's runs with an id wait for, or have not taken up yet."""
     named = Q(run__run_id=run_id) | Q(run__continues=run_id)
-    return PendingCall.objects.filter(named, tenant_id=tenant_id, run__user_id=user_id, state=State.WAITING)
+    open_calls = {"call__status": ToolCall.Status.PENDING, "state__in": (State.WAITING, *CAME)}
+    return PendingCall.objects.filter(named, tenant_id=tenant_id, run__user_id=user_id, **open_calls)

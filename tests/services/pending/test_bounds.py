@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from assistant.models import ApiKey, Conversation, Job, Message, PendingCall, Run, Tenant, ToolCall
+from assistant.models import ApiKey, Conversation, Job, Message, PendingCall, Run, Tenant, TenantLimits, ToolCall
 from assistant.services.conversations.stored_messages import recent_messages
 from assistant.services.jobs.jobs import LongWork, do_due_jobs
 from assistant.services.pending import arrivals, continuation
@@ -23,6 +23,7 @@ from assistant.services.pending.arrivals import ArrivalRefused
 from assistant.services.pending.stopping import stop_waits
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import Runs, get_runs
+from assistant.services.tenancy.members import Member
 from assistant.services.token_bucket import MAX_BUCKETS, Buckets
 from assistant.services.toolcalls import pending_calls
 from assistant.services.toolcalls.pending_calls import hash_of
@@ -310,3 +311,21 @@ async def test_a_question_while_a_tool_runs_and_a_result_in_the_same_step(
     assert sorted(results(fake_provider)) == ["0, 1", RESULT]
     assert len(tokens) == 1 and len(fake_provider.requests) == 2
     assert (await ToolCall.objects.aget(name="look_up")).questions == ""
+
+
+async def test_a_member_stops_a_run_that_is_kept_from_going_on(
+    cast: Cast, fake_provider: FakeProvider, alice_member: Member
+) -> None:
+    run = await wait_for_bank(cast, fake_provider)
+    await send(tokens[0])
+    await TenantLimits.objects.acreate(tenant=cast.acme, tenant_tokens_per_month=1)
+    await do_once()
+    assert await get_runs().cancel(member=alice_member, run_id=run.run_id)
+    assert not await get_runs().cancel(member=alice_member, run_id=run.run_id)
+    await TenantLimits.objects.all().adelete()
+    await take_over()
+    await work()
+    assert await Run.objects.acount() == 1 and (await Run.objects.aget()).status == Run.Status.CANCELLED
+    # The next message takes along what has come.
+    await ask(cast, "So?", thread=run.conversation_id)
+    assert results(fake_provider) == [RESULT]
