@@ -38,3 +38,8 @@ class Endpoint:
     oauth: OAuthClient | None = None
     command: Command | None = None
     guard: UrlGuard = field(default_factory=UrlGuard)
+
+    @property
+    def address(self) -> str:
+        """The URL, or the command as one line; without credentials."""
+        return self.url if self.command is None else " ".join((self.command.program, *self.command.arguments))

@@ -77,6 +77,7 @@ class CallQuestions:
     Args:
         server: its name, for people.
         answers: people's answers so far, by the keys of their questions; None if nobody can be asked.
+        address: where the server is. An answer is given to no other one that asks the same.
 
     Attributes:
         open: the first question that has no answer yet.
@@ -85,6 +86,7 @@ class CallQuestions:
 
     server: str
     answers: Mapping[str, Mapping[str, Any]] | None
+    address: str = ""
     open: Question | None = None
     notes: list[str] = field(default_factory=list)
     _asked: Counter[str] = field(default_factory=Counter)
@@ -100,7 +102,7 @@ class CallQuestions:
         if self.answers is None:
             return self._decline(NOBODY)
         try:
-            asked = _digest(message, schema)
+            asked = _digest(self.address, message, schema)
             fields = _fields_of(schema)
         except (_Unreadable, RecursionError):
             return self._decline(UNREADABLE)
@@ -126,11 +128,11 @@ class CallQuestions:
         return Answer("decline")
 
 
-def _digest(message: str, schema: Mapping[str, Any]) -> str:
+def _digest(address: str, message: str, schema: Mapping[str, Any]) -> str:
     content = json.dumps([message, schema], sort_keys=True)
     if len(content) > MAX_SCHEMA:
         raise _Unreadable
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{address}\n{content}".encode()).hexdigest()[:32]
 
 
 def _text(server: str, message: str) -> str:

@@ -94,11 +94,17 @@ def position_of(*, conversation: Conversation, message_id: str, role: str = "") 
 
 
 def end_of_run(*, conversation: Conversation, run_id: str) -> int | None:
-    """Return the position after a run's last message, by the client's id of the run; None if it stored none."""
-    rows = MessageRow.objects.filter(
-        conversation=conversation, conversation__tenant_id=conversation.tenant_id, run__run_id=run_id
-    )
-    last = rows.order_by("-position").values_list("position", flat=True).first()
+    """Return the position after a run's last message, by the client's id of the run; None if there is no such place.
+
+    A run that stored none, as its calls still wait, ends where it began: after the messages of the runs before it.
+    """
+    rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=conversation.tenant_id)
+    positions = rows.order_by("-position").values_list("position", flat=True)
+    last = positions.filter(run__run_id=run_id).first()
+    if last is None:
+        runs = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation, run_id=run_id)
+        number = runs.values_list("number", flat=True).first()
+        last = None if number is None else positions.filter(run__number__lt=number).first()
     return None if last is None else last + 1
 
 

@@ -107,6 +107,11 @@ def cancel(*, tenant_id: int, name: str, key: str) -> bool:
     return bool(waiting.update(state=Job.State.CANCELLED, ended_at=DatabaseTime()))
 
 
+def finish(*, tenant_id: int, name: str, key: str) -> None:
+    """Mark the waiting job of a name and key as done, by which a process held long work."""
+    waiting_jobs(tenant_id=tenant_id, name=name).filter(key=key).update(state=Job.State.DONE, ended_at=DatabaseTime())
+
+
 def renew(*, tenant_id: int, pk: int, due_at: datetime) -> bool:
     """Give a tenant's waiting job a new moment; return False if it waits no more.
 

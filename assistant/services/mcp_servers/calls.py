@@ -74,7 +74,8 @@ async def _call(
         await context.report_progress(progress, total, message or "")
 
     meta = meta_of(context, connection.context_keys)
-    questions = CallQuestions(connection.name, context.answers) if connection.asks_people else None
+    asks, address = connection.asks_people, f"{connection.server_id} {connection.endpoint.address}"
+    questions = CallQuestions(connection.name, context.answers, address) if asks else None
     try:
         result = await session.call(name, arguments, meta=meta, progress=report, questions=questions)
         return result if questions is None else questions.told(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Literal
 
 from django.conf import settings
@@ -21,6 +22,8 @@ TOKEN_BURST, TOKEN_RATE = 10, 1.0
 UNKNOWN_BURST, UNKNOWN_RATE = 100, 5.0
 _tokens = Buckets(TOKEN_BURST, TOKEN_RATE)
 _unknown = Buckets(UNKNOWN_BURST, UNKNOWN_RATE)
+# Requests are answered in threads, and the buckets are of one.
+_one_at_a_time = threading.Lock()
 
 Reason = Literal["not_found", "already_answered", "wait_over", "invalid_input", "too_many_requests"]
 
@@ -33,6 +36,11 @@ class ArrivalRefused(Exception):
         self.reason = reason
 
 
+def _take(buckets: Buckets, key: str) -> bool:
+    with _one_at_a_time:
+        return buckets.get(key).take()
+
+
 def deliver(*, tenant_slug: str, token: str, value: Any, is_error: bool) -> None:
     """Store the result of a call that waits, and have its run go on. Of several results the first one counts.
 
@@ -43,7 +51,7 @@ def deliver(*, tenant_slug: str, token: str, value: Any, is_error: bool) -> None
         ArrivalRefused: nothing waits for it.
     """
     hashed = hash_of(token)
-    if not _tokens.get(hashed).take():
+    if not _take(_tokens, hashed):
         raise ArrivalRefused("too_many_requests", "Too many requests with this token.")
     try:
         text = stored(convert(value))
@@ -55,7 +63,7 @@ def deliver(*, tenant_slug: str, token: str, value: Any, is_error: bool) -> None
     if tenant_id is not None:
         set_tenants(tenant_id)
     if not is_possible or tenant_id is None or not _store(tenant_id, hashed, text, is_error=is_error):
-        if not _unknown.get(tenant_slug).take():
+        if not _take(_unknown, tenant_slug):
             raise ArrivalRefused("too_many_requests", "Too many requests with tokens that are not known.")
         raise ArrivalRefused("not_found", "There is no such thing here.")
 

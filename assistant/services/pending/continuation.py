@@ -7,6 +7,7 @@ that there is one, in whichever process, however often its job is done.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,18 +15,20 @@ from functools import partial
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from assistant.models import Approval, Job, PendingCall, Run, ToolCall
+from assistant.models import Approval, Job, PendingCall, Run
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.threads import in_database
-from assistant.services.errors import Refused
+from assistant.services.errors import Refused, is_outage, log_failure
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused, LongWork
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import RunInput
-from assistant.services.tenancy.members import Member, find_member
+from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State
+from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State, settle_calls
+
+logger = logging.getLogger(__name__)
 
 # How long this process has to open the run before another one tries.
 LEASE = timedelta(seconds=60)
@@ -33,9 +36,16 @@ LEASE = timedelta(seconds=60)
 BUSY_RETRY = timedelta(seconds=3)
 # When one is tried again that a limit or a quota keeps from going on, and for how long after the result has come.
 LIMITED_RETRY, LIMITED_FOR = timedelta(minutes=10), timedelta(days=2)
+# How long after the result has come one is tried again whose opening fails unexpectedly, at the end of each lease.
+FAILING_FOR = timedelta(hours=1)
 # While the tenant is suspended.
 SUSPENDED_RETRY = timedelta(minutes=10)
+# How often in a row a conversation goes on by itself: the limits of a run would bound nothing otherwise.
+MAX_IN_A_ROW = 100
+# With which the ids begin of runs that go on by themselves.
+RUN_PREFIX = "pending-"
 NO_ACCESS = gettext_noop("Its member has no access any more.")
+TOO_OFTEN = gettext_noop("It has gone on by itself too often without a message.")
 
 
 @jobs.handles(EXPIRE_JOB)
@@ -52,13 +62,14 @@ def _expire(job: Job) -> None:
         if row.run.is_active or row.run.status == Run.Status.WAITING:
             jobs.schedule(tenant_id=job.tenant_id, name=CONTINUE_JOB, key=str(row.run_id), due_at=timezone.now())
         else:  # its run was stopped
-            calls = ToolCall.objects.filter(pk=row.call_id, tenant_id=job.tenant_id, status=ToolCall.Status.PENDING)
-            calls.update(status=ToolCall.Status.CANCELLED)
+            settle_calls(tenant_id=job.tenant_id, calls=[row.call_id])
 
 
 def _again(job: Job, after: timedelta) -> Job:
-    """Do the job again after a time."""
-    return jobs.schedule(tenant_id=job.tenant_id, name=job.name, key=job.key, due_at=timezone.now() + after)
+    """Do the job again after a time. The row of a job that is being done goes: some are done for weeks."""
+    later = jobs.schedule(tenant_id=job.tenant_id, name=job.name, key=job.key, due_at=timezone.now() + after)
+    Job.objects.filter(pk=job.pk, tenant_id=job.tenant_id).exclude(pk=later.pk).delete()
+    return later
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +91,15 @@ def _continue(job: Job) -> LongWork | None:
         run = runs.select_related("tenant", "assistant", "conversation").first()
         waits = list(PendingCall.objects.filter(tenant_id=job.tenant_id, run=run)) if run is not None else []
         came = [row.ended_at for row in waits if row.ended_at is not None]
-        if run is None or not came or not (run.is_active or run.status == Run.Status.WAITING):
+        if run is None or not came:
+            return None
+        if not (run.is_active or run.status == Run.Status.WAITING):  # it was stopped, or has failed
+            settle_calls(tenant_id=job.tenant_id, calls=[row.call_id for row in waits])
             return None
         if run.is_active:
             _again(job, BUSY_RETRY)
             return None
-        if any(row.state in (State.BEGUN, State.WAITING) for row in waits):
+        if any(row.state == State.WAITING for row in waits):
             return None  # the last result to come has it go on
         if (until := _approvals_until(run)) is not None:
             _again(job, max(until - timezone.now(), timedelta()) + LEASE)
@@ -94,11 +108,27 @@ def _continue(job: Job) -> LongWork | None:
             _again(job, SUSPENDED_RETRY)
             return None
         member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
-        if member is None:
+        if member is None or not _has_key(run):
             raise JobRefused(NO_ACCESS)
+        if _times_in_a_row(run) >= MAX_IN_A_ROW:
+            raise JobRefused(TOO_OFTEN)
         # The run that goes on has the API key of the one that waited, so that the same client can follow it.
         member = replace(member, key_id=run.api_key_id)
         return partial(_work, _Continuation(job.tenant_id, run, member, _again(job, LEASE), max(came)))
+
+
+def _has_key(run: Run) -> bool:
+    """Return whether the API key with which a run was begun is still valid; True for one that was begun without."""
+    if run.api_key_id is None:
+        return True
+    return active_keys().filter(pk=run.api_key_id, tenant_id=run.tenant_id).exists()
+
+
+def _times_in_a_row(run: Run) -> int:
+    """Return how many runs of the conversation have gone on by themselves since the last one that a person began."""
+    runs = Run.objects.filter(tenant_id=run.tenant_id, conversation=run.conversation)
+    begun = runs.exclude(run_id__startswith=RUN_PREFIX).order_by("-number").values_list("number", flat=True).first()
+    return runs.filter(number__gt=begun or 0).count()
 
 
 def _approvals_until(run: Run) -> datetime | None:
@@ -112,14 +142,19 @@ async def _work(one: _Continuation) -> None:
     set_tenants(one.tenant_id)
     run = one.run
     given = RunInput(
-        thread_id=run.conversation_id, run_id=f"pending-{run.pk}", follows=run.run_id, protocol_version="1.0"
+        thread_id=run.conversation_id, run_id=f"{RUN_PREFIX}{run.pk}", follows=run.run_id, protocol_version="1.0"
     )
     try:
         await get_runs().open(member=one.member, assistant_slug=run.assistant.slug, given=given)
     except Refused as exc:
         await in_database(_refused, one, exc)
+    except Exception as exc:
+        if is_outage(exc) or timezone.now() - one.came_at < FAILING_FOR:
+            raise  # tried again when the lease ends
+        problem = log_failure(logger, exc, "Run %s could not go on", run.pk).message
+        await in_database(jobs.fail, tenant_id=one.tenant_id, pk=one.lease.pk, problem=problem)
     else:
-        await in_database(jobs.cancel, tenant_id=one.tenant_id, name=CONTINUE_JOB, key=str(run.pk))
+        await in_database(jobs.finish, tenant_id=one.tenant_id, name=CONTINUE_JOB, key=str(run.pk))
 
 
 def _refused(one: _Continuation, refusal: Refused) -> None:
@@ -130,5 +165,7 @@ def _refused(one: _Continuation, refusal: Refused) -> None:
         _again(one.lease, BUSY_RETRY)
     elif refusal.code in {"limit_reached", "quota_exceeded"} and timezone.now() - one.came_at < LIMITED_FOR:
         _again(one.lease, LIMITED_RETRY)
+    elif refusal.code == "internal_error" and refusal.resets_at is not None:  # an outage
+        _again(one.lease, LEASE)
     else:
         jobs.fail(tenant_id=one.tenant_id, pk=one.lease.pk, problem=str(refusal))

@@ -6,13 +6,14 @@ from collections.abc import Collection
 
 from django.db import transaction
 
-from assistant.models import PendingCall
+from assistant.models import PendingCall, Run
+from assistant.models.runs import ACTIVE
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import PATH
 from assistant.services.runs.cancelling import stop_waiting
 from assistant.services.runs.manager import get_runs
 from assistant.services.tenancy import audit_trail
-from assistant.services.toolcalls.pending_calls import State
+from assistant.services.toolcalls.pending_calls import State, cancel_waits
 
 
 async def stop_waits(*, tenant_ids: Collection[int], pks: Collection[int], actor: audit_trail.Actor) -> int:
@@ -35,6 +36,8 @@ def _stop(tenant_ids: set[int], pks: set[int], actor: audit_trail.Actor) -> tupl
         waits = PendingCall.objects.filter(pk__in=pks, tenant_id=tenant_id, state=State.WAITING)
         found = list(waits.select_related("call", "tenant"))
         threads += stop_waiting(waits, tenant_id)
+        # Those of runs that have failed, or were stopped before they waited.
+        cancel_waits(waits.exclude(run__status__in=[*ACTIVE, Run.Status.WAITING]), tenant_id=tenant_id)
         stopped = PendingCall.objects.filter(
             pk__in=[row.pk for row in found], tenant_id=tenant_id, state=State.CANCELLED
         )

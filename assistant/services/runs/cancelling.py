@@ -18,7 +18,7 @@ from assistant.models.runs import IS_ACTIVE
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.jobs import jobs
 from assistant.services.runs.leases import mark_for_cancel, request_cancel
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, cancel_waits, waiting_runs
+from assistant.services.toolcalls.pending_calls import CAME, CONTINUE_JOB, cancel_waits, waiting_runs
 from assistant.toolkit.context import UserId
 
 # A process notices a cancellation within five seconds, with a checkpoint or its housekeeping. Then tools have to end.
@@ -67,7 +67,9 @@ def cancel_for_member(
 
 @transaction.atomic
 def stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int | None = None) -> list[str]:
-    """Wait no more for calls of a tenant; their runs are cancelled if they wait for nothing else.
+    """Wait no more for calls of a tenant, nor take up those of `waits` that something has come for.
+
+    Their runs are cancelled if they wait for nothing else.
 
     Args:
         assistant_id: only runs with this assistant; None for any.
@@ -80,11 +82,15 @@ def stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int
     runs = Run.objects.select_for_update().filter(pk__in=pks, tenant_id=tenant_id, status=Run.Status.WAITING)
     threads = []
     for run in runs.order_by("pk"):
-        cancelled = set(cancel_waits(waits.filter(run=run), tenant_id=tenant_id))
-        interrupts = [one for one in _interrupts(run) if one.get("toolCallId") not in cancelled]
+        own = waits.filter(run=run)
+        # What has come, and was not taken up yet, is kept for the next message.
+        came = own.filter(state__in=CAME).values_list("call__call_id", flat=True)
+        given_up = {*came, *cancel_waits(own, tenant_id=tenant_id)}
+        interrupts = [one for one in _interrupts(run) if one.get("toolCallId") not in given_up]
         run.ending = {**(run.ending or {}), "outcome": {"type": "interrupt", "interrupts": interrupts}}
         if not interrupts:
             run.status, run.ending["outcome"] = Run.Status.CANCELLED, {"type": "cancelled"}
+            jobs.cancel(tenant_id=tenant_id, name=CONTINUE_JOB, key=str(run.pk))
         else:
             jobs.schedule(tenant_id=tenant_id, name=CONTINUE_JOB, key=str(run.pk), due_at=timezone.now())
         run.save(update_fields=["status", "ending"])

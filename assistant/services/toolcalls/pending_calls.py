@@ -20,6 +20,7 @@ from django.utils.crypto import salted_hmac
 
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.values.messages import ToolCall as Call
+from assistant.core.values.untrusted import bounded_sources
 from assistant.models import Conversation, PendingCall, ToolCall
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
@@ -32,7 +33,8 @@ from assistant.toolkit.waiting import Callback, Pending
 EXPIRE_JOB, CONTINUE_JOB = "pending.expire", "pending.continue"
 PREFIX = "wait_"
 State = PendingCall.State
-ENDED = (State.ANSWERED, State.EXPIRED, State.CANCELLED)
+CAME = (State.ANSWERED, State.EXPIRED)
+ENDED = (*CAME, State.CANCELLED)
 RULE = "Its result came later, from outside."
 STOPPED = "Nobody waits for the result of this call any more: the user has gone on without it."
 
@@ -51,11 +53,15 @@ def callback_of(key: RunKey, tenant: str, call_id: str) -> Callback:
         tenant: the slug of the tenant.
     """
     token = token_of(key, call_id)
-    try:
-        path = reverse("assistant:pending", kwargs={"tenant": tenant, "token": token})
-    except NoReverseMatch:  # a project that does not include the REST API
-        path = ""
+    path = _path_of(tenant, token)
     return Callback(token, f"{settings.PUBLIC_URL.rstrip('/')}{path}" if path else "")
+
+
+def _path_of(tenant: str, token: str) -> str:
+    try:
+        return reverse("assistant:pending", kwargs={"tenant": tenant, "token": token})
+    except NoReverseMatch:  # a project that does not include the REST API
+        return ""
 
 
 def hash_of(token: str) -> str:
@@ -72,6 +78,8 @@ def begin_waits(*, key: RunKey, batch: Iterable[PlannedCall], rows: Mapping[str,
     for planned in batch:
         if planned.tool.waits:
             token = token_of(key, planned.call.id)
+            # The first look-up in a process imports all pages, for seconds: here in a thread, not on the event loop.
+            _path_of("-", token)
             PendingCall.objects.get_or_create(
                 tenant_id=key.tenant_id,
                 call_id=rows[planned.call.id],
@@ -137,7 +145,7 @@ def outcome_of(row: PendingCall, call: Call, titles: Mapping[str, str]) -> ToolO
             error=told if row.is_error else "",
             full="" if told is row.result else row.result,
             rule=RULE,
-            sources=() if row.is_trusted else (titles.get(row.call.name) or row.call.name,),
+            sources=bounded_sources((*row.call.sources, *_outside(row, titles))),
             duration_ms=_milliseconds(row),
         )
     if row.state == State.EXPIRED:
@@ -147,9 +155,13 @@ def outcome_of(row: PendingCall, call: Call, titles: Mapping[str, str]) -> ToolO
         return ToolOutcome(call, "cancelled", STOPPED, error=STOPPED, rule=RULE)
     # One whose time is over is about to expire.
     soon = datetime.now(UTC) + timedelta(seconds=1)
-    return ToolOutcome(
-        call, "pending", rule=RULE, pending=Pending(max(row.until or soon, soon), row.note, row.is_trusted)
-    )
+    pending = Pending(max(row.until or soon, soon), row.note, row.is_trusted)
+    return ToolOutcome(call, "pending", rule=RULE, pending=pending, sources=tuple(row.call.sources))
+
+
+def _outside(row: PendingCall, titles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what marks a result besides what marks the tool's own words."""
+    return () if row.is_trusted else (titles.get(row.call.name) or row.call.name,)
 
 
 def _milliseconds(row: PendingCall) -> int:
@@ -171,7 +183,14 @@ def cancel_waits(waits: QuerySet[PendingCall], *, tenant_id: int) -> list[str]:
     return cancelled
 
 
+def settle_calls(*, tenant_id: int, calls: Collection[int]) -> None:
+    """Store that a tenant's calls, by their primary keys, get no result any more: their run has ended without it."""
+    waiting = ToolCall.objects.filter(pk__in=calls, tenant_id=tenant_id, status=ToolCall.Status.PENDING)
+    waiting.update(status=ToolCall.Status.CANCELLED)
+
+
 def waiting_runs(*, tenant_id: int, user_id: UserId, run_id: str) -> QuerySet[PendingCall]:
-    """Return what a member's runs with an id wait for."""
+    """Return what a member's runs with an id wait for, or have not taken up yet."""
     named = Q(run__run_id=run_id) | Q(run__continues=run_id)
-    return PendingCall.objects.filter(named, tenant_id=tenant_id, run__user_id=user_id, state=State.WAITING)
+    open_calls = {"call__status": ToolCall.Status.PENDING, "state__in": (State.WAITING, *CAME)}
+    return PendingCall.objects.filter(named, tenant_id=tenant_id, run__user_id=user_id, **open_calls)

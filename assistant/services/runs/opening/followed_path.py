@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from assistant.core.conversation.paths import WHOLE, Path, Tree
 from assistant.core.values.messages import Message
-from assistant.models import Approval, Assistant, Conversation, PendingCall
+from assistant.models import Approval, Assistant, Conversation, PendingCall, Run
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.paths import (
     MAX_BRANCHES,
@@ -113,6 +113,10 @@ def begin_branch(*, conversation: Conversation, branching: Tree, is_answer: bool
         waiting = Approval.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation)
         waiting.update(status=Approval.Status.EXPIRED)
         cancel_waits(PendingCall.objects.filter(call__run__conversation=conversation), tenant_id=conversation.tenant_id)
+        # Nor do those go on that something has come for, and that nobody has taken up yet.
+        came = PendingCall.objects.filter(tenant_id=conversation.tenant_id).values("run")
+        runs = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation, pk__in=came)
+        runs.filter(status=Run.Status.WAITING).update(status=Run.Status.CANCELLED)
 
 
 def _named_place(given: RunInput, conversation: Conversation, *, has_message: bool) -> int | None:

@@ -188,7 +188,7 @@ def _open_once(
         who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
         check_decisions(decisions, history, setup.tools, **who)
     if given.output_schema:
-        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
+        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
     setup = replace(
         setup,
         client_tools=given.client_tools,

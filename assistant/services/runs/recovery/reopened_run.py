@@ -119,7 +119,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
         choice = soft.instead_of(choice, assistant)
         setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
     if given.output_schema:
-        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
+        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
     if given.asked is not None:
         setup = as_asked(setup, given.asked)
     path = shown_path(conversation, is_active=True)
