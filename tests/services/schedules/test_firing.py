@@ -192,7 +192,8 @@ async def test_a_process_that_died_is_followed_by_another_and_there_is_one_run(
     for _ in range(2):
         await sync_to_async(do_due_jobs)(start=long.append)
     assert len(long) == 1  # taken by a process that dies before its work
-    await Job.objects.filter(state="waiting", name="schedule.ask").aupdate(due_at=timezone.now())
+    due_at = timezone.now() - timedelta(seconds=1)
+    await Job.objects.filter(state="waiting", name="schedule.ask").aupdate(due_at=due_at)
     assert await ask() == 1
     await long[0]()  # it was not dead
     assert await Run.objects.acount() == await ScheduleRun.objects.acount() == 1
