@@ -46,7 +46,8 @@ CANARIES = {"prompt": PROMPT, "context": CONFIG, "key": KEY, "another's tool": R
 # its prompts by MCP: the published one is there for clients that talk to a model of their own.
 MEANT = {
     "prompt": r"^(acme's provider|(amy|root): GET /admin/assistant/|(alice's key): MCP prompts/get)",
-    "context": r"^(amy|root): GET /admin/assistant/toolsetting/",
+    # Settings of tools, which are a part of bundles.
+    "context": r"^(amy|root): GET /admin/assistant/(toolsetting/|\w+/\d+/bundle/export/)",
     "key": r"^$",
     # Operators see all tenants' rows.
     "another's tool": r"^(globex's provider|root: GET /admin/)",
