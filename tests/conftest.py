@@ -69,7 +69,8 @@ def _position(path: Path) -> int:
 
 def _kind(item: pytest.Item) -> int:
     """Return where a test comes in its file: those of one kind of server together, because only one runs at a time."""
-    chosen = item.callspec.params.get("server") if hasattr(item, "callspec") else None
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    chosen = params.get("server", params.get("served"))
     return KINDS.index(chosen) if chosen in KINDS else 0
 
 

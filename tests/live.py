@@ -163,16 +163,22 @@ class SharedServer:
     def __init__(self) -> None:
         self._running = ExitStack()
         self._server: Server | None = None
+        self._environment: Mapping[str, str] = {}
         self._is_lent = False
 
     @contextmanager
-    def lend(self, kind: str) -> Iterator[Server]:
-        """Give a test the server of a kind. It is not ended before the test is, whatever else the test starts."""
-        if self._server is None or self._server.kind != kind or self._server.process.poll() is not None:
-            self._server = self._running.enter_context(serve(kind))
+    def lend(self, kind: str, env: Mapping[str, str] | None = None) -> Iterator[Server]:
+        """Give a test the server of a kind, with more in its environment.
+
+        It is not ended before the test is, whatever else the test starts.
+        """
+        wanted, own = env or {}, self._server
+        if own is None or own.kind != kind or self._environment != wanted or own.process.poll() is not None:
+            own = self._running.enter_context(serve(kind, env=wanted))
+            self._server, self._environment = own, wanted
         self._is_lent = True
         try:
-            yield self._server
+            yield own
         finally:
             self._is_lent = False
 

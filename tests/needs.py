@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 DATABASE = {"db", "transactional_db", "django_db_setup"}
-SERVERS = {"shared_server", "serving", "two_servers"}
+SERVERS = {"shared_server", "two_servers"}
 # A module with one of these words may depend on the database or the event log without a fixture.
 SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
 # Words of modules that start servers themselves, and of modules that start other processes.

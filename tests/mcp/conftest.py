@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from assistant.mcp_client import session
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
-from tests.live import Server, serve
+from tests.live import KINDS, Server, SharedServer
 from tests.mcp.outside import Outside, outside
 
 
@@ -46,37 +45,27 @@ def asking(request: pytest.FixtureRequest, asking_process: Outside) -> Outside:
     return asking_process
 
 
-@pytest.fixture(scope="session")
-def serving(django_db_setup: None) -> Iterator[dict[str, Server]]:
-    """Servers with the tools of `tests.mcp.served`, each started by the first test that asks for its kind."""
-    with ExitStack() as stack:
-
-        class Farm(dict[str, Server]):
-            def __missing__(self, kind: str) -> Server:
-                server, _, sessions = kind.partition("+")
-                environment = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served"}
-                environment |= {"MCP_SESSIONS": "true" if sessions else ""}
-                self[kind] = stack.enter_context(serve(server, env=environment))
-                return self[kind]
-
-        yield Farm()
+SERVED = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "MCP_SESSIONS": ""}
 
 
-@pytest.fixture(params=["uvicorn", "daphne"])
-def served(request: pytest.FixtureRequest, serving: dict[str, Server], transactional_db: None) -> Server:
-    """The site under each server in turn, with these tools."""
-    return serving[request.param]
+@pytest.fixture(params=KINDS)
+def served(request: pytest.FixtureRequest, shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
+    """The site under each server in turn, with the tools of `tests.mcp.served`."""
+    with shared_server.lend(request.param, SERVED) as lent:
+        yield lent
 
 
 @pytest.fixture
-def uvicorn_served(serving: dict[str, Server], transactional_db: None) -> Server:
-    return serving["uvicorn"]
+def uvicorn_served(shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
+    with shared_server.lend("uvicorn", SERVED) as lent:
+        yield lent
 
 
 @pytest.fixture
-def with_sessions(serving: dict[str, Server], transactional_db: None) -> Server:
+def with_sessions(shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
     """A server that keeps sessions for clients older than 2026-07-28."""
-    return serving["uvicorn+sessions"]
+    with shared_server.lend("uvicorn", {**SERVED, "MCP_SESSIONS": "true"}) as lent:
+        yield lent
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from assistant.models import Approval, Tenant, ToolCall
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import switch_tool
-from tests.live import Server
+from tests.live import Server, SharedServer, serve
+from tests.mcp.conftest import SERVED
 from tests.mcp.talking import OLDER, Client, Json, events, headers, message, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -165,9 +167,11 @@ class Session(Client):
 
 
 @pytest.fixture(params=["uvicorn", "daphne", "uvicorn+sessions"])
-def any_served(request: pytest.FixtureRequest, serving: dict[str, Server], transactional_db: None) -> Server:
+def any_served(request: pytest.FixtureRequest, shared_server: SharedServer, transactional_db: None) -> Iterator[Server]:
     """A server that keeps sessions for clients older than 2026-07-28, or servers that do not."""
-    return serving[request.param]
+    kind, _, sessions = request.param.partition("+")
+    with shared_server.lend(kind, {**SERVED, "MCP_SESSIONS": "true" if sessions else ""}) as lent:
+        yield lent
 
 
 def test_an_older_client_is_asked_on_the_stream(any_served: Server, cast: Cast, alice_key: str) -> None:
@@ -192,11 +196,10 @@ def test_an_older_clients_unreadable_answer_runs_nothing(said: Any, uvicorn_serv
 
 
 @pytest.mark.services
-def test_the_answer_may_reach_another_process(
-    serving: dict[str, Server], transactional_db: None, cast: Cast, alice_key: str
-) -> None:
-    alice, there = Session(serving["uvicorn"].url, alice_key), f"{serving['daphne'].url}/mcp/"
-    *_, result = alice.call_answering("erase", {"what": "the disk"}, YES["approval"], there)
+def test_the_answer_may_reach_another_process(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+    with serve("daphne", env=SERVED) as other:
+        alice, there = Session(uvicorn_served.url, alice_key), f"{other.url}/mcp/"
+        *_, result = alice.call_answering("erase", {"what": "the disk"}, YES["approval"], there)
     assert text_of(result["result"]) == "Erased the disk."
 
 

@@ -49,8 +49,8 @@ def sse(response: httpx2.Response) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def server(serving: dict[str, Server], transactional_db: None) -> Server:
-    return serving["uvicorn+sessions"]
+def server(with_sessions: Server) -> Server:
+    return with_sessions
 
 
 @pytest.fixture
