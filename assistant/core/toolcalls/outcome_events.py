@@ -11,7 +11,7 @@ from assistant.core.values.events import Custom, Interrupt
 from assistant.toolkit.schema.form import label_of
 from assistant.toolkit.translation import gettext
 
-# The reason of an interrupt that waits for the world, and not for the person.
+# The reason of an interrupt that waits for a result from outside, and not for the person.
 PENDING = "tool_pending"
 
 

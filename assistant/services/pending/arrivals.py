@@ -22,7 +22,7 @@ TOKEN_BURST, TOKEN_RATE = 10, 1.0
 UNKNOWN_BURST, UNKNOWN_RATE = 100, 5.0
 _tokens = Buckets(TOKEN_BURST, TOKEN_RATE)
 _unknown = Buckets(UNKNOWN_BURST, UNKNOWN_RATE)
-# Requests are answered in threads, and the buckets are of one.
+# Requests are answered in several threads, and buckets may be used by one thread at a time.
 _one_at_a_time = threading.Lock()
 
 Reason = Literal["not_found", "already_answered", "wait_over", "invalid_input", "too_many_requests"]

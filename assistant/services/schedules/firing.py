@@ -60,7 +60,7 @@ MISSED = gettext_noop("Its moment was missed.")
 DELETED = gettext_noop("The conversation was deleted.")
 _IDS = uuid.UUID("0f2a3a5e-6f0b-4f53-9a0c-6a9f3b1d7c42")
 _places = PerLoop(lambda: asyncio.Semaphore(AT_ONCE))
-# Held by those that wait: a tenant's place goes with the last of them.
+# Weak references: a tenant's semaphore is dropped with the last question that uses it.
 _tenant_places: PerLoop[WeakValueDictionary[int, asyncio.Semaphore]] = PerLoop(WeakValueDictionary)
 RunState = ScheduleRun.State
 

@@ -79,7 +79,7 @@ addEventListener("click", (event) => {
   go(link.href);
 });
 addEventListener("popstate", () => go(location.href, { isBack: true }));
-// Who sends a message before the chosen conversation is there stays where the answer comes.
+// A message that is sent before a chosen conversation has loaded cancels the switch to it.
 addEventListener("message-sent", () => isGoingBack || visit++);
 
 /** In a host's page the chat takes the height that is left below what stands above it. */
