@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,8 +22,11 @@ from assistant.services.roles import has_workers
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 
-# The process of a run that has not renewed its lease for this long is taken for dead.
-LEASE_SECONDS = 15.0
+# The process of a run that has not renewed its lease for this long is taken for dead. A run that dies in three
+# processes, one after the other, still goes on within half a minute.
+LEASE_SECONDS = 9.0
+# How often a process renews the leases of its runs, and looks for dead ones. A run survives two missed renewals.
+RENEWAL_SECONDS = 2.5
 # The end of a lease that is written now, by the database's clock.
 LEASE_END = DatabaseTime(LEASE_SECONDS)
 # Shorter, because recovering a run takes milliseconds, and if that process dies too, readers wait for the next.
@@ -32,6 +36,8 @@ HANDED_OVER = "handed over"
 # A lease that ends so much later than one written now was written before the database's clock went back. Smaller steps
 # back only delay the recovery of a dead run by as much.
 MAX_STEP_BACK_SECONDS = 60.0
+# Dead runs that one look takes over.
+MAX_TAKEN = 20
 
 
 class LostRun(RunTakenOver):
@@ -167,8 +173,9 @@ def take_over_dead_runs(
     owner: str,
     alive: Collection[int] = (),
     since: float | None = None,
-    limit: int = 20,
+    limit: int = MAX_TAKEN,
     clock: ClockWatch = clock_watch,
+    next_in: Callable[[float], object] = lambda seconds: None,
 ) -> list[DeadRun]:
     """Take over runs of all tenants whose lease has expired by the database's clock.
 
@@ -182,13 +189,21 @@ def take_over_dead_runs(
         since: when leases have to have expired, by `time.monotonic()`; None for now.
         limit: the most runs to take over.
         clock: takes the reading of the database's clock.
+        next_in: called with the seconds after which the next lease has expired, if nobody renews it.
     """
     leases: dict[str, Any] = {}
+    behind = 0.0 if since is None else max(0.0, time.monotonic() - since)
+    later = Q(lease_until__gt=DatabaseTime(-behind))
 
     def look() -> datetime:
         running = Run.objects.filter(IS_ACTIVE, lease_until__isnull=False)
         leases.update(
-            running.aggregate(at=latest_database_time(), oldest=Min("lease_until"), newest=Max("lease_until"))
+            running.aggregate(
+                at=latest_database_time(),
+                oldest=Min("lease_until"),
+                next=Min("lease_until", filter=later),
+                newest=Max("lease_until"),
+            )
         )
         return leases["at"]  # type: ignore[no-any-return]
 
@@ -199,6 +214,8 @@ def take_over_dead_runs(
     by = reading.database
     if since is not None:
         by -= timedelta(seconds=max(0.0, reading.steady[1] - since))
+    if leases["next"] is not None:
+        next_in((leases["next"] - by).total_seconds())
     dead, is_any = Q(lease_until__lt=by), leases["oldest"] < by
     if clock.watched_seconds() >= LEASE_SECONDS:
         latest = reading.database + timedelta(seconds=LEASE_SECONDS + MAX_STEP_BACK_SECONDS)

@@ -34,7 +34,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.cancelling import cancel_for_member, cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.inline_files import open_with_files
-from assistant.services.runs.leases import DeadRun, release_run, renew_leases
+from assistant.services.runs.leases import RENEWAL_SECONDS, DeadRun, release_run, renew_leases
 from assistant.services.runs.log_end_repair import prepare_log
 from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.open_run import open_run
@@ -60,10 +60,8 @@ from assistant.toolkit.per_loop import PerLoop
 logger = logging.getLogger(__name__)
 
 Opener = Callable[..., OpenedRun]
-# How often leases are renewed. They last three times as long, so a run survives two missed renewals.
-HOUSEKEEPING_SECONDS = 5.0
-# Dead runs are looked for more often than that: the process that recovers one may die too.
-RECOVERIES_PER_RENEWAL = 2
+# Slots of connections last longer than leases.
+TURNS_PER_RENEWAL_OF_CONNECTIONS = 2
 # How long a process that is shutting down waits for its runs.
 DRAIN_SECONDS = 10.0
 
@@ -214,7 +212,8 @@ class Runs:
         self._timed_work.stop()
         for run in self._tasks.values():
             run.hand_over()
-        for task in filter(None, (self._housekeeping, self._recovery.task, *self._work)):
+        self._recovery.stop()
+        for task in filter(None, (self._housekeeping, *self._work)):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
         self.queue.stop()
@@ -269,26 +268,25 @@ class Runs:
         set_all_tenants()
         for turn in itertools.count():
             try:
-                began, is_due = time.monotonic(), turn % RECOVERIES_PER_RENEWAL == 0
+                began = time.monotonic()
                 if own_runs := self._own_runs():
-                    if is_due:
-                        for pk in await in_database(renew_leases, owner=self.owner, runs=own_runs):
+                    for find_cancelled in (renew_leases, cancel_runs_without_access):
+                        for pk in await in_database(find_cancelled, owner=self.owner, runs=own_runs):
                             self._cancel_here(pk)
-                    for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=own_runs):
-                        self._cancel_here(pk)
                 # With a timeout, because without Redis a recovery takes longer than leases last.
-                await asyncio.wait([self._recovery.start(began)], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
+                await asyncio.wait([self._recovery.start(began)], timeout=RENEWAL_SECONDS)
                 if does_background_work():
                     self._timed_work.start()
                 # A message that another process's run has ended, or waits, may be lost.
                 self.queue.look()
-                if is_due:
+                if turn % TURNS_PER_RENEWAL_OF_CONNECTIONS == 0:
                     await self.connection_limiter.renew()
             except (DatabaseError, OSError):
+                self._recovery.note_blind()
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:
                 logger.exception("Housekeeping failed")
-            await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
+            await asyncio.sleep(RENEWAL_SECONDS)
 
 
 _runs = PerLoop(Runs)

@@ -215,7 +215,7 @@ async def test_a_queued_run_ends_with_its_members_access(
     here: Runs,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runs, "HOUSEKEEPING_SECONDS", 0.02)
+    monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0.02)
     await in_db(limited)(cast, member_runs=1)
     held(fake_provider, 1)
     running, queued = await ask(alice_member, here), await ask(alice_member, here)

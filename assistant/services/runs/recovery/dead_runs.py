@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 # How many event numbers are skipped after a loss of events: more than a run writes between two checkpoints.
 SKIPPED_NUMBERS = 1_000_000
+# Runs that a process recovers at the same time.
+AT_ONCE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ async def recover_dead_runs(
     alive: Collection[int] = (),
     since: float | None = None,
     resume: Resume | None = None,
+    next_in: Callable[[float], object] = lambda seconds: None,
 ) -> int:
     """Recover runs whose lease has expired. Return how many there were.
 
@@ -64,18 +68,28 @@ async def recover_dead_runs(
         alive: primary keys of this process's own runs.
         since: when leases have to have expired, by `time.monotonic()`; None for now.
         resume: goes on with them; None to end all as interrupted.
+        next_in: called as `take_over_dead_runs` calls it.
     """
-    dead = await in_database(take_over_dead_runs, owner=owner, alive=alive, since=since)
-    for run in dead:
-        try:
-            await _recover(run, log, resume)
-        except (LostRun, Fenced):
-            logger.warning("Run %s was recovered by another process", run.key.run_id)
-        except (*OUTAGE_ERRORS, OSError):
-            raise  # each of the other runs would wait as long and fail too
-        except Exception:
-            # One run that cannot be stored must not prevent the recovery of the others.
-            logger.exception("Run %s of tenant %s could not be recovered", run.key.run_id, run.key.tenant_id)
+    dead = await in_database(take_over_dead_runs, owner=owner, alive=alive, since=since, next_in=next_in)
+    turn, outages = asyncio.Semaphore(AT_ONCE), list[Exception]()
+
+    async def recover(run: DeadRun) -> None:
+        async with turn:
+            if outages:
+                return  # it would wait as long and fail too
+            try:
+                await _recover(run, log, resume)
+            except (LostRun, Fenced):
+                logger.warning("Run %s was recovered by another process", run.key.run_id)
+            except (*OUTAGE_ERRORS, OSError) as exc:
+                outages.append(exc)
+            except Exception:
+                # One run that cannot be stored must not prevent the recovery of the others.
+                logger.exception("Run %s of tenant %s could not be recovered", run.key.run_id, run.key.tenant_id)
+
+    await asyncio.gather(*map(recover, dead))
+    if outages:
+        raise outages[0]
     return len(dead)
 
 

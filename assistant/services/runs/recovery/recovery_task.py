@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import math
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,19 +17,24 @@ from django.utils.translation import activate
 from assistant.services import metrics
 from assistant.services.connections.shutdown import is_shutting_down
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.errors import DATABASE_ERRORS, OUTAGE_ERRORS
 from assistant.services.eventlog.log import EventLog
 from assistant.services.limits.place import Place
 from assistant.services.limits.run_queue import RunQueue
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.roles import starts_queued_runs
-from assistant.services.runs.leases import HANDED_OVER, LEASE_SECONDS, release_run
+from assistant.services.runs.leases import HANDED_OVER, LEASE_SECONDS, MAX_TAKEN, RENEWAL_SECONDS, release_run
 from assistant.services.runs.recovery.dead_runs import KnownRun, recover_dead_runs
 from assistant.services.runs.recovery.resume import claim, read_setup
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 
 logger = logging.getLogger(__name__)
+
+# Between the end of a lease and the look for it: databases round moments differently.
+LEAST_SECONDS = 0.05
+# A process that has not looked for so long did not run: what stopped it may have stopped others too.
+STOPPED_SECONDS = LEASE_SECONDS - RENEWAL_SECONDS
 
 
 class RunRecovery:
@@ -54,6 +61,11 @@ class RunRecovery:
         self._queue = queue
         self._own_runs = own_runs
         self._begin = begin
+        self._blind_at = -math.inf
+        self._started_at: float | None = None
+        self._is_full = False
+        self._next_in = math.inf
+        self._timer: asyncio.TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
 
     def start(self, since: float) -> asyncio.Task[None]:
@@ -62,9 +74,24 @@ class RunRecovery:
         Args:
             since: when leases have to have expired, by `time.monotonic()`.
         """
+        if self._started_at is not None and since - self._started_at > STOPPED_SECONDS:
+            self.note_blind()
+        self._started_at = since
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self._recover(since), name="runs-recovery", context=contextvars.Context())
         return self.task
+
+    def note_blind(self) -> None:
+        """Recover nothing for the length of a lease: this process did not run, or could not reach the database.
+
+        Others may not have renewed their leases either, and have to do that first.
+        """
+        self._blind_at = time.monotonic()
+
+    def stop(self) -> None:
+        """Stop recovering runs. What has begun in the database is completed."""
+        for one in filter(None, (self._timer, self.task)):
+            one.cancel()
 
     async def resume(self, run: KnownRun) -> bool:
         """Go on with a run that this process has taken over, or leave it to another one if there is no room.
@@ -85,6 +112,7 @@ class RunRecovery:
         activate(reopened.language)
         place = self._place(reopened.member)
         if place is None:
+            self._is_full = True
             owner = HANDED_OVER if run.dead.was_handed_over else ""
             await in_database(release_run, key=key, owner=owner)
             return True
@@ -116,15 +144,40 @@ class RunRecovery:
     async def _recover(self, since: float) -> None:
         """Recover the runs of dead processes, and drop idle threads of the event log."""
         set_all_tenants()
+        self._next_in = math.inf
         if not starts_queued_runs():
             since -= LEASE_SECONDS  # workers are first: they can go on with a run, and this process cannot
         try:
-            # Not this process's own runs: on a busy machine their leases may have expired before the next renewal.
-            await recover_dead_runs(
-                log=self._log(), owner=self._owner, alive=self._own_runs(), since=since, resume=self.resume
-            )
+            while time.monotonic() - self._blind_at >= LEASE_SECONDS and await self._recover_some(since):
+                pass
             await self._log().drop_idle_threads()
-        except (*OUTAGE_ERRORS, DatabaseError, OSError):
+        except (*OUTAGE_ERRORS, DatabaseError, OSError) as exc:
+            if isinstance(exc, (*DATABASE_ERRORS, DatabaseError)):
+                self.note_blind()
             logger.warning("Dead runs could not be recovered", exc_info=True)
         except Exception:
             logger.exception("Recovering dead runs failed")
+        if self._next_in < RENEWAL_SECONDS:
+            # A lease that was not renewed in time: its run is found when it expires, not at the next turn.
+            seconds = self._next_in + LEAST_SECONDS
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._look_again)
+
+    async def _recover_some(self, since: float) -> bool:
+        """Recover as many runs as one look takes over; return whether there may be more that have room here."""
+        self._is_full = False
+        count = await recover_dead_runs(
+            log=self._log(),
+            owner=self._owner,
+            # On a busy machine the leases of own runs may have expired before the next renewal.
+            alive=self._own_runs(),
+            since=since,
+            resume=self.resume,
+            next_in=self._note_next,
+        )
+        return count == MAX_TAKEN and not self._is_full
+
+    def _note_next(self, seconds: float) -> None:
+        self._next_in = seconds
+
+    def _look_again(self) -> None:
+        self.start(time.monotonic())

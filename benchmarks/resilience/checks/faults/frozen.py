@@ -47,7 +47,7 @@ def run_calls_of_lost_runs() -> None:
 
 
 def take_over_early() -> None:
-    """A run is taken over when its lease has less than 13 s left."""
+    """A run is taken over when its lease has less than 7 s left."""
     from datetime import datetime, timedelta
 
     from assistant.services.db import clock
@@ -57,7 +57,7 @@ def take_over_early() -> None:
 
     def ahead(query: Callable[[], datetime]) -> clock.Reading:
         reading = read(query)
-        return replace(reading, database=reading.database + timedelta(seconds=13))
+        return replace(reading, database=reading.database + timedelta(seconds=7))
 
     leases.read_clock = ahead  # type: ignore[attr-defined]
 

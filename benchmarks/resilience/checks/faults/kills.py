@@ -64,12 +64,12 @@ def forget_the_answer() -> None:
 
 def forget_dead_runs() -> None:
     """Dead runs are not recovered."""
-    from assistant.services.runs import manager
+    from assistant.services.runs.recovery import recovery_task
 
     async def look_away(**_: object) -> int:
         return 0
 
-    manager.recover_dead_runs = look_away  # type: ignore[attr-defined]
+    recovery_task.recover_dead_runs = look_away  # type: ignore[attr-defined]
 
 
 def forget_the_question() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest_asyncio.fixture
 async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runs]:
     """A process that looks for dead runs every few milliseconds."""
-    monkeypatch.setattr(runs, "HOUSEKEEPING_SECONDS", 0.02)
+    monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0.02)
     process = Runs()
     yield process
     await process.stop()
@@ -96,7 +96,7 @@ async def test_a_process_never_recovers_a_run_that_it_works_on(
     assert not any(rounds.found)
 
 
-async def test_dead_runs_are_looked_for_twice_while_leases_are_renewed_once(
+async def test_leases_are_renewed_before_each_look_for_dead_runs(
     alice_member: Member,
     provider: Provider,
     fake_provider: FakeProvider,
@@ -117,7 +117,7 @@ async def test_dead_runs_are_looked_for_twice_while_leases_are_renewed_once(
     await until(lambda: len(looked_before) > 3)
     gate.release()
     first = looked_before[0]
-    assert looked_before[:4] == [first, first + 2, first + 4, first + 6]
+    assert looked_before[:4] == [first, first + 1, first + 2, first + 3]
 
 
 async def test_a_process_never_recovers_a_run_that_it_is_starting(
@@ -185,8 +185,8 @@ def test_runs_in_progress_here_are_not_taken_over(cast: Cast, rounds: Rounds, al
     assert ToolCall.objects.get().status == (ToolCall.Status.INTERRUPTED if taken else ToolCall.Status.RUNNING)
 
 
-def make_running(cast: Cast, owner: str) -> Run:
-    held = timezone.now() + timedelta(minutes=1)
+def make_running(cast: Cast, owner: str, until: datetime | None = None) -> Run:
+    held = until or timezone.now() + timedelta(minutes=1)
     conversation = make_conversation(cast.alice, cast.support)
     return make_run(conversation, status=Run.Status.RUNNING, lease_owner=owner, lease_until=held)
 

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest_asyncio.fixture
 async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runs]:
     """A process that looks for dead runs every few milliseconds."""
-    monkeypatch.setattr(runs, "HOUSEKEEPING_SECONDS", 0.02)
+    monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0.02)
     process = Runs()
     yield process
     await in_database(unblock_storage)
