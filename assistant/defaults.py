@@ -62,6 +62,9 @@ STATIC_FROM_SERVER = _env.flag("STATIC_FROM_SERVER", True)
 # Whether servers deliver webhooks. Otherwise `manage.py deliver_webhooks` does, from cron.
 WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 
+# Whether servers apply retention once a day. Otherwise `manage.py apply_retention` does, from cron.
+RETENTION_FROM_SERVER = _env.flag("RETENTION_FROM_SERVER", True)
+
 # For how many days records are kept if the tenant sets no period, and the longest period it can set; 0: no limit.
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
@@ -237,6 +240,7 @@ __all__ = [
     "RED_TEAM_MAX_COST",
     "RESPONSES_API",
     "RETENTION_DEFAULT_DAYS",
+    "RETENTION_FROM_SERVER",
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
     "RUNS_ON",

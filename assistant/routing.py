@@ -24,6 +24,7 @@ from assistant.mcp.server.asgi import application as mcp_application
 from assistant.mcp.server.asgi import is_mcp
 from assistant.services.evaluations import background  # noqa: F401 - registers its jobs
 from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
+from assistant.services.privacy import daily_retention  # noqa: F401 - registers its job
 from assistant.services.redteam import background as redteam_background  # noqa: F401 - registers its jobs
 from assistant.services.reminders import ringing  # noqa: F401 - registers its jobs
 from assistant.services.schedules import firing  # noqa: F401 - registers its jobs

@@ -178,7 +178,7 @@ class OneSchedule(TenantView):
     def patch(self, request: Request, schedule: int) -> Response:
         given, row = validated(ScheduleChange, request.data), self._own(schedule)
         try:
-            changed = set_paused(row=row, is_paused=given["is_paused"], actor=row.user)
+            changed = set_paused(row=row, is_paused=given["is_paused"], actor=row.user, by=self.member)
         except ScheduleRefused as exc:
             raise HttpRefusal(400, "invalid_input", str(exc)) from exc
         return Response(ScheduleOut(changed).data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -17,7 +17,7 @@ from assistant.services.schedules.schedules import (
     make_schedule,
     own_schedules,
 )
-from assistant.services.tenancy.members import Member, find_member
+from assistant.services.tenancy.members import Member, acting_key, find_member
 from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
 
 MILLIONTHS = 1_000_000
@@ -113,7 +113,7 @@ def _member(context: ToolContext) -> Member:
     found = find_member(user_id=context.user.pk, tenant_slug=context.tenant.slug)
     if found is None:
         raise ToolError("Only members of the tenant can schedule questions.")
-    return found
+    return replace(found, key_id=acting_key())
 
 
 def _moment(text: str, context: ToolContext) -> datetime:

@@ -19,7 +19,7 @@ from assistant.models import (
     ToolSetting,
     Webhook,
 )
-from assistant.services.assistants.prompt_values import PUBLISH_JOB
+from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.toolpolicy import catalogue
 from assistant.services.webhooks.events import new_secret
 

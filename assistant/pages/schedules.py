@@ -64,7 +64,7 @@ def change_schedule(page: MemberRequest, schedule: int) -> HttpResponse:
         messages.success(page.request, _("“%(name)s” is deleted.") % {"name": row.name})
     else:
         try:
-            set_paused(row=row, is_paused=wanted == "pause", actor=row.user)
+            set_paused(row=row, is_paused=wanted == "pause", actor=row.user, by=page.member)
         except ScheduleRefused as exc:
             messages.error(page.request, str(exc))
     return redirect("assistant:schedules", tenant=page.member.tenant.slug)

@@ -17,10 +17,11 @@ from pytest_django import Settings
 
 from assistant.mcp.server.tool_results import result_of
 from assistant.mcp_client import RemoteFailure
-from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
+from assistant.models import AuditEntry, Job, McpCredential, McpServer, McpTool
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.mcp_servers import calls
 from assistant.services.mcp_servers.calls import session_pool
-from assistant.services.mcp_servers.health_checks import claim_stale
+from assistant.services.mcp_servers.health_checks import order_listings
 from assistant.services.mcp_servers.servers import META_KEY, read_headers
 from assistant.services.mcp_servers.tool_listings import change_of, decide_tool, is_quarantined
 from assistant.services.tenancy.members import find_member
@@ -34,6 +35,7 @@ from tests.base import Cast
 from tests.factories import switch_tool
 from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside, outside
+from tests.services.jobs.due_jobs import do_due_jobs
 from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -267,12 +269,14 @@ async def test_an_internal_server_is_used_only_if_the_deployment_lists_it(
 
 async def test_old_listings_are_refreshed(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
-    claimed = await in_db(claim_stale)(tenant_id=cast.acme.pk)
-    assert [one.server_id for one in claimed] == [server.pk]
-    assert await in_db(claim_stale)(tenant_id=cast.acme.pk) == []
+    assert await in_db(order_listings)(tenant_id=cast.acme.pk) == [server.pk]
+    assert await in_db(order_listings)(tenant_id=cast.acme.pk) == []
+    assert [(job.name, job.key, job.tenant_id) async for job in Job.objects.all()] == [
+        ("mcp.list", str(server.pk), cast.acme.pk)
+    ]
     await McpServer.objects.aupdate(checked_at=timezone.now() - timedelta(minutes=11))
-    assert len(await in_db(claim_stale)(tenant_id=cast.acme.pk)) == 1
-    assert await in_db(claim_stale)(tenant_id=cast.globex.pk) == []
+    assert len(await in_db(order_listings)(tenant_id=cast.acme.pk)) == 1
+    assert await in_db(order_listings)(tenant_id=cast.globex.pk) == []
 
 
 async def test_a_run_refreshes_old_listings(cast: Cast, outsider: Outside) -> None:
@@ -284,8 +288,27 @@ async def test_a_run_refreshes_old_listings(cast: Cast, outsider: Outside) -> No
     toolset = TenantToolset(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
     assert "crm__echo" in {tool.name for tool in await toolset.offered()}
     async with asyncio.timeout(15):
-        while "crm__echo" in {tool.name for tool in await toolset.offered()}:
+        while not await Job.objects.aexists():
             await asyncio.sleep(0.02)
+    await do_jobs()
+    assert "crm__echo" not in {tool.name for tool in await toolset.offered()}
+    assert not await Job.objects.aexists()
+
+
+async def test_a_server_that_cannot_be_reached_fails_no_job(cast: Cast, outsider: Outside) -> None:
+    server = await add_server(cast.acme, outsider)
+    await McpServer.objects.filter(pk=server.pk).aupdate(url="http://127.0.0.1:9/mcp")
+    await in_db(order_listings)(tenant_id=cast.acme.pk)
+    await do_jobs()
+    await server.arefresh_from_db()
+    assert server.health == McpServer.Health.DOWN and not await Job.objects.aexists()
+
+
+async def do_jobs() -> None:
+    started: list[LongWork] = []
+    await in_db(do_due_jobs)(start=started.append)
+    for work in started:
+        await work()
 
 
 async def test_a_change_that_is_not_announced_is_found_before_the_call(

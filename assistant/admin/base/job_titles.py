@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from assistant.services.assistants.prompt_values import PUBLISH_JOB
-from assistant.services.evaluations.evaluations import EVALUATE_JOB
-from assistant.services.redteam.checks import CHECKS_JOB
+from assistant.services.jobs.names import CHECKS_JOB, EVALUATE_JOB, PUBLISH_JOB
+from assistant.services.mcp_servers.health_checks import LIST_JOB
+from assistant.services.privacy.daily_retention import RETENTION_JOB
 from assistant.services.reminders.alarms import REACH_JOB, RING_JOB
 from assistant.services.runs.kept_requests import ERASE_JOB
 from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
@@ -22,6 +22,8 @@ JOB_TITLES = {
     PUBLISH_JOB: _("Publish a prompt"),
     CHECKS_JOB: _("Check an assistant"),
     EVALUATE_JOB: _("Run an evaluation"),
+    LIST_JOB: _("List an MCP server's tools"),
+    RETENTION_JOB: _("Delete what is older than the retention periods"),
     ERASE_JOB: _("Erase what models were sent"),
 }
 

@@ -19,16 +19,12 @@ from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.models import CheckRun, Evaluation, Job, PendingCall, PromptVersion
-from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.db.clock import DatabaseTime
-from assistant.services.evaluations.evaluations import EVALUATE_JOB
-from assistant.services.redteam.checks import CHECKS_JOB
-from assistant.services.reminders.alarms import REACH_JOB, RING_JOB
+from assistant.services.jobs.names import CHECKS_JOB, EVALUATE_JOB, OF_TENANTS, PUBLISH_JOB
 from assistant.services.reports.jobs import names_of
 from assistant.services.runs.kept_requests import ERASE_JOB
-from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
+from assistant.services.toolcalls.pending_calls import EXPIRE_JOB
 
 # What jobs are about, by the jobs' names: their keys are these rows'.
 _PAGES: dict[str, type[Model]] = {
@@ -40,7 +36,6 @@ _PAGES: dict[str, type[Model]] = {
 # Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
 # Without the last one a call would wait for ever.
 _ON_OWN_PAGES = frozenset({CHECKS_JOB, EVALUATE_JOB, EXPIRE_JOB})
-_OF_OPERATORS = (ERASE_JOB, RING_JOB, REACH_JOB, DUE_JOB, ASK_JOB, EXPIRE_JOB, CONTINUE_JOB)
 DUE = "due"
 
 
@@ -71,7 +66,7 @@ _ENDED = (
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
-    """Jobs of tenants. Whoever may change prompts may see them, because all that there are concern prompts."""
+    """Jobs of tenants. Whoever may change prompts may see those that concern prompts; operators see all."""
 
     permission = "prompts"
     actions = ("retry", "cancel")  # type: ignore[assignment]
@@ -90,8 +85,7 @@ class JobAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         rows: QuerySet[Job] = super().get_queryset(request)
         if not is_operator(request):
-            # Operators alone decide what is kept, and until when. The other work has pages of its own.
-            rows = rows.exclude(name__in=_OF_OPERATORS)
+            rows = rows.filter(name__in=OF_TENANTS)
         return rows.annotate(is_due=Q(due_at__lte=DatabaseTime()))
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
 from assistant.models.fields import sources_field
-from assistant.models.tenants import Tenant, validate_timezone
+from assistant.models.tenants import ApiKey, Tenant, validate_timezone
 
 
 class Schedule(models.Model):
@@ -33,6 +33,15 @@ class Schedule(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="schedules")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="schedules")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="schedules")
+    api_key = models.ForeignKey(
+        ApiKey,
+        null=True,
+        editable=False,
+        on_delete=models.CASCADE,
+        db_index=False,
+        related_name="+",
+        help_text=_("The member's API key that it was made with, and asks with. Empty: none."),
+    )
     name = models.CharField(_("name"), max_length=100)
     prompt = models.TextField(_("question"), max_length=4000)
     sources = sources_field(

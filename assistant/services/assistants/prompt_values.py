@@ -12,10 +12,8 @@ from django.utils import timezone
 from assistant.core.values.prompt_template import BUILT_IN, TENANT_NAME, TODAY, USER_NAME, names_in, resolve
 from assistant.models import Membership, PromptVariable, PromptVersion, Tenant
 from assistant.services.jobs.jobs import waiting_jobs
+from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.toolkit.context import UserId
-
-# The name of the jobs that publish a version, whose key is its primary key.
-PUBLISH_JOB = "prompt.publish"
 
 
 class UnknownVariables(ValueError):

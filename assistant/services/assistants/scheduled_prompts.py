@@ -8,10 +8,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.models import Job, PromptVersion
-from assistant.services.assistants.prompt_values import PUBLISH_JOB, UnknownVariables, check_variables
+from assistant.services.assistants.prompt_values import UnknownVariables, check_variables
 from assistant.services.assistants.prompts import publish_prompt
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused
+from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import tenant_scope
 

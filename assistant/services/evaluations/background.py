@@ -23,11 +23,12 @@ from assistant.models import Evaluation, EvaluationCase, EvaluationResult, Job
 from assistant.models.quality.evaluations import UNDER_WAY
 from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.errors import Refused, log_failure
-from assistant.services.evaluations.evaluations import EVALUATE_JOB, draft_of, finish, is_as_expected, member_of
+from assistant.services.evaluations.evaluations import draft_of, finish, is_as_expected, member_of
 from assistant.services.evaluations.judge_model import Judge, compare, judge_of
 from assistant.services.evaluations.replayed_run import ReplayedRun, discard_replay, replay
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import LongWork
+from assistant.services.jobs.names import EVALUATE_JOB
 from assistant.services.runs.opening.tool_answers import RecordedCall, ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope

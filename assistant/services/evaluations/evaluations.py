@@ -19,11 +19,11 @@ from assistant.models.quality.evaluations import MAX_EVALUATIONS, MAX_QUESTIONS,
 from assistant.services.conversations.chat_reading import record_reading
 from assistant.services.evaluations.questions import Question
 from assistant.services.jobs import jobs
+from assistant.services.jobs.names import EVALUATE_JOB
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import find_member
 
 # The name of the jobs that replay an evaluation, whose key is its primary key.
-EVALUATE_JOB = "evaluation.run"
 # Of a tenant: evaluations that are under way or wait at once.
 MAX_UNDER_WAY = 2
 

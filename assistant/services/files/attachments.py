@@ -32,6 +32,7 @@ from assistant.services.files.limits import (
     attachment_limits,
 )
 from assistant.services.files.reading import no_text, read_text
+from assistant.services.jobs.recurring import recurs
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.text import clean_text
@@ -206,6 +207,7 @@ def _delete_locked(unsent: QuerySet[Attachment], *, skips_locked: bool = False) 
     return deleted
 
 
+@recurs("files.forget", seconds=600.0)
 @all_tenants()
 def delete_forgotten() -> int:
     """Delete the files of all tenants that were not sent within `UNSENT_LIFETIME`; return how many."""

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
+from django.utils import timezone
 
 from assistant.models import Job
 from assistant.services.db.clock import DatabaseTime
+from assistant.services.db.threads import in_database
 from assistant.services.errors import is_outage, log_failure
 from assistant.services.jobs import engine
 from assistant.toolkit.context import UserId
@@ -57,7 +60,8 @@ def handles(name: str, *, is_long: bool = False) -> Callable[[Handler], Handler]
 
     Args:
         is_long: the function returns the work itself, an async function, which the process runs after the transaction.
-            The function schedules the job again for when that process must be dead, and the work renews that moment.
+            The function has the job wait again (`again`) until that process must be dead, and the work renews that
+            moment (`renew`), and ends it (`finish`). If the work fails unexpectedly, the job is tried again later.
 
     Raises:
         ValueError: another function is registered for the name.
@@ -82,6 +86,20 @@ def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_b
         state=Job.State.WAITING,
         defaults={"due_at": due_at, "created_by_id": created_by, "attempts": 0, "problem": ""},
     )
+    engine.order(job.pk, due_at)
+    transaction.on_commit(lambda: _call_listeners(due_at))
+    return job
+
+
+def again(job: Job, after: timedelta) -> Job:
+    """Have the job that is being done wait again, for so long from now: its row goes on, and is returned.
+
+    Whoever was taken for dead does not find out by `renew` that another process does the work. Work that has to is
+    held by a new row (`schedule`).
+    """
+    due_at = timezone.now() + after
+    # Its row is locked by whoever does it, so that no other job of this name and key waits beside it.
+    Job.objects.filter(tenant_id=job.tenant_id, pk=job.pk).update(state=Job.State.WAITING, due_at=due_at, ended_at=None)
     engine.order(job.pk, due_at)
     transaction.on_commit(lambda: _call_listeners(due_at))
     return job
@@ -112,12 +130,22 @@ def finish(*, tenant_id: int, name: str, key: str) -> None:
     waiting_jobs(tenant_id=tenant_id, name=name).filter(key=key).update(state=Job.State.DONE, ended_at=DatabaseTime())
 
 
-def renew(*, tenant_id: int, pk: int, due_at: datetime) -> bool:
+def drop(*, tenant_id: int, pk: int) -> None:
+    """Delete the waiting job by which a process held long work, and of which nobody wants to know that it was done."""
+    Job.objects.filter(tenant_id=tenant_id, pk=pk, state=Job.State.WAITING).delete()
+
+
+def renew(*, tenant_id: int, pk: int, due_at: datetime, is_new: bool = False) -> bool:
     """Give a tenant's waiting job a new moment; return False if it waits no more.
 
-    By its waiting job a process holds long work: another one that takes it over has ended that job.
+    By its waiting job a process holds long work: another one that takes it over has ended that job, unless it goes on
+    with its row (`again`).
+
+    Args:
+        is_new: the work is done, and will be done anew then: its failures are forgotten.
     """
-    return bool(Job.objects.filter(tenant_id=tenant_id, pk=pk, state=Job.State.WAITING).update(due_at=due_at))
+    values: dict[str, Any] = {"due_at": due_at, **({"attempts": 0, "problem": ""} if is_new else {})}
+    return bool(Job.objects.filter(tenant_id=tenant_id, pk=pk, state=Job.State.WAITING).update(**values))
 
 
 def retry(*, tenant_id: int, pk: int, created_by: UserId | None) -> bool:
@@ -151,11 +179,6 @@ def waiting_jobs(*, tenant_id: int, name: str) -> QuerySet[Job]:
     return Job.objects.filter(tenant_id=tenant_id, name=name, state=Job.State.WAITING)
 
 
-def do_due_jobs(*, start: Callable[[LongWork], None] | None = None) -> int:
-    """Do the due jobs of all tenants as `look_for_jobs` does; return how many were done."""
-    return look_for_jobs(start=start).done
-
-
 def look_for_jobs(*, start: Callable[[LongWork], None] | None = None, ahead: float = 0.0) -> Look:
     """Do the due jobs of all tenants that no other process does first, and see when the next one is due.
 
@@ -177,7 +200,7 @@ def look_for_jobs(*, start: Callable[[LongWork], None] | None = None, ahead: flo
 
 
 def do_job(pk: int, start: Callable[[LongWork], None] | None = None) -> bool:
-    """Do a job if it is due and no other process does it first, as `do_due_jobs` does. Return whether it was done."""
+    """Do a job if it is due and no other process does it first. Return whether it was done."""
     try:
         with transaction.atomic():
             # The row is locked from here on: another process waits for it, and then finds that it is done.
@@ -197,23 +220,43 @@ def do_job(pk: int, start: Callable[[LongWork], None] | None = None) -> bool:
         _try_again(pk, log_failure(logger, exc, "Job %s failed", pk).message)
         return False
     if work is not None and start is not None:
-        start(work)
+        start(partial(_work, pk, work))
     return True
 
 
-def _fail(pk: int, problem: str) -> None:
+async def _work(pk: int, work: LongWork) -> None:
+    """Do long work; if it fails unexpectedly, have its job tried again later."""
+    try:
+        await work()
+    except Exception as exc:
+        if is_outage(exc):
+            raise  # tried again when nobody has renewed the job in time
+        problem = log_failure(logger, exc, "The work of job %s failed", pk).message
+        await in_database(_try_again, pk, problem, is_counted=True)
+
+
+def _fail(pk: int, problem: str, *, is_counted: bool = False) -> None:
     waiting = Job.objects.filter(pk=pk, state=Job.State.WAITING)
-    waiting.update(state=Job.State.FAILED, ended_at=DatabaseTime(), attempts=F("attempts") + 1, problem=problem[:200])
+    waiting.update(
+        state=Job.State.FAILED,
+        ended_at=DatabaseTime(),
+        attempts=F("attempts") + (not is_counted),
+        problem=problem[:200],
+    )
 
 
-def _try_again(pk: int, problem: str) -> None:
+def _try_again(pk: int, problem: str, *, is_counted: bool = False) -> None:
+    """Have a waiting job tried again later, or give it up.
+
+    Args:
+        is_counted: its row counts this attempt already.
+    """
     job = Job.objects.filter(pk=pk, state=Job.State.WAITING).first()
     if job is None:
         return
-    if job.attempts + 1 >= MAX_ATTEMPTS:
-        _fail(pk, problem)
+    attempts = job.attempts + (not is_counted)
+    if attempts >= MAX_ATTEMPTS:
+        _fail(pk, problem, is_counted=is_counted)
         return
-    later = DatabaseTime(RETRY_SECONDS * 2**job.attempts)
-    Job.objects.filter(pk=pk, state=Job.State.WAITING).update(
-        due_at=later, attempts=job.attempts + 1, problem=problem[:200]
-    )
+    later = DatabaseTime(RETRY_SECONDS * 2 ** max(0, attempts - 1))
+    Job.objects.filter(pk=pk, state=Job.State.WAITING).update(due_at=later, attempts=attempts, problem=problem[:200])

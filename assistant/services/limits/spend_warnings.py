@@ -24,6 +24,7 @@ from assistant.core.values.quota_kinds import Windows
 from assistant.models import Membership, QuotaUse, SpendNotice, Tenant, UsageEntry, Webhook
 from assistant.models.limits import WARNED_AT
 from assistant.services.db.threads import in_database
+from assistant.services.jobs.recurring import recurs
 from assistant.services.tenancy import mail
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.services.webhooks.events import record_event
@@ -59,6 +60,7 @@ class DueMail:
     context: Mapping[str, Any]
 
 
+@recurs("spend.warn", seconds=60.0)
 async def warn_of_spend() -> None:
     """Tell what is due of all tenants. E-mails are sent in a thread that uses no database connection."""
     if not settings.SPEND_WARNINGS:

@@ -7,18 +7,23 @@ import logging
 import time
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from assistant.mcp_client import RemoteFailure, connect
-from assistant.models import McpServer
+from assistant.models import Job, McpServer
 from assistant.services.db.threads import in_database
+from assistant.services.jobs import jobs
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.mcp_servers.calls import listing_handler
 from assistant.services.mcp_servers.circuit_breaker import COOLDOWN, record_failure
-from assistant.services.mcp_servers.servers import Connection, connection_of
+from assistant.services.mcp_servers.servers import connection_of
+from assistant.services.tenancy.row_scope import set_tenants
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
 
@@ -31,6 +36,9 @@ logger = logging.getLogger(__name__)
 MAX_LISTING_AGE = timedelta(minutes=10)
 # The shortest time between two checks of a tenant's listings by one process.
 CHECK_SECONDS = 30.0
+LIST_JOB = "mcp.list"
+# How long a process has to list a server before another one tries.
+LEASE = timedelta(seconds=90)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ _refreshing: set[asyncio.Task[None]] = set()
 
 
 def refresh_stale_listings(tenant_id: int) -> None:
-    """Start a task that reads the tenant's listings older than `MAX_LISTING_AGE`, at most every `CHECK_SECONDS`."""
+    """Start a task that orders the tenant's listings older than `MAX_LISTING_AGE`, at most every `CHECK_SECONDS`."""
     checked, now = _checked.get(), time.monotonic()
     if now - checked.get(tenant_id, -CHECK_SECONDS) >= CHECK_SECONDS:
         checked[tenant_id] = now
@@ -104,14 +112,14 @@ def refresh_stale_listings(tenant_id: int) -> None:
 
 async def _refresh(tenant_id: int) -> None:
     try:
-        stale = await in_database(claim_stale, tenant_id=tenant_id)
-        await asyncio.gather(*(_read_listing(connection) for connection in stale))
+        await in_database(order_listings, tenant_id=tenant_id)
     except Exception:
         logger.exception("The listings of the MCP servers of tenant %s could not be refreshed", tenant_id)
 
 
-def claim_stale(*, tenant_id: int) -> list[Connection]:
-    """Claim the servers whose listing is stale for this process; return connections to them.
+@transaction.atomic
+def order_listings(*, tenant_id: int) -> list[int]:
+    """Have the tenant's servers whose listing is stale listed by jobs; return their primary keys.
 
     Servers with members' own credentials are left out: they are listed when members call them.
     """
@@ -121,22 +129,31 @@ def claim_stale(*, tenant_id: int) -> list[Connection]:
     )
     is_due = Q(checked_at=None) | Q(checked_at__lt=now - MAX_LISTING_AGE)
     is_due |= Q(health=McpServer.Health.DOWN, checked_at__lt=now - COOLDOWN)
-    claimed = []
+    ordered = []
     for pk, checked_at in rows.filter(is_due).values_list("pk", "checked_at"):
         same = McpServer.objects.filter(pk=pk, tenant_id=tenant_id, checked_at=checked_at)
         if same.update(checked_at=now):
-            try:
-                claimed.append(connection_of(tenant_id=tenant_id, server_id=pk, user_id=0))
-            except RemoteFailure as exc:
-                record_failure(tenant_id=tenant_id, server_id=pk, failure=exc)
-    return claimed
+            jobs.schedule(tenant_id=tenant_id, name=LIST_JOB, key=str(pk), due_at=now)
+            ordered.append(pk)
+    return ordered
 
 
-async def _read_listing(connection: Connection) -> None:
+@jobs.handles(LIST_JOB, is_long=True)
+def _begin_listing(job: Job) -> LongWork | None:
+    if not McpServer.objects.filter(pk=int(job.key), tenant_id=job.tenant_id, is_active=True).exists():
+        return None
+    return partial(_list, job.tenant_id, int(job.key), jobs.again(job, LEASE).pk)
+
+
+async def _list(tenant_id: int, server_id: int, job: int) -> None:
+    """List a server. That it cannot be reached is no failure of the job: the server's page says so."""
+    set_tenants(tenant_id)
     try:
+        connection = await in_database(connection_of, tenant_id=tenant_id, server_id=server_id, user_id=0)
         on_tools = listing_handler(connection)
         # Servers may list other tools to clients that can ask.
         async with connect(connection.endpoint, on_tools=on_tools, asks_people=connection.asks_people):
-            return
+            pass
     except RemoteFailure as exc:
-        await in_database(record_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc)
+        await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc)
+    await in_database(jobs.drop, tenant_id=tenant_id, pk=job)

@@ -7,7 +7,6 @@ that there is one, in whichever process, however often its job is done.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,7 +17,7 @@ from django.utils.translation import gettext_noop
 from assistant.models import Approval, Job, PendingCall, Run
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.threads import in_database
-from assistant.services.errors import Refused, is_outage, log_failure
+from assistant.services.errors import Refused
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused, LongWork
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
@@ -28,16 +27,12 @@ from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State, settle_calls
 
-logger = logging.getLogger(__name__)
-
 # How long this process has to open the run before another one tries.
 LEASE = timedelta(seconds=60)
 # When a run is looked at again that has not ended yet, or whose conversation is being answered.
 BUSY_RETRY = timedelta(seconds=3)
 # When one is tried again that a limit or a quota keeps from going on, and for how long after the result has come.
 LIMITED_RETRY, LIMITED_FOR = timedelta(minutes=10), timedelta(days=2)
-# How long after the result has come one is tried again whose opening fails unexpectedly, at the end of each lease.
-FAILING_FOR = timedelta(hours=1)
 # While the tenant is suspended.
 SUSPENDED_RETRY = timedelta(minutes=10)
 # How often in a row a conversation goes on by itself: the limits of a run would bound nothing otherwise.
@@ -53,7 +48,7 @@ def _expire(job: Job) -> None:
     """Wait no more for a call whose time is over, and have its run go on."""
     with tenant_scope(job.tenant_id):
         if not job.tenant.is_active:
-            _again(job, SUSPENDED_RETRY)
+            jobs.again(job, SUSPENDED_RETRY)
             return
         rows = PendingCall.objects.filter(pk=int(job.key), tenant_id=job.tenant_id, state=State.WAITING)
         if not rows.update(state=State.EXPIRED, ended_at=DatabaseTime()):
@@ -63,13 +58,6 @@ def _expire(job: Job) -> None:
             jobs.schedule(tenant_id=job.tenant_id, name=CONTINUE_JOB, key=str(row.run_id), due_at=timezone.now())
         else:  # its run was stopped
             settle_calls(tenant_id=job.tenant_id, calls=[row.call_id])
-
-
-def _again(job: Job, after: timedelta) -> Job:
-    """Do the job again after a time. The row of a job that is being done goes: some are done for weeks."""
-    later = jobs.schedule(tenant_id=job.tenant_id, name=job.name, key=job.key, due_at=timezone.now() + after)
-    Job.objects.filter(pk=job.pk, tenant_id=job.tenant_id).exclude(pk=later.pk).delete()
-    return later
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +85,15 @@ def _continue(job: Job) -> LongWork | None:
             settle_calls(tenant_id=job.tenant_id, calls=[row.call_id for row in waits])
             return None
         if run.is_active:
-            _again(job, BUSY_RETRY)
+            jobs.again(job, BUSY_RETRY)
             return None
         if any(row.state == State.WAITING for row in waits):
             return None  # the last result to come has it go on
         if (until := _approvals_until(run)) is not None:
-            _again(job, max(until - timezone.now(), timedelta()) + LEASE)
+            jobs.again(job, max(until - timezone.now(), timedelta()) + LEASE)
             return None
         if not run.tenant.is_active:
-            _again(job, SUSPENDED_RETRY)
+            jobs.again(job, SUSPENDED_RETRY)
             return None
         member = find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
         if member is None or not _has_key(run):
@@ -114,7 +102,7 @@ def _continue(job: Job) -> LongWork | None:
             raise JobRefused(TOO_OFTEN)
         # The run that goes on has the API key of the one that waited, so that the same client can follow it.
         member = replace(member, key_id=run.api_key_id)
-        return partial(_work, _Continuation(job.tenant_id, run, member, _again(job, LEASE), max(came)))
+        return partial(_work, _Continuation(job.tenant_id, run, member, jobs.again(job, LEASE), max(came)))
 
 
 def _has_key(run: Run) -> bool:
@@ -148,13 +136,12 @@ async def _work(one: _Continuation) -> None:
         await get_runs().open(member=one.member, assistant_slug=run.assistant.slug, given=given)
     except Refused as exc:
         await in_database(_refused, one, exc)
-    except Exception as exc:
-        if is_outage(exc) or timezone.now() - one.came_at < FAILING_FOR:
-            raise  # tried again when the lease ends
-        problem = log_failure(logger, exc, "Run %s could not go on", run.pk).message
-        await in_database(jobs.fail, tenant_id=one.tenant_id, pk=one.lease.pk, problem=problem)
     else:
         await in_database(jobs.finish, tenant_id=one.tenant_id, name=CONTINUE_JOB, key=str(run.pk))
+
+
+def _later(one: _Continuation, after: timedelta) -> None:
+    jobs.renew(tenant_id=one.tenant_id, pk=one.lease.pk, due_at=timezone.now() + after, is_new=True)
 
 
 def _refused(one: _Continuation, refusal: Refused) -> None:
@@ -162,10 +149,10 @@ def _refused(one: _Continuation, refusal: Refused) -> None:
     if refusal.code == "invalid_input":  # the conversation has gone on without it
         jobs.cancel(tenant_id=one.tenant_id, name=CONTINUE_JOB, key=str(one.run.pk))
     elif refusal.code == "thread_busy":
-        _again(one.lease, BUSY_RETRY)
+        _later(one, BUSY_RETRY)
     elif refusal.code in {"limit_reached", "quota_exceeded"} and timezone.now() - one.came_at < LIMITED_FOR:
-        _again(one.lease, LIMITED_RETRY)
+        _later(one, LIMITED_RETRY)
     elif refusal.code == "internal_error" and refusal.resets_at is not None:  # an outage
-        _again(one.lease, LEASE)
+        _later(one, LEASE)
     else:
         jobs.fail(tenant_id=one.tenant_id, pk=one.lease.pk, problem=str(refusal))

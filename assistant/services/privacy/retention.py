@@ -74,8 +74,17 @@ def apply_retention(*, tenant: Tenant, dry_run: bool = False) -> dict[str, int]:
     """
     counts: Counter[str] = Counter()
     for name, rows, remove in _due(tenant):
-        counts[name] += rows.count() if dry_run else _remove_in_batches(rows, remove)
+        if dry_run:
+            counts[name] += rows.count()
+        while not dry_run and (removed := _remove_batch(rows, remove)):
+            counts[name] += removed
     return dict(+counts)
+
+
+def remove_some(*, tenant_id: int) -> int:
+    """Delete a batch of a tenant's rows that are older than its retention periods; return 0 if there are none left."""
+    due = _due(Tenant.objects.get(pk=tenant_id))
+    return next(filter(None, (_remove_batch(rows, remove) for _, rows, remove in due)), 0)
 
 
 def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[Any]], object]]]:
@@ -139,15 +148,14 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     return due
 
 
-def _remove_in_batches(rows: QuerySet[Any], remove: Callable[[QuerySet[Any]], object]) -> int:
-    """Remove rows in batches, to hold locks and memory only briefly."""
-    done = 0
-    while batch := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
+def _remove_batch(rows: QuerySet[Any], remove: Callable[[QuerySet[Any]], object]) -> int:
+    """Remove a batch of rows, to hold locks and memory only briefly; return how many there were."""
+    batch = list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH])
+    if batch:
         with transaction.atomic():
             # Filtered again, because a conversation may have been used since.
             remove(rows.filter(pk__in=batch))
-        done += len(batch)
-    return done
+    return len(batch)
 
 
 def _delete(rows: QuerySet[Any]) -> None:

@@ -29,8 +29,9 @@ from assistant.services.errors import Refused, log_failure
 from assistant.services.evaluations.replayed_run import ReplayedRun, ToolAnswers, discard_replay, replay
 from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import LongWork
+from assistant.services.jobs.names import CHECKS_JOB
 from assistant.services.redteam.cases import Case, own_cases
-from assistant.services.redteam.checks import CHECKS_JOB, finish_checks, is_under_way, member_of, schedule
+from assistant.services.redteam.checks import finish_checks, is_under_way, member_of, schedule
 from assistant.services.redteam.shipped import Situation, shipped_cases
 from assistant.services.redteam.verdicts import Verdict, verdict_of
 from assistant.services.runs.opening.simulation import Simulation, simulate

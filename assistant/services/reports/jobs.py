@@ -8,11 +8,9 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, QuerySet
 
 from assistant.models import Job, PromptVersion
-from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.assistants.scheduled_prompts import FAILURE_DAYS
+from assistant.services.jobs.names import OF_TENANTS, PUBLISH_JOB
 from assistant.services.reports.tenant_filter import TenantFilter
-from assistant.services.runs.kept_requests import ERASE_JOB
-from assistant.services.toolcalls.pending_calls import CONTINUE_JOB
 
 
 def failed_jobs(*, tenants: TenantFilter, now: datetime) -> QuerySet[Job]:
@@ -22,8 +20,8 @@ def failed_jobs(*, tenants: TenantFilter, now: datetime) -> QuerySet[Job]:
     )
     since = now - timedelta(days=FAILURE_DAYS)
     failed = tenants.rows(Job.objects.filter(state=Job.State.FAILED, ended_at__gt=since)).exclude(Exists(newer))
-    # The first is the operators' alone, and the page of the call says of the other why it has failed.
-    return failed if tenants.ids is None else failed.exclude(name__in=(ERASE_JOB, CONTINUE_JOB))
+    # Those that the people of a tenant can open.
+    return failed if tenants.ids is None else failed.filter(name__in=OF_TENANTS)
 
 
 def names_of(found: Collection[Job]) -> dict[int, str]:

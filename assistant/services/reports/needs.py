@@ -27,7 +27,7 @@ from assistant.models import (
     Webhook,
 )
 from assistant.models.fields import decrypted
-from assistant.services.assistants.prompt_values import PUBLISH_JOB
+from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.limits.quota_report import high_use
 from assistant.services.reports.jobs import failed_jobs, names_of
 from assistant.services.reports.secrets import stored_text, unreadable

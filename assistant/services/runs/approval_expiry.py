@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from assistant.models import Approval
 from assistant.services.db.clock import DatabaseTime, clock_watch
+from assistant.services.jobs.recurring import recurs
 from assistant.services.toolcalls.direct_journal import expire_calls
 
 # An approval cannot be answered after this time.
@@ -22,6 +23,7 @@ def oldest_answerable() -> DatabaseTime:
     return DatabaseTime(-lifetime - clock_watch.jumped_forward(lifetime))
 
 
+@recurs("approvals.expire", seconds=60.0)  # answering an approval checks its age anyway
 def expire_approvals() -> int:
     """Mark expired approvals and direct calls of all tenants as expired. Return the number of approvals."""
     expire_calls()

@@ -49,7 +49,7 @@ from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_start import RunStart
 from assistant.services.runs.run_task import RunTask
 from assistant.services.runs.timed_work import TimedWork
-from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.members import Member, set_acting_key
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 from assistant.services.warm_up import warm_up
@@ -176,6 +176,7 @@ class Runs:
             )
         finally:
             self._starting.discard(key.pk)
+        set_acting_key(place.member.key_id)
         task = run.start()
         self._work.add(task)
         task.add_done_callback(lambda done: self._on_done(run, place, done))

@@ -1,13 +1,15 @@
-"""The work of all tenants that is done at moments: approvals that expire, warnings, due jobs, forgotten files."""
+"""The work of all tenants that is done at moments: due jobs, and what recurs."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 
 from django.db import DatabaseError
 from django.utils import timezone
@@ -15,11 +17,12 @@ from django.utils import timezone
 from assistant.services.assistants import scheduled_prompts  # noqa: F401 - registers its jobs
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
-from assistant.services.files.attachments import delete_forgotten
+from assistant.services.files import attachments  # noqa: F401 - registers its recurring work
 from assistant.services.jobs.engine import EngineWorker
 from assistant.services.jobs.jobs import LongWork, add_listener, do_job, look_for_jobs
-from assistant.services.limits.spend_warnings import warn_of_spend
-from assistant.services.runs.approval_expiry import expire_approvals
+from assistant.services.jobs.recurring import Recurring, recurring
+from assistant.services.limits import spend_warnings  # noqa: F401 - registers its recurring work
+from assistant.services.runs import approval_expiry  # noqa: F401 - registers its recurring work
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +32,6 @@ logger = logging.getLogger(__name__)
 JOBS_SECONDS = 5.0
 # Between two looks: databases round moments differently.
 LEAST_SECONDS = 0.02
-# How often the rest is done. Answering an approval checks its age anyway, and a warning may be a minute late.
-TIMED_WORK_SECONDS = 60.0
-# Files that were not sent within a day are deleted up to so much later.
-FORGOTTEN_SECONDS = 600.0
 
 
 class TimedWork:
@@ -42,7 +41,8 @@ class TimedWork:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._long: set[asyncio.Task[None]] = set()
         self._engine = EngineWorker(self._do)
-        self._next_look_at = self._next_expiry_at = self._next_warning_at = self._next_forgotten_at = 0.0
+        self._next_look_at = 0.0
+        self._next_at: dict[str, float] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ignore_jobs: Callable[[], None] | None = None
 
@@ -54,14 +54,12 @@ class TimedWork:
             # With the context of the housekeeping, which works for all tenants: a job is scheduled by a request of one.
             self._loop, self._context = asyncio.get_running_loop(), contextvars.copy_context()
             self._ignore_jobs = add_listener(self._on_scheduled)
-        if now >= min(self._next_expiry_at, self._next_look_at):
-            self._start("timed-work", self._work)
-        if now >= self._next_forgotten_at:
-            # Beside the other, because a storage elsewhere takes its time.
-            self._start("forgotten-files", self._forget)
-        if now >= self._next_warning_at:
-            # Beside the other, because sending e-mail takes its time.
-            self._start("spend-warnings", self._warn)
+        if now >= self._next_look_at:
+            self._start("jobs", self._look_for_jobs)
+        for one in recurring():
+            if now >= self._next_at.setdefault(one.name, now + one.seconds * one.is_first_later):
+                # Beside the others, because an e-mail, or a storage elsewhere, takes its time.
+                self._start(one.name, partial(self._recur, one))
 
     def stop(self) -> None:
         """Stop the tasks. What has begun in the database is completed."""
@@ -83,10 +81,13 @@ class TimedWork:
         except Exception:
             logger.exception("The task %s failed", name)
 
-    async def _work(self) -> None:
-        if time.monotonic() >= self._next_expiry_at:
-            await in_database(expire_approvals)
-            self._next_expiry_at = time.monotonic() + TIMED_WORK_SECONDS
+    async def _recur(self, one: Recurring) -> None:
+        try:
+            await (one.work() if inspect.iscoroutinefunction(one.work) else in_database(one.work))
+        finally:
+            self._next_at[one.name] = time.monotonic() + one.seconds
+
+    async def _look_for_jobs(self) -> None:
         while time.monotonic() >= self._next_look_at:
             self._next_look_at = time.monotonic() + JOBS_SECONDS
             long: list[LongWork] = []
@@ -109,7 +110,7 @@ class TimedWork:
 
     def _look(self) -> None:
         if time.monotonic() >= self._next_look_at:
-            self._start("timed-work", self._work)
+            self._start("jobs", self._look_for_jobs)
 
     async def _do(self, pk: int) -> None:
         """Do a job that the engine has brought, or look for it again at its moment if it is not due yet."""
@@ -124,11 +125,3 @@ class TimedWork:
             task = asyncio.create_task(self._done("long-job", work), name="long-job")
             self._long.add(task)
             task.add_done_callback(self._long.discard)
-
-    async def _forget(self) -> None:
-        await in_database(delete_forgotten)
-        self._next_forgotten_at = time.monotonic() + FORGOTTEN_SECONDS
-
-    async def _warn(self) -> None:
-        await warn_of_spend()
-        self._next_warning_at = time.monotonic() + TIMED_WORK_SECONDS

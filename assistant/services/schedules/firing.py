@@ -37,7 +37,7 @@ from assistant.services.schedules.schedules import (
     spent_by,
     stop_schedule,
 )
-from assistant.services.tenancy.members import Member, find_member
+from assistant.services.tenancy.members import Member, find_member, member_of_key
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.text import format_timestamp
 from assistant.services.webhooks.events import record_event, run_url
@@ -54,6 +54,7 @@ OFF_RETRY, MAIL_RETRY = timedelta(minutes=10), timedelta(minutes=5)
 # Why a schedule stops, or does not ask, as people read it in their language.
 NO_TENANT = gettext_noop("Its tenant is suspended.")
 NO_ACCESS = gettext_noop("Its member has no access any more.")
+NO_KEY = gettext_noop("The API key that made it is not valid any more.")
 NO_ASSISTANT = gettext_noop("Its assistant is not active.")
 NO_BUDGET = gettext_noop("Its budget is used up.")
 MISSED = gettext_noop("Its moment was missed.")
@@ -96,8 +97,8 @@ def _why_not(row: Schedule) -> str:
     """Return why a schedule may not ask any more; "" if it may."""
     if not row.tenant.is_active:
         return NO_TENANT
-    if _member(row) is None:
-        return NO_ACCESS
+    if reason := _no_access(row):
+        return reason
     if not row.assistant.is_active:
         return NO_ASSISTANT
     if row.budget is not None and spent_by(row) >= row.budget:
@@ -106,8 +107,18 @@ def _why_not(row: Schedule) -> str:
 
 
 def _member(row: Schedule) -> Member | None:
-    """Return the member in whose name a schedule asks, if they may still."""
+    """Return the member in whose name a schedule asks, if they may still, with the API key that made it."""
+    if row.api_key_id is not None:
+        return member_of_key(tenant_id=row.tenant_id, key_id=row.api_key_id)
     return find_member(user_id=row.user_id, tenant_slug=row.tenant.slug)
+
+
+def _no_access(row: Schedule) -> str:
+    """Return why a schedule's member may not ask any more; "" if they may."""
+    if _member(row) is not None:
+        return ""
+    is_member = find_member(user_id=row.user_id, tenant_slug=row.tenant.slug) is not None
+    return NO_KEY if is_member else NO_ACCESS
 
 
 def _store_due(row: Schedule, due_at: datetime, now: datetime) -> None:
@@ -147,13 +158,12 @@ def _ask(job: Job) -> LongWork | None:
             return _mail_of(due)
         member = _member(due.schedule)
         if member is None:
-            _end(due, NO_ACCESS)
+            _end(due, _no_access(due.schedule))
             return None
         asked = due.schedule
         message = TextMessage(id=f"{due.run_id}-question", text=asked.prompt, sources=tuple(asked.sources))
         given = RunInput(due.conversation_id or uuid.uuid4(), due.run_id, message=message, is_unattended=True)
-        lease = jobs.schedule(tenant_id=job.tenant_id, name=ASK_JOB, key=job.key, due_at=timezone.now() + LEASE)
-        asking = _Asking(job.tenant_id, due.pk, lease.pk, member, due.schedule.assistant.slug, given)
+        asking = _Asking(job.tenant_id, due.pk, jobs.again(job, LEASE).pk, member, due.schedule.assistant.slug, given)
         return partial(_work, asking)
 
 

@@ -96,6 +96,7 @@ def make_schedule(*, member: Member, draft: ScheduleDraft) -> Schedule:
     row = Schedule(
         tenant_id=member.tenant_id,
         user_id=member.user_id,
+        api_key_id=member.key_id,
         assistant=assistant,
         name=" ".join(draft.name.split()),
         prompt=draft.prompt.strip(),
@@ -187,8 +188,11 @@ def schedule_next(row: Schedule) -> None:
 
 
 @transaction.atomic
-def set_paused(*, row: Schedule, is_paused: bool, actor: audit_trail.Actor) -> Schedule:
+def set_paused(*, row: Schedule, is_paused: bool, actor: audit_trail.Actor, by: Member | None = None) -> Schedule:
     """Pause a schedule, or let it go on at its next moment; one that is over or has stopped for good stays so.
+
+    Args:
+        by: its member, if they let it go on themselves: it asks with the API key that they use now, or with none.
 
     Raises:
         ScheduleRefused: it has no moment any more, or there are too many that are on or paused.
@@ -204,9 +208,11 @@ def set_paused(*, row: Schedule, is_paused: bool, actor: audit_trail.Actor) -> S
         row.state, row.reason, row.next_at = State.ON, "", first_moment(row, timezone.now())
         if row.next_at is None:
             raise ScheduleRefused(_("Its last moment has passed."))
+        if by is not None:
+            row.api_key_id = by.key_id
     else:
         return row
-    row.save(update_fields=["state", "reason", "next_at"])
+    row.save(update_fields=["state", "reason", "next_at", "api_key"])
     schedule_next(row)
     _record(row, "schedule.pause" if is_paused else "schedule.resume", actor)
     return row

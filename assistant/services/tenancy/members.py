@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,6 +24,9 @@ from assistant.toolkit.context import UserId
 from assistant.toolkit.logs import set_request_tenant
 
 KEY_PREFIX = "ta_"
+
+
+_acting_key: ContextVar[int | None] = ContextVar("acting_key", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +265,16 @@ def member_by_key(*, key: str) -> Member | None:
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
         ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)
     return _member(membership, row)
+
+
+def set_acting_key(key_id: int | None) -> None:
+    """Note, for the tools that the current task calls, with which API key their caller acts; None for none."""
+    _acting_key.set(key_id)
+
+
+def acting_key() -> int | None:
+    """Return the primary key of the API key with which the caller of the current tool acts; None for none."""
+    return _acting_key.get()
 
 
 def member_of_key(*, tenant_id: int, key_id: int) -> Member | None:

@@ -19,7 +19,7 @@ from assistant.core.values.events import Custom
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database
-from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.members import Member, set_acting_key
 from assistant.services.toolcalls.direct_journal import CallJournal
 from assistant.services.toolcalls.interceptors import tool_interceptors
 from assistant.services.toolpolicy.policy import effective_tools
@@ -182,6 +182,7 @@ async def _call(
     extra: Mapping[str, Any] | None,
     on_progress: OnProgress | None,
 ) -> CalledTool:
+    set_acting_key(member.key_id)
     recorder = _ResultRecorder()
     deadline = Deadline(MAX_CALL_SECONDS)
     toolset = _RecordingToolset(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)

@@ -10,7 +10,7 @@ import logging
 import random
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -24,7 +24,7 @@ from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
-from assistant.services.webhooks.events import TEST_EVENT, secrets_of
+from assistant.services.webhooks.events import TEST_EVENT, secrets_of, tell_of_due
 
 logger = logging.getLogger(__name__)
 
@@ -92,16 +92,22 @@ _NEXT_TRY = PreparedQuery(_next_try)
 
 
 @all_tenants()
-def claim_due(*, sending: Mapping[tuple[int, int], int], limit: int) -> list[ClaimedDelivery]:
+def claim_due(
+    *, sending: Mapping[tuple[int, int], int], limit: int, next_in: Callable[[float], object] = lambda seconds: None
+) -> list[ClaimedDelivery]:
     """Claim up to `limit` deliveries that are due, first those of the webhook that has waited longest.
 
     No delivery is claimed by two processes.
 
     Args:
         sending: the number of deliveries that this process is sending, by (tenant, webhook).
+        next_in: called with the seconds until the first delivery is due, if none is due now.
     """
     row = _NEXT_TRY.first()
-    if row is None or row[0] > row[1]:
+    if row is None:
+        return []
+    if row[0] > row[1]:
+        next_in((row[0] - row[1]).total_seconds())
         return []
     now = row[1]
     waiting = _due_now(now).values_list("tenant_id", "webhook_id").annotate(first=Min("next_try_at")).order_by("first")
@@ -210,3 +216,4 @@ def resend(*, delivery: WebhookDelivery) -> None:
     WebhookDelivery.objects.filter(pk=delivery.pk, tenant_id=delivery.tenant_id).update(
         status=WebhookDelivery.Status.PENDING, attempts=0, next_try_at=DatabaseTime(), claim=""
     )
+    tell_of_due()

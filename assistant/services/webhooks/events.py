@@ -11,7 +11,7 @@ import hmac
 import json
 import secrets
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -36,6 +36,7 @@ SECRET_OVERLAP = timedelta(hours=24)
 # The most webhooks of a tenant.
 MAX_WEBHOOKS = 20
 TEST_EVENT = "webhook.test"
+_listeners: set[Callable[[], object]] = set()
 
 
 def record_event(*, tenant_id: int, event: str, data: Mapping[str, Any], event_key: str) -> int:
@@ -90,7 +91,19 @@ def _create_deliveries(
         ],
         ignore_conflicts=True,
     )
+    tell_of_due()
     return len(webhooks)
+
+
+def add_listener(listener: Callable[[], object]) -> Callable[[], None]:
+    """Call `listener`, in any thread, when deliveries of this process are due. Returns a function that removes it."""
+    _listeners.add(listener)
+    return lambda: _listeners.discard(listener)
+
+
+def tell_of_due() -> None:
+    """Have deliveries that are due now sent once the current transaction is committed."""
+    transaction.on_commit(lambda: [listener() for listener in list(_listeners)])
 
 
 def _message_id(tenant_id: int, event: str, event_key: str) -> str:

@@ -8,22 +8,27 @@ import contextvars
 import logging
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 
 import httpx2
 from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.services.db.threads import in_database
+from assistant.services.roles import has_workers
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.services.webhooks.deliveries import Attempt, ClaimedDelivery, claim_due, record_attempt, release
-from assistant.services.webhooks.events import signed_headers
+from assistant.services.webhooks.events import add_listener, signed_headers
 from assistant.toolkit.guards.guarded_http import guarded_client
 
 logger = logging.getLogger(__name__)
 
-# How often the queue is polled while nothing is sent.
-POLL_SECONDS = 2.0
+# How often the queue is looked at while nothing is sent. A look sees when the next delivery is due, and one that this
+# process stores wakes it, so that only those of a process that died wait; and with workers those of web processes.
+POLL_SECONDS, POLL_SECONDS_OF_WORKERS = 5.0, 2.0
+LEAST_SECONDS = 0.02
 # Timeout of an attempt; shorter than `deliveries.CLAIM_TIMEOUT`.
 SEND_SECONDS = 15.0
 # How long a shutdown waits for responses. Deliveries without one are released.
@@ -39,17 +44,22 @@ class WebhookSender:
         self._count_by_webhook: Counter[tuple[int, int]] = Counter()
         self._sending: dict[asyncio.Task[None], ClaimedDelivery] = {}
         self._poller: asyncio.Task[None] | None = None
-        self._finished = asyncio.Event()
+        self._is_due = asyncio.Event()
+        self._next_in = 0.0
+        self._ignore_due: Callable[[], None] | None = None
         self._client = guarded_client(tenant_guard(), timeout=SEND_SECONDS, follow_redirects=False)
 
     def start(self) -> None:
         """Start to poll the queue; a second call does nothing."""
         if self._poller is None:
+            self._ignore_due = add_listener(partial(self._wake, asyncio.get_running_loop()))
             # An empty context: the task must not inherit the tenant of the request that starts it.
             self._poller = asyncio.create_task(self._poll(), name="webhook-sender", context=contextvars.Context())
 
     async def stop(self) -> None:
         """Stop polling, and release deliveries that get no response within `SHUTDOWN_SECONDS`."""
+        if self._ignore_due is not None:
+            self._ignore_due()
         if self._poller is not None:
             self._poller.cancel()
             await asyncio.gather(self._poller, return_exceptions=True)
@@ -74,7 +84,8 @@ class WebhookSender:
 
     async def _poll(self) -> None:
         while True:
-            self._finished.clear()
+            self._is_due.clear()
+            self._next_in = POLL_SECONDS_OF_WORKERS if has_workers() else POLL_SECONDS
             try:
                 await self._begin()
             except (DatabaseError, OSError):
@@ -82,13 +93,24 @@ class WebhookSender:
             except Exception:
                 logger.exception("Webhook deliveries could not be sent")
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL_SECONDS):
-                    await self._finished.wait()
+                async with asyncio.timeout(self._next_in):
+                    await self._is_due.wait()
+
+    def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop of a server that has just closed
+            loop.call_soon_threadsafe(self._is_due.set)
+
+    def _note_next(self, seconds: float) -> None:
+        # Databases round moments differently.
+        self._next_in = min(self._next_in, seconds + LEAST_SECONDS)
 
     async def _begin(self) -> bool:
         """Start to send what is due; return whether there was anything."""
         claimed = await in_database(
-            claim_due, sending=dict(self._count_by_webhook), limit=MAX_SENDING - len(self._sending)
+            claim_due,
+            sending=dict(self._count_by_webhook),
+            limit=MAX_SENDING - len(self._sending),
+            next_in=self._note_next,
         )
         for delivery in claimed:
             webhook = (delivery.tenant_id, delivery.webhook_id)
@@ -104,7 +126,7 @@ class WebhookSender:
         self._count_by_webhook[webhook] -= 1
         if not self._count_by_webhook[webhook]:
             del self._count_by_webhook[webhook]
-        self._finished.set()
+        self._is_due.set()
         if not task.cancelled() and task.exception() is not None:
             logger.error(
                 "The attempt to send delivery %s could not be recorded", delivery.pk, exc_info=task.exception()

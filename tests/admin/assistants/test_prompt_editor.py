@@ -15,11 +15,11 @@ from django.utils import timezone
 from assistant.models import Assistant, AuditEntry, Job, PromptVariable, PromptVersion
 from assistant.services.assistants.prompts import draft_prompt, edit_draft, publish_prompt
 from assistant.services.assistants.scheduled_prompts import schedule_publication
-from assistant.services.jobs.jobs import do_due_jobs
 from tests.admin.conftest import signed_in
 from tests.admin.tenants.test_custom_roles import holder
 from tests.base import Cast
 from tests.factories import make_member
+from tests.services.jobs.due_jobs import do_due_jobs
 
 PUBLISHED = "You are Acme's support assistant."
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from assistant.models import Assistant, AuditEntry, CheckResult, CheckRun, CustomRole, Job, Membership, OwnCheck
 from assistant.models.quality.red_team import MAX_OWN_CHECKS
-from assistant.services.redteam.checks import CHECKS_JOB
+from assistant.services.jobs.names import CHECKS_JOB
 from tests.admin.conftest import signed_in
 from tests.admin.home.test_home import home
 from tests.admin.home.test_lists import queries_of

@@ -17,7 +17,6 @@ from assistant.core.values.messages import Message
 from assistant.models import AuditEntry, Job, KeptRequest, Run, Tenant
 from assistant.models.tenants import ChatReading
 from assistant.providers import ScriptedModel
-from assistant.services.jobs.jobs import do_due_jobs
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.run_key import key_of
 from assistant.services.runs.kept_requests import (
@@ -31,6 +30,7 @@ from assistant.services.runs.kept_requests import (
 )
 from tests.admin.conftest import say_something
 from tests.base import Cast
+from tests.services.jobs.due_jobs import do_due_jobs
 
 SAID = b'{"model":"m","messages":[{"role":"user","content":"zaunkoenig"}]}'
 

@@ -10,16 +10,15 @@ from django.test import Client
 from django.utils import timezone
 
 from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVersion, Tenant
-from assistant.services.assistants.prompt_values import PUBLISH_JOB
 from assistant.services.assistants.prompts import draft_prompt
-from assistant.services.evaluations.evaluations import EVALUATE_JOB
-from assistant.services.jobs.jobs import do_due_jobs
+from assistant.services.jobs.names import EVALUATE_JOB, PUBLISH_JOB
 from assistant.services.runs.kept_requests import ERASE_JOB
 from tests.admin.conftest import signed_in
 from tests.admin.home.test_home import home, kinds
 from tests.admin.home.test_lists import queries_of
 from tests.base import Cast
 from tests.factories import make_provider
+from tests.services.jobs.due_jobs import do_due_jobs
 
 LIST = "/admin/assistant/job/"
 HOUR = timedelta(hours=1)

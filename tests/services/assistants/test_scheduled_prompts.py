@@ -17,8 +17,8 @@ from assistant.services.assistants.scheduled_prompts import (
     publications_of,
     schedule_publication,
 )
-from assistant.services.jobs.jobs import do_due_jobs
 from tests.base import Cast
+from tests.services.jobs.due_jobs import do_due_jobs
 
 SOON = timedelta(minutes=5)
 

@@ -41,7 +41,7 @@ from assistant.services.evaluations.evaluations import (
 )
 from assistant.services.evaluations.figures import figures_of
 from assistant.services.evaluations.questions import Question, question_of_run, stored_questions, typed_questions
-from assistant.services.jobs.jobs import LongWork, do_due_jobs
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.runs.manager import get_runs
@@ -50,6 +50,7 @@ from tests.factories import make_conversation, make_member, make_message, make_r
 from tests.fake_answers import Recorded, reply
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.services.jobs.due_jobs import do_due_jobs
 from tests.websocket.test_websocket import until
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import OperationalError, connection
@@ -13,10 +15,11 @@ from django.utils import timezone
 
 from assistant.models import Incident, Job
 from assistant.services.jobs import jobs
-from assistant.services.jobs.jobs import MAX_ATTEMPTS, JobRefused, cancel, do_due_jobs, handles, schedule
+from assistant.services.jobs.jobs import MAX_ATTEMPTS, JobRefused, cancel, handles, schedule
 from tests.base import Cast
+from tests.services.jobs.due_jobs import do_due_jobs
 
-NAME = "test.note"
+NAME, LONG = "test.note", "test.long"
 PAST, LATER = timedelta(minutes=-1), timedelta(hours=1)
 
 
@@ -147,21 +150,70 @@ def test_processes_that_look_at_once_do_a_job_once(cast: Cast, done: list[str]) 
     assert sorted(done) == sorted(map(str, range(10)))
 
 
-def test_long_work_is_handed_to_who_can_run_it_and_otherwise_waits(cast: Cast) -> None:
-    async def work() -> None: ...
+@pytest.fixture
+def long() -> Iterator[list[str]]:
+    """Register long work that notes the key of its job, and fails if that is "broken"."""
+    noted: list[str] = []
 
-    @handles("test.long", is_long=True)
+    async def work(job: Job) -> None:
+        noted.append(job.key)
+        if job.key == "broken":
+            raise KeyError("a secret that nobody may read")
+        if job.key == "away":
+            raise OperationalError("the database went away")
+
+    @handles(LONG, is_long=True)
     def begin(job: Job) -> jobs.LongWork:
-        plan(cast, job.key, LATER, name=job.name)  # for when the process that works must be dead
-        return work
+        return partial(work, jobs.again(job, LATER))
 
-    try:
-        plan(cast, name="test.long")
-        assert do_due_jobs() == 0
-        started: list[jobs.LongWork] = []
-        assert (do_due_jobs(start=started.append), started) == (1, [work])
-        assert (do_due_jobs(start=started.append), len(started)) == (0, 1)
-        assert Job.objects.get(state="waiting").due_at > timezone.now()
-    finally:
-        del jobs._handlers["test.long"]
-        jobs._long.discard("test.long")
+    yield noted
+    del jobs._handlers[LONG]
+    jobs._long.discard(LONG)
+
+
+def test_long_work_is_handed_to_who_can_run_it_and_otherwise_waits(cast: Cast, long: list[str]) -> None:
+    job = plan(cast, name=LONG)
+    assert do_due_jobs() == 0
+    started: list[jobs.LongWork] = []
+    assert (do_due_jobs(start=started.append), len(started)) == (1, 1)
+    assert (do_due_jobs(start=started.append), len(started)) == (0, 1)
+    asyncio.run(started[0]())
+    held = Job.objects.get(pk=job.pk)
+    assert (long, held.state, held.ended_at) == (["a"], "waiting", None) and held.due_at > timezone.now()
+
+
+def do_long(cast: Cast) -> None:
+    Job.objects.update(due_at=timezone.now() + PAST)
+    started: list[jobs.LongWork] = []
+    do_due_jobs(start=started.append)
+    for work in started:
+        asyncio.run(work())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_long_work_that_fails_is_tried_again_later_each_time_and_given_up(cast: Cast, long: list[str]) -> None:
+    job, waits = plan(cast, "broken", name=LONG), []
+    for _ in range(MAX_ATTEMPTS):
+        do_long(cast)
+        job.refresh_from_db()
+        waits.append(round((job.due_at - timezone.now()).total_seconds() / jobs.RETRY_SECONDS))
+    assert (job.state, job.attempts, len(long), waits[:4]) == ("failed", MAX_ATTEMPTS, MAX_ATTEMPTS, [1, 2, 4, 8])
+    assert job.problem and "secret" not in job.problem
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_an_outage_long_work_is_tried_again_when_it_is_held_no_more(cast: Cast, long: list[str]) -> None:
+    job = plan(cast, "away", name=LONG)
+    with pytest.raises(OperationalError):
+        do_long(cast)
+    job.refresh_from_db()
+    assert job.state == "waiting" and job.due_at > timezone.now() + LATER / 2
+
+
+def test_work_that_recurs_forgets_its_failures_once_it_is_done(cast: Cast) -> None:
+    job = plan(cast)
+    Job.objects.update(attempts=3, problem="It failed.")
+    assert jobs.renew(tenant_id=cast.acme.pk, pk=job.pk, due_at=timezone.now() + LATER, is_new=True)
+    assert not jobs.renew(tenant_id=cast.globex.pk, pk=job.pk, due_at=timezone.now(), is_new=True)
+    job.refresh_from_db()
+    assert (job.attempts, job.problem) == (0, "") and job.due_at > timezone.now()

@@ -132,7 +132,7 @@ def _deliver(token: str, value: str) -> None:
 async def test_a_process_that_dies_before_it_opens_the_run_is_followed_by_another(
     cast: Cast, fake_provider: FakeProvider
 ) -> None:
-    from assistant.services.jobs.jobs import do_due_jobs
+    from tests.services.jobs.due_jobs import do_due_jobs
 
     await wait_for_bank(cast, fake_provider)
     await send(tokens[0])
@@ -221,7 +221,7 @@ async def test_an_approval_in_the_same_step_is_waited_for_too(
 
 
 def _do_jobs_once() -> None:
-    from assistant.services.jobs.jobs import do_due_jobs
+    from tests.services.jobs.due_jobs import do_due_jobs
 
     do_due_jobs(start=lambda work: pytest.fail("nothing can go on yet"))
 
@@ -321,7 +321,7 @@ async def test_a_quota_that_is_used_up_is_waited_for(
     cast: Cast, fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from assistant.models import TenantLimits
-    from assistant.services.jobs.jobs import do_due_jobs
+    from tests.services.jobs.due_jobs import do_due_jobs
 
     await wait_for_bank(cast, fake_provider)
     await send(tokens[0])

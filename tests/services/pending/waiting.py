@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from assistant.models import Job, PendingCall, Run
-from assistant.services.jobs.jobs import LongWork, do_due_jobs
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
@@ -23,6 +23,7 @@ from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Pending, Registry, ToolContext, tool
 from tests.base import Cast
 from tests.factories import switch_tool
+from tests.services.jobs.due_jobs import do_due_jobs
 
 # The tokens that tools have given away, the newest last, and how often each ran.
 tokens: list[str] = []

@@ -23,7 +23,7 @@ from assistant.models import (
     TenantLimits,
     UsageEntry,
 )
-from assistant.services.jobs.jobs import LongWork, do_due_jobs
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.redteam import background
 from assistant.services.redteam.background import make_checks
 from assistant.services.redteam.checks import MAX_KEPT, MAX_UNDER_WAY, ChecksRefused, begin_checks, cancel_checks
@@ -31,6 +31,7 @@ from tests.base import Cast
 from tests.factories import make_assistant
 from tests.fake_answers import reply, respond
 from tests.fake_provider import FakeProvider
+from tests.services.jobs.due_jobs import do_due_jobs
 from tests.services.redteam.conftest import RAN, obeying, resisting
 
 pytestmark = pytest.mark.django_db(transaction=True)

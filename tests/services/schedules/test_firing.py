@@ -30,7 +30,7 @@ from assistant.models import (
     ToolCall,
     WebhookDelivery,
 )
-from assistant.services.jobs.jobs import LongWork, do_due_jobs
+from assistant.services.jobs.jobs import LongWork
 from assistant.services.runs.manager import get_runs
 from assistant.services.schedules import firing, schedules
 from assistant.services.schedules.moments import next_moment
@@ -47,6 +47,7 @@ from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
+from tests.services.jobs.due_jobs import do_due_jobs
 from tests.webhooks.conftest import hook
 from tests.websocket.test_websocket import until
 

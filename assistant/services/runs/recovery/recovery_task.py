@@ -90,8 +90,10 @@ class RunRecovery:
 
     def stop(self) -> None:
         """Stop recovering runs. What has begun in the database is completed."""
-        for one in filter(None, (self._timer, self.task)):
-            one.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.task is not None:
+            self.task.cancel()
 
     async def resume(self, run: KnownRun) -> bool:
         """Go on with a run that this process has taken over, or leave it to another one if there is no room.

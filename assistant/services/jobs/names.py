@@ -1,0 +1,8 @@
+"""The names of the work that people of a tenant order, and whose jobs they see. Other jobs are the operators' alone."""
+
+from __future__ import annotations
+
+PUBLISH_JOB = "prompt.publish"
+CHECKS_JOB = "assistant.checks"
+EVALUATE_JOB = "evaluation.run"
+OF_TENANTS = (PUBLISH_JOB, CHECKS_JOB, EVALUATE_JOB)
