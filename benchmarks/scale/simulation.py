@@ -29,15 +29,15 @@ class Costs:
         opening: seconds until an opened run has reached the provider, and after its end until its place is free.
         lease: seconds after which a run is given up that nobody renews.
         renewal: seconds between renewals.
-        sweep: seconds between two looks for expired leases.
+        look: seconds from the end of a lease to the look for it, at most.
     """
 
     turn_cpu: float
     token_cpu: float
     opening: float = 0.0
-    lease: float = 15.0
-    renewal: float = 5.0
-    sweep: float = 5.0
+    lease: float = 9.0
+    renewal: float = 2.5
+    look: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class Simulation:
     def _resume(self, run: _Run) -> Steps:
         """Queue a run again once its lease has expired and another process has looked for such runs."""
         left = self._costs.lease - self._random.uniform(0, self._costs.renewal)
-        yield self._world.timeout(left + self._random.uniform(0, self._costs.sweep))
+        yield self._world.timeout(left + self._random.uniform(0, self._costs.look))
         assert run.process is not None
         del run.process.runs[run]
         self._running[run.crowd.name] -= 1

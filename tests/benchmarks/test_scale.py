@@ -59,7 +59,7 @@ def test_a_core_works_on_one_run_at_a_time() -> None:
 
 
 def test_runs_of_a_dead_process_go_on_in_another_after_their_lease() -> None:
-    costs = replace(FREE, lease=15, renewal=5, sweep=5)
+    costs = replace(FREE, lease=15, renewal=5, look=5)
     crowds = [replace(ASKING, clients=2, questions=1)]
 
     seen = Simulation(processes=2, places=0, costs=costs, crowds=crowds, deaths=[Death(0, at=1.0)]).run(60)

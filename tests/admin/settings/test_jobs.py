@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from assistant.admin.base.job_titles import JOB_TITLES
 from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVersion, Tenant
 from assistant.services.assistants.prompts import draft_prompt
-from assistant.services.jobs.names import EVALUATE_JOB, PUBLISH_JOB
+from assistant.services.jobs.names import EVALUATE_JOB, OF_TENANTS, PUBLISH_JOB
 from assistant.services.runs.kept_requests import ERASE_JOB
 from tests.admin.conftest import signed_in
 from tests.admin.home.test_home import home, kinds
@@ -159,6 +160,17 @@ def test_failed_jobs_need_a_person_with_their_reason(amys: Client, cast: Cast) -
         ],
         "1 job has failed": [("Run an evaluation: It broke.", "Acme", f"{LIST}{row.pk + 1}/change/")],
     }
+
+
+def test_home_shows_an_admin_the_failures_that_they_can_open_and_operators_all(
+    amys: Client, root: Client, cast: Cast
+) -> None:
+    for name in JOB_TITLES:
+        job(cast.acme, "1", name=name)
+    pages = [url for need in home(amys)["needs"] for _, _, url in need["items"]]
+    assert len(pages) == len(OF_TENANTS) == len(shown(amys))
+    assert {amys.get(url).status_code for url in pages} == {200}
+    assert len(shown(root)) == len(JOB_TITLES)
 
 
 def test_a_failure_is_no_longer_shown_when_its_work_was_taken_over_cancelled_or_is_old(
