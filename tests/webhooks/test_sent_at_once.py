@@ -19,7 +19,7 @@ from tests.webhooks.receiver import Receiver
 from tests.webhooks.test_sending import happen
 from tests.websocket.test_websocket import in_db
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("on_loopback")]
 
 
 @pytest.mark.parametrize("is_again", [False, True])
