@@ -64,6 +64,7 @@ ALLOWED = {
     (QUERY, "assistant/services/limits/shared_queue.py:runs_before"): ALL_TENANTS,
     (QUERY, "assistant/services/limits/shared_queue.py:hand_over"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:look_for_jobs"): ALL_TENANTS,
+    (QUERY, "assistant/services/privacy/daily_retention.py:plan_retention"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:do_job"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:_fail"): ALL_TENANTS,
     (QUERY, "assistant/services/jobs/jobs.py:_try_again"): ALL_TENANTS,

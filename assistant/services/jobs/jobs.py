@@ -240,7 +240,7 @@ def _fail(pk: int, problem: str, *, is_counted: bool = False) -> None:
     waiting.update(
         state=Job.State.FAILED,
         ended_at=DatabaseTime(),
-        attempts=F("attempts") + (not is_counted),
+        attempts=F("attempts") + int(not is_counted),
         problem=problem[:200],
     )
 
@@ -254,7 +254,7 @@ def _try_again(pk: int, problem: str, *, is_counted: bool = False) -> None:
     job = Job.objects.filter(pk=pk, state=Job.State.WAITING).first()
     if job is None:
         return
-    attempts = job.attempts + (not is_counted)
+    attempts = job.attempts + int(not is_counted)
     if attempts >= MAX_ATTEMPTS:
         _fail(pk, problem, is_counted=is_counted)
         return
