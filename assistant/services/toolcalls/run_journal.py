@@ -62,8 +62,12 @@ def hold_run(key: RunKey) -> None:
 
     A process that was stopped may go on when another one has long ended its runs. Raises `RunTakenOver`.
     """
-    if not _HOLD.update(to={"lease_owner": key.owner}, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner):
+    if not _is_held(key):
         raise RunTakenOver(key.run_id)
+
+
+def _is_held(key: RunKey) -> bool:
+    return bool(_HOLD.update(to={"lease_owner": key.owner}, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner))
 
 
 class AuditJournal:
@@ -230,7 +234,10 @@ def _outcome_of(row: ToolCall, work: PlannedCall, *, may_repeat: bool) -> ToolOu
 def record_outcomes(
     *, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome], waits: Mapping[str, int] | None = None
 ) -> None:
-    """Record the outcomes of a batch. Calls that did not run get their row here. `waits`: as for `record_waits`."""
+    """Record the outcomes of a batch. Calls that did not run get their row here. `waits`: as for `record_waits`.
+
+    If another process has taken the run over, it alone says which calls the run had besides those that had begun here.
+    """
     unknown = [outcome.call.id for outcome in outcomes if outcome.call.id not in rows]
     asked = {row.call_id: row for row in _of_conversation(key).filter(call_id__in=unknown)} if unknown else {}
     known = {**{call_id: row.pk for call_id, row in asked.items()}, **rows}
@@ -242,7 +249,9 @@ def record_outcomes(
             _OUTCOME.update(
                 to={name: getattr(row, name) for name in _OUTCOME_COLUMNS}, pk=row.pk, tenant_id=key.tenant_id
             )
-    _CALLS.insert_all([row for row in ended if row.pk is None])
+    new = [row for row in ended if row.pk is None]
+    if new and _is_held(key):
+        _CALLS.insert_all(new)
     if again := [row.pk for row in ended if row.questions and row.pk is not None]:
         # The run that asks is the one that its answer continues, and an earlier one may have begun the call.
         _of_conversation(key).filter(pk__in=again).update(run_id=key.pk)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.toolcalls.protocols import FixedToolset, RunTakenOver
+from assistant.core.toolcalls.protocols import FixedToolset, RunTakenOver, ToolOutcome
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, RunStarted, TextMessageContent, TextMessageStart
 from assistant.core.values.messages import ToolCall as Call
@@ -29,7 +29,7 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.recovery import dead_runs
 from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS, recover_dead_runs
 from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.run_journal import AuditJournal
+from assistant.services.toolcalls.run_journal import AuditJournal, record_outcomes
 from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolError, ToolResult, tool
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
@@ -124,6 +124,13 @@ async def test_an_interrupted_call_runs_again_only_if_it_is_idempotent(run: Run,
     outcome = await execute(key_of(run, "dead"), pay.replace(idempotent=idempotent))
     assert len(done) == runs
     assert ("whether it took effect is not known" in outcome.content) is not idempotent
+
+
+async def test_a_process_that_has_lost_the_run_adds_no_call_to_it(run: Run) -> None:
+    cancelled = ToolOutcome(Call("c1", "pay", "{}"), "cancelled", "")
+    for owner, rows in (("stopped", 0), ("dead", 1)):
+        await in_db(record_outcomes)(key=key_of(run, owner), rows={}, outcomes=[cancelled])
+        assert await ToolCall.objects.acount() == rows
 
 
 async def recovered() -> list[tuple[str, str]]:

@@ -161,11 +161,11 @@ async def _start(site: Site, server: Server, number: int, given: Frame) -> None:
 
 
 async def _ended(site: Site, server: Server, number: int, given: Frame) -> bool:
-    """Whether a client at the other process sees the end of the stopped run in time."""
+    """Whether a client at the other process sees in time that the stopped run has gone on there to its end."""
     async with connected(server.port, site.keys[number % len(site.keys)]) as client:
         await client.attach(given["threadId"])
         try:
-            return bool((await client.until_end(given["runId"], LIMIT_SECONDS)).get("code") == "interrupted")
+            return bool((await client.until_end(given["runId"], LIMIT_SECONDS))["type"] == "RUN_FINISHED")
         except TimeoutError:
             return False
 
