@@ -29,8 +29,8 @@ def imported(name: str) -> tuple[str, ...]:
     """
     names = [name]
     for importer in names:  # grows
-        source = (STATIC / importer).read_text(encoding="utf-8")
-        found = (posixpath.normpath(posixpath.join(posixpath.dirname(importer), path)) for path in IMPORT.findall(source))
+        folder, source = posixpath.dirname(importer), (STATIC / importer).read_text(encoding="utf-8")
+        found = (posixpath.normpath(posixpath.join(folder, path)) for path in IMPORT.findall(source))
         names += [each for each in dict.fromkeys(found) if each not in names]
     return tuple(names[1:])
 
