@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Quota, Windows
-from assistant.models import EndUser, QuotaUse, Run, Tenant
+from assistant.models import EndUser, QuotaUse, Run, Tenant, TenantLimits
 from assistant.services.limits.quota_ledger import COLUMNS, current_use, recounted
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
@@ -104,7 +104,7 @@ def _lines(quota: Quota, use: QuotaUse, windows: Windows) -> Iterable[QuotaUsage
             share = min(100, 100 * used // limit)
             is_cost = name.startswith("cost")
             yield QuotaUsage(
-                name=name.replace("_per_", " a ").replace("_", " "),
+                name=str(TenantLimits._meta.get_field(f"tenant_{name}").verbose_name),
                 used=_number(used, is_cost=is_cost),
                 limit=_number(limit, is_cost=is_cost),
                 share=share,
