@@ -87,6 +87,11 @@ def high_use(*, uses: Iterable[QuotaUse], share: int) -> list[tuple[Tenant, Quot
     return sorted(found, key=lambda one: -one[1].share)
 
 
+def limit_name(name: str) -> str:
+    """Return what a limit is called in the language of the page: "messages_per_day" gives "messages a day"."""
+    return str(TenantLimits._meta.get_field(f"tenant_{name}").verbose_name)
+
+
 def _usage(quota: Quota, tenant: Tenant, user_id: UserId | None) -> list[QuotaUsage]:
     """Return the use of a quota; without stored counters, as after a change of limits, it is computed from the runs."""
     if not quota.is_counted:
@@ -104,7 +109,7 @@ def _lines(quota: Quota, use: QuotaUse, windows: Windows) -> Iterable[QuotaUsage
             share = min(100, 100 * used // limit)
             is_cost = name.startswith("cost")
             yield QuotaUsage(
-                name=str(TenantLimits._meta.get_field(f"tenant_{name}").verbose_name),
+                name=limit_name(name),
                 used=_number(used, is_cost=is_cost),
                 limit=_number(limit, is_cost=is_cost),
                 share=share,
