@@ -23,7 +23,7 @@ _WIDE = forms.URLInput(attrs={"class": "vURLField"})
 
 def command_choices() -> list[tuple[str, str]]:
     """Return the commands that `MCP_STDIO_COMMANDS` allows, and none."""
-    return [("", gettext_lazy("none")), *((name, name) for name in settings.MCP_STDIO_COMMANDS)]
+    return [("", gettext("none")), *((name, name) for name in settings.MCP_STDIO_COMMANDS)]
 
 
 class SecretsForm(TenantForm):

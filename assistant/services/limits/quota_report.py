@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count
@@ -89,7 +90,8 @@ def high_use(*, uses: Iterable[QuotaUse], share: int) -> list[tuple[Tenant, Quot
 
 def limit_name(name: str) -> str:
     """Return what a limit is called in the language of the page: "messages_per_day" gives "messages a day"."""
-    return str(TenantLimits._meta.get_field(f"tenant_{name}").verbose_name)
+    field: Any = TenantLimits._meta.get_field(f"tenant_{name}")
+    return str(field.verbose_name)
 
 
 def _usage(quota: Quota, tenant: Tenant, user_id: UserId | None) -> list[QuotaUsage]:
