@@ -37,7 +37,7 @@ async def take_answer(
         key: that of the question, from the state of the earlier round.
         answer: the client's; anything but an `ElicitResult` asks again.
     """
-    which = {"member": member, "call_id": call_id, "key": key}
+    which: dict[str, Any] = {"member": member, "call_id": call_id, "key": key}
     if not isinstance(answer, ElicitResult):
         question = await in_database(waiting_question, **which)
         return failed(ANSWERED) if question is None else ask(question, call_id)
