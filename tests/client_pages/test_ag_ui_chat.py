@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page, expect
 from assistant.models import Message, Provider, Run
 from tests.base import Cast
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
-from tests.client_pages.site import site, unpack
+from tests.client_pages.site import CUTTABLE, site, unpack
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
@@ -95,14 +95,16 @@ async def test_stop_and_another_message(page: Page, fake_provider: FakeProvider)
 
 
 async def test_a_lost_connection_stops_nothing(page: Page, fake_provider: FakeProvider) -> None:
+    await page.add_init_script(CUTTABLE)
+    await page.reload()
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Once upon", gate, " a time"])
     await say(page, "A story")
     await asyncio.to_thread(gate.wait_reached)
-    await page.context.set_offline(True)
+    await page.wait_for_function("!!window.cut")
+    await page.evaluate("cut()")
     gate.release()
     await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
-    await page.context.set_offline(False)
     fake_provider.reply("The end.")
     await say(page, "Go on")
     await expect(page.get_by_text("The end.")).to_be_visible()
