@@ -102,7 +102,8 @@ def test_nginx_limits_handshakes_and_api_requests(path: str, is_limited: bool) -
     locations = re.findall(r"location ~ (\S+) \{\n(.*?)\n    \}", text, re.DOTALL)
     found = next((rules for pattern, rules in locations if re.search(pattern, path)), "")
     assert "limit_req_zone  $binary_remote_addr zone=tenant_assistant_requests:" in text
-    for rule in ("limit_req  zone=tenant_assistant_requests ", "limit_conn tenant_assistant_connections ", "error_page"):
+    zones = "limit_req  zone=tenant_assistant_requests ", "limit_conn tenant_assistant_connections "
+    for rule in (*zones, "error_page 429 "):
         assert (rule in found) == is_limited
 
 
