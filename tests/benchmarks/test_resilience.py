@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks.report import Line
-from benchmarks.resilience import report
+from benchmarks.resilience import checks, report
 from benchmarks.resilience.check import Check, find_checks
 from benchmarks.resilience.proxy import SHIPPED, site_configuration
-from benchmarks.resilience.pytests import unpassed
+from benchmarks.resilience.pytests import ROOT, unpassed
 
 CHECKS = find_checks()
 
@@ -25,6 +26,24 @@ def test_every_check_plants_a_fault_that_it_must_catch(check: Check) -> None:
         if fault.plant is not None:
             module, _, function = fault.name.partition(":")
             assert getattr(importlib.import_module(module), function) is fault.plant
+
+
+def _tests_named_in(value: object) -> set[str]:
+    """Return the ids of tests in a constant of a check, without their parameters."""
+    if isinstance(value, str):
+        return {value.partition("[")[0]} if re.match(r"tests/\S+::test_", value) else set()
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return set().union(*map(_tests_named_in, value)) if isinstance(value, tuple | list) else set()
+
+
+def test_checks_run_tests_that_exist() -> None:
+    found = pkgutil.walk_packages(checks.__path__, f"{checks.__name__}.")
+    constants = tuple(tuple(vars(importlib.import_module(one.name)).values()) for one in found)
+    named = sorted(_tests_named_in(constants))
+    assert len(named) > 15
+    sources = {name: (ROOT / name.partition("::")[0]).read_text() for name in named}
+    assert [name for name in named if f"def {name.rpartition('::')[2]}(" not in sources[name]] == []
 
 
 def test_checks_that_are_measured_one_by_one_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,17 +16,14 @@ HOW = (
 )
 UNFILTERED = "foreign rows with the application's filters off"
 BARE = "row-level security is off too"
+TEST = "tests/isolation/test_row_security.py::test_a_site_without_filters_shows_and_changes_no_foreign_row"
+TEST_WITHOUT_POLICIES = "tests/isolation/test_row_security.py::test_a_site_without_filters_leaks_without_policies"
 FAULTS = (Fault(BARE, UNFILTERED),)
 _SAID = r"^unfiltered: (\d+) tries, (\d+) leaks$"
 
 
 def measure(testbed: Testbed) -> Sequence[Line]:
-    kind = (
-        "leaks_where_nothing_holds_it"
-        if testbed.has_fault(BARE)
-        else "without_filters_shows_and_changes_no_foreign_row"
-    )
-    said = printed(_SAID, "tests/isolation/test_row_security.py", on_postgres(testbed), "-k", kind)
+    said = printed(_SAID, TEST_WITHOUT_POLICIES if testbed.has_fault(BARE) else TEST, on_postgres(testbed))
     made, found = (int(said[0][1]), int(said[0][2])) if said else (0, 0)
     # A test that did not finish neither holds the goal nor catches a fault.
     return [Line(UNFILTERED, found if made or testbed.fault else 1, "", 0, beside=f"of {made:,} requests")]
