@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test import modify_settings
 
-from tests.database_template import digest
+from tests.databases.template import digest
 
 
 def test_this_database_has_every_migration_and_permission(db: None) -> None:
