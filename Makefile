@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-deployment bench resilience accessibility stories clean chromium lock messages sbom dist
+.PHONY: help demo dev shell check test test-all test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-deployment bench resilience accessibility stories clean chromium lock messages sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -48,7 +48,10 @@ check: $(VENV)/.installed-dev  ## Lint, and run the tests that need no database,
 test-pure:
 	@$(BIN)/python -m pytest -q -m pure $(LEFT_OUT) $(ARGS)
 
-test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
+test: $(VENV)/.installed-dev  ## Run the tests that start no server, browser or other program (ARGS="..." goes to pytest)
+	@$(PYTEST) -m "not (server or browser or processes)" $(ARGS)
+
+test-all: $(VENV)/.installed-dev chromium  ## Run all tests, as CI does
 	@chosen=(); left=(); \
 	$(HAS_BROWSER) || { chosen+=("not browser"); left+=(chromium-headless-shell); }; \
 	$(HAS_PROXIES) || { chosen+=("not proxies"); left+=(nginx-light caddy docker-compose systemd); }; \
