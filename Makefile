@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all lint lint-types lint-style lint-deployment bench resilience accessibility stories clean chromium lock messages sbom dist
+.PHONY: help demo dev shell check test test-all test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-deployment bench resilience accessibility stories clean chromium lock messages sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -48,7 +48,10 @@ check: $(VENV)/.installed-dev  ## Lint, and run the tests that need no database,
 test-pure:
 	@$(BIN)/python -m pytest -q -m pure $(LEFT_OUT) $(ARGS)
 
-test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
+test: $(VENV)/.installed-dev  ## Run the tests that start no server, browser or other program (ARGS="..." goes to pytest)
+	@$(PYTEST) -m "not (server or browser or processes)" $(ARGS)
+
+test-all: $(VENV)/.installed-dev chromium  ## Run all tests, as CI does
 	@chosen=(); left=(); \
 	$(HAS_BROWSER) || { chosen+=("not browser"); left+=(chromium-headless-shell); }; \
 	$(HAS_PROXIES) || { chosen+=("not proxies"); left+=(nginx-light caddy docker-compose systemd); }; \
@@ -122,9 +125,19 @@ conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.ins
 clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed chromium  ## Run clients from npm and PyPI: @ag-ui/client, the AI SDK, MCP clients, openai-agents, pydantic-ai
 	@PATH="$(abspath $(BIN)):$$PATH" CLIENTS_PYTHON="$(abspath $(CLIENTS_VENV))/bin/python" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
-clients-all: clients $(CLIENT_PAGES)/node_modules/.installed  ## Run these, CopilotKit, assistant-ui and <ag-ui-chat> in Chromium (375 packages), schemathesis for long
+# Each set runs, whatever became of those before it: clients, client-pages, client-schema.
+clients-all:  ## Run these, CopilotKit, assistant-ui and <ag-ui-chat> in Chromium (375 packages), schemathesis for long
+	@failed=(); \
+	for one in clients client-pages client-schema; do \
+		$(MAKE) --no-print-directory $$one || failed+=("$$one"); \
+	done; \
+	if [ "$${#failed[@]}" != 0 ]; then echo "Failed: $${failed[*]}"; exit 1; fi
+
+client-pages: $(VENV)/.installed-dev $(BIN)/node $(CLIENT_PAGES)/node_modules/.installed chromium
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENT_PAGES) $(ARGS)
-	@SCHEMATHESIS_EXAMPLES=40 $(BIN)/python -m pytest tests/api/test_schemathesis.py -o timeout=0 $(ARGS)
+
+client-schema: $(VENV)/.installed-dev
+	@SCHEMATHESIS_EXAMPLES=40 $(BIN)/python -m pytest tests/api/test_schemathesis.py $(ARGS)
 
 accessibility: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed chromium  ## Check the pages of the chat with axe-core (BROWSER_LANGUAGES="en de ar")
 	@BROWSER_LANGUAGES="$(BROWSER_LANGUAGES)" $(BIN)/python -m pytest $(CLIENTS)/test_accessibility.py $(ARGS)

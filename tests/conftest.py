@@ -14,7 +14,10 @@ import pytest
 import redis
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import DatabaseError
+from django.test.utils import teardown_databases
 from django.utils import translation
+from pytest_django import DjangoDbBlocker
 
 from assistant.management.demo_tenants import load_demo_documents
 from assistant.models import Assistant, Provider, Tenant
@@ -23,6 +26,7 @@ from assistant.services.eventlog.log import ThreadLog
 from assistant.services.tenancy.members import Member, find_member
 from assistant.toolkit import ToolContext
 from tests.base import Cast, make_cast
+from tests.databases.template import create_databases
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.library.calling import context_of
@@ -98,6 +102,24 @@ def pytest_report_header() -> str:
         if has_services()
         else "tests of several server processes are left to a run with TEST_DATABASE_URL and TEST_REDIS_URL"
     )
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    request: pytest.FixtureRequest,
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """In place of pytest-django's fixture: the database begins as a copy of one that is migrated already."""
+    with django_db_blocker.unblock():
+        created = create_databases(request.config.rootpath / ".pytest_cache" / "databases")
+    yield
+    with django_db_blocker.unblock():
+        try:
+            teardown_databases(created, verbosity=0)
+        except DatabaseError as exc:  # a server that has just been killed may still be connected
+            request.node.warn(pytest.PytestWarning(f"The test database is left behind: {exc}"))
 
 
 @pytest.fixture(scope="session", autouse=True)

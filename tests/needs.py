@@ -1,4 +1,4 @@
-"""Adds the markers `once`, `pure` and `server`, by what a test needs beside Python."""
+"""Adds the markers `once`, `pure`, `server` and `processes`, by what a test needs beside Python."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ def mark(item: pytest.Function) -> None:
     """Add the markers that follow from the test's fixtures and from what its module uses."""
     fixtures, module = {*item.fixturenames}, item.module
     has_server = bool(fixtures & SERVERS) or _has(STARTS_SERVERS, module)
+    has_processes = "outside_process" in fixtures or _has(STARTS_PROCESSES, module)
     if has_server:
         item.add_marker("server")
+    if has_processes:
+        item.add_marker("processes")
     if fixtures & DATABASE or item.get_closest_marker("django_db") or _has(SHARED, module):
         return
     item.add_marker("once")
-    if not (has_server or "outside_process" in fixtures or _has(STARTS_PROCESSES, module)):
+    if not (has_server or has_processes):
         item.add_marker("pure")

@@ -1,7 +1,8 @@
 """Starts server processes for tests from one process that has imported their packages already.
 
 `python -m tests.server_template` reads orders from its standard input, one JSON object a line, and answers each with a
-line. Modules that read the environment or Django's settings are imported by the servers themselves, after the fork.
+line. Modules that read the environment or Django's settings are imported after the fork: by the server itself, or, when
+an environment is ordered again, once by a helper, a fork that sets Django up and starts all servers of its environment.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import os
 import runpy
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 # Slow imports of a server. None starts a thread, opens a connection or reads Django's settings.
 PACKAGES = (
@@ -96,22 +98,111 @@ def template() -> Template:
     return Template()
 
 
-def _become(order: Mapping[str, Any]) -> None:
-    """Turn this fork into the server that was ordered."""
+class Helper:
+    """A fork of the template that has set Django up in one environment; `is_ready` says whether that went well."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        (orders, self._orders), (self._answers, answers) = (
+            (os.fdopen(source, "rb", buffering=0), os.fdopen(target, "wb", buffering=0))
+            for source, target in (os.pipe(), os.pipe())
+        )
+        if os.fork() == 0:
+            self._orders.close()
+            self._answers.close()
+            said = _set_up(environment)
+            answers.write(b"true\n")
+            if (order := Loop(orders, answers).serve()) is not None:
+                _become(order, said)
+            sys.exit()
+        orders.close()
+        answers.close()
+        self.is_ready = bool(self._answers.readline())
+
+    def ask(self, order: Mapping[str, Any]) -> Any:
+        self._orders.write(json.dumps(order).encode() + b"\n")
+        return json.loads(self._answers.readline())
+
+
+class Loop:
+    """Answers orders: forks a server, or says how one has ended."""
+
+    def __init__(self, orders: IO[bytes], answers: IO[bytes], *, has_helpers: bool = False) -> None:
+        self._orders, self._answers, self._has_helpers = orders, answers, has_helpers
+        self._ordered: set[str] = set()
+        self._helpers: dict[str, Helper] = {}
+        self._helper_of: dict[int, Helper] = {}
+
+    def serve(self) -> Mapping[str, Any] | None:
+        """Answer until the orders end. In a fork that is to be a server, return its order."""
+        while line := self._orders.readline():
+            order = json.loads(line)
+            answer = self._ended(order) if "ended" in order else self._start(order)
+            if answer == 0 and "ended" not in order:
+                self._orders.close()
+                self._answers.close()
+                return order
+            self._answers.write(json.dumps(answer).encode() + b"\n")
+        return None
+
+    def _start(self, order: Mapping[str, Any]) -> int:
+        helper = self._helper(order["environment"]) if self._has_helpers else None
+        if helper is None or not helper.is_ready:
+            return os.fork()
+        pid: int = helper.ask(order)
+        self._helper_of[pid] = helper
+        return pid
+
+    def _helper(self, environment: Mapping[str, str]) -> Helper | None:
+        """Return the environment's helper; none at its first server, because many have only one."""
+        name = json.dumps(environment, sort_keys=True)
+        if name in self._ordered and name not in self._helpers:
+            self._helpers[name] = Helper(environment)
+        self._ordered.add(name)
+        return self._helpers.get(name)
+
+    def _ended(self, order: Mapping[str, Any]) -> Any:
+        pid = order["ended"]
+        if pid in self._helper_of:
+            return self._helper_of[pid].ask(order)
+        found, status = os.waitpid(pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if found else None
+
+
+def _set_up(environment: Mapping[str, str]) -> bytes:
+    """Set Django up, and return what that printed, which belongs into the log of each server."""
+    _enter(environment)
+    with tempfile.TemporaryFile() as printed:
+        _print_to(printed.fileno())
+        import django
+        from django.db import connections
+
+        django.setup()
+        connections.close_all()
+        gc.freeze()
+        sys.stdout.flush()
+        printed.seek(0)
+        return printed.read()
+
+
+def _enter(environment: Mapping[str, str]) -> None:
     os.environ.clear()
-    os.environ.update(order["environment"])
-    log = os.open(order["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.environ.update(environment)
+
+
+def _print_to(file: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+    for source, target in ((nothing, 0), (file, 1), (file, 2)):
         os.dup2(source, target)
     sys.stdout.reconfigure(write_through=True)  # type: ignore[union-attr]
+
+
+def _become(order: Mapping[str, Any], said: bytes = b"") -> None:
+    """Turn this fork into the server that was ordered; `said` is what setting Django up has printed."""
+    log = os.open(order["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    _print_to(log)
+    os.write(log, said)
     sys.argv = [order["module"], *order["arguments"]]
     runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
-
-
-def _ended(pid: int) -> int | None:
-    found, status = os.waitpid(pid, os.WNOHANG)
-    return os.waitstatus_to_exitcode(status) if found else None
 
 
 def main() -> None:
@@ -119,17 +210,11 @@ def main() -> None:
         importlib.import_module(name)
     # What is imported stays, so the collector of a fork need not look through it, nor copy its pages.
     gc.freeze()
-    # Without a buffer, because each fork would have a copy of it.
-    with open(0, "rb", buffering=0, closefd=False) as orders:
-        while line := orders.readline():
-            order = json.loads(line)
-            answer = _ended(order["ended"]) if "ended" in order else os.fork()
-            if answer == 0 and "ended" not in order:
-                break
-            print(json.dumps(answer), flush=True)
-        else:
-            return
-    _become(order)
+    # Without buffers, because each fork would have copies of them; and on files of their own, because each prints.
+    orders, answers = (os.fdopen(os.dup(number), mode, buffering=0) for number, mode in ((0, "rb"), (1, "wb")))
+    if (order := Loop(orders, answers, has_helpers=True).serve()) is not None:
+        _enter(order["environment"])
+        _become(order)
 
 
 if __name__ == "__main__":

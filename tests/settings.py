@@ -1,6 +1,8 @@
 """Settings of the test suite: the deployment's own, on the databases that TEST_DATABASE_URL and TEST_REDIS_URL name."""
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 from urllib.parse import urlsplit, urlunsplit
@@ -15,8 +17,16 @@ os.environ["INSECURE_HTTP"] = "true"
 os.environ["SECRET_KEY"] = "only-for-the-tests-and-therefore-no-secret-0123456789"
 os.environ["ALLOWED_HOSTS"] = "localhost,127.0.0.1,testserver"
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
-_attachments = tempfile.TemporaryDirectory(prefix="tenant-assistant-files-", ignore_cleanup_errors=True)
-os.environ["ATTACHMENTS_DIR"] = _attachments.name
+
+
+def _folder(prefix: str) -> str:
+    """Make a folder that is deleted with this process, but not with a server that is forked from it."""
+    made, owner = tempfile.mkdtemp(prefix=prefix), os.getpid()
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(made, ignore_errors=True))
+    return made
+
+
+os.environ["ATTACHMENTS_DIR"] = _folder("tenant-assistant-files-")
 os.environ["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "")
 # A test's provider answers what the test asks; tests of titles and follow-up questions switch them on.
 os.environ.setdefault("GENERATED_TITLES", "false")
@@ -35,8 +45,9 @@ WEBHOOKS_FROM_SERVER = False
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
     # A file, because live servers and tool threads open connections of their own. Each process has one, so that two
     # runs of the suite do not share it; it is deleted with the process.
-    _folder = tempfile.TemporaryDirectory(prefix="tenant-assistant-", ignore_cleanup_errors=True)
-    DATABASES["default"]["TEST"] = {"NAME": f"{_folder.name}/test.sqlite3"}  # noqa: F405
+    DATABASES["default"]["TEST"] = {"NAME": f"{_folder('tenant-assistant-')}/test.sqlite3"}  # noqa: F405
+    # Nobody reads it after the machine has failed.
+    DATABASES["default"]["OPTIONS"]["init_command"] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"  # noqa: F405
 
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "")
 if REDIS_URL and _worker:  # noqa: F405

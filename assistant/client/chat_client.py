@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar, Unpack, overload
 
 from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.given_messages import messages_of, with_files
+from assistant.client.mcp_servers import OnQuestion
 from assistant.client.tool_sources import ToolSource, ToolSources
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
@@ -69,6 +70,8 @@ class ChatClient(Generic[Deps]):
         output_guardrails: the same with the text of the answer.
         output_validators: called with the answer and the context, and return the answer. The model reads a `ToolError`
             that one raises, and answers again, at most twice.
+        on_question: called with what an MCP server asks people during a call and the call's context, and returns the
+            answer, which fits `question.schema`, or None. Without it servers are told that nobody can be asked.
 
     Raises:
         InvalidTool: a tool's settings are not valid; `call` raises it too, for the tools of that call.
@@ -97,6 +100,7 @@ class ChatClient(Generic[Deps]):
         input_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
         output_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
         output_validators: Sequence[Callable[[Any, ToolContext[Deps]], Any]] = (),
+        on_question: OnQuestion | None = None,
     ) -> None:
         models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
         if model_interceptors:
@@ -111,7 +115,8 @@ class ChatClient(Generic[Deps]):
         self._interceptors = tuple(interceptors)
         self._checks = Checks(tuple(input_guardrails), tuple(output_guardrails), tuple(output_validators))
         self._deps = deps
-        self._tools = ToolSources(tools, resolvers=resolvers, configs=configs, secrets=secrets, search_over=search_over)
+        how: Any = {"search_over": search_over, "on_question": on_question}
+        self._tools = ToolSources(tools, resolvers=resolvers, configs=configs, secrets=secrets, **how)
 
     async def aclose(self) -> None:
         """Close the sessions with MCP servers that this event loop has open. They would be closed with it anyway."""

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+import asyncio
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assistant.mcp_client import Command, Endpoint, RemoteFailure, SessionPool, ToolDefinition, remote_tool
+from assistant.mcp_client import (
+    CallQuestions,
+    Command,
+    Endpoint,
+    RemoteFailure,
+    SessionPool,
+    ToolDefinition,
+    remote_tool,
+)
 from assistant.mcp_client.remote_tool import local_name
-from assistant.toolkit import Tool, ToolContext, ToolResult
+from assistant.toolkit import Question, Tool, ToolContext, ToolResult
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
+
+if TYPE_CHECKING:
+    from assistant.mcp_client.session import RemoteSession
+
+Answer = Mapping[str, Any] | None
+# What a program gives to be asked: returns an answer that fits the question's schema, or None.
+OnQuestion = Callable[[Question, ToolContext[Any]], Awaitable[Answer] | Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +75,19 @@ class McpServer:
 
 
 class McpTools:
-    """The tools of MCP servers. Sessions stay open in each event loop, until five minutes without a call."""
+    """The tools of MCP servers. Sessions stay open in each event loop, until five minutes without a call.
 
-    def __init__(self) -> None:
+    Args:
+        on_question: asked what servers ask during a call; without it they are told that they cannot ask.
+    """
+
+    def __init__(self, on_question: OnQuestion | None = None) -> None:
+        self._on_question = on_question
         self._pools: PerLoop[SessionPool] = PerLoop(SessionPool)
 
     async def of(self, server: McpServer) -> list[Tool]:
         """Return the tools that a server lists now. Raises `RemoteFailure`."""
-        session = await self._pools.get().session(server.key, server.endpoint)
+        session = await self._session(server)
         return [
             self._tool(server, definition)
             for definition in session.tools.values()
@@ -80,22 +103,56 @@ class McpTools:
             name=local_name(server.prefix, definition.name),
             definition=definition,
             call=partial(self._call, server, definition.name),
-            timeout=server.timeout,
+            # With people to ask, `_call` itself counts the time that they do not take.
+            timeout=server.timeout if self._on_question is None else math.inf,
             requires_approval=server.requires_approval,
         )
+
+    async def _session(self, server: McpServer) -> RemoteSession:
+        pool = self._pools.get()
+        return await pool.session(server.key, server.endpoint, asks_people=self._on_question is not None)
 
     async def _call(self, server: McpServer, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         async def report(progress: float, total: float | None, message: str | None) -> None:
             await context.report_progress(progress, total, message or "")
 
-        pool = self._pools.get()
         for attempt in range(2):
-            session = await pool.session(server.key, server.endpoint)
+            session = await self._session(server)
+            call = partial(session.call, name, arguments, progress=report)
             try:
-                return await session.call(name, arguments, progress=report)
+                return await (call() if self._on_question is None else self._asking(server, session, call, context))
             except RemoteFailure as exc:
                 if exc.kind == "ended":
-                    pool.drop(server.key)
+                    self._pools.get().drop(server.key)
                 if not exc.was_not_run or attempt:
                     raise
         raise AssertionError  # the second attempt returns or raises
+
+    async def _asking(
+        self,
+        server: McpServer,
+        session: RemoteSession,
+        call: Callable[..., Awaitable[ToolResult]],
+        context: ToolContext,
+    ) -> ToolResult:
+        """Call within the server's time, which stands still while a person is asked."""
+        loop = asyncio.get_running_loop()
+        one_at_a_time = asyncio.Lock()
+
+        async def person(question: Question) -> Mapping[str, Any] | None:
+            async with one_at_a_time:
+                left = (limit.when() or math.inf) - loop.time()
+                limit.reschedule(None)
+                try:
+                    answer = None if self._on_question is None else self._on_question(question, context)
+                    return await answer if inspect.isawaitable(answer) else answer
+                finally:
+                    limit.reschedule(loop.time() + left)
+
+        questions = CallQuestions(session.server_name or server.prefix, {}, person=person)
+        try:
+            async with asyncio.timeout(server.timeout) as limit:
+                result = await call(questions=questions)
+        except TimeoutError as exc:
+            raise RemoteFailure("timeout", f"{server.timeout} s") from exc
+        return questions.told(result)

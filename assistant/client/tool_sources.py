@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from assistant.client.mcp_servers import McpServer, McpTools
+from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion
 from assistant.core.client.tool_names import AnyTool, Resolver, find_tool
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
@@ -25,11 +25,12 @@ class ToolSources:
         configs: Mapping[str, Any] | None,
         secrets: Mapping[str, Mapping[str, str]] | None,
         search_over: int,
+        on_question: OnQuestion | None = None,
     ) -> None:
         self._resolvers = tuple(resolvers)
         self._configs, self._secrets = configs, secrets
         self._search_over = search_over
-        self._mcp = McpTools()
+        self._mcp = McpTools(on_question)
         self._defaults: dict[str, Tool] = {}
         self._given = self._resolved(tools)
         self._defaults = {tool.name: tool for tool in self._given if isinstance(tool, Tool)}

@@ -6,12 +6,12 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from assistant.mcp_client.definitions import visible
-from assistant.toolkit import Question, ToolResult
+from assistant.toolkit import InvalidArguments, Question, ToolResult
 from assistant.toolkit.schema.form import label_of
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.translation import gettext
@@ -33,6 +33,8 @@ _AGREED = "go_on"
 NO_PAGES = "The server wanted the user to open a web page. That is not possible here, and it was declined."
 NOBODY = "The server asked the user a question. Nobody can be asked here, and it was declined."
 TOO_MANY = "The server asked the user too many questions. The rest were declined."
+NO_ANSWER = "The server asked the user a question, who did not answer it."
+UNFIT = "The server asked the user a question. The answer did not fit, and it was declined."
 UNREADABLE = "The server asked the user a question that cannot be shown as a form. It was declined."
 
 
@@ -78,6 +80,8 @@ class CallQuestions:
         server: its name, for people.
         answers: people's answers so far, by the keys of their questions; None if nobody can be asked.
         address: where the server is. An answer is given to no other one that asks the same.
+        person: asked at once, during the call; returns the answer, or None. Without it `open` is to be answered before
+            the call is repeated.
 
     Attributes:
         open: the first question that has no answer yet.
@@ -87,6 +91,7 @@ class CallQuestions:
     server: str
     answers: Mapping[str, Mapping[str, Any]] | None
     address: str = ""
+    person: Callable[[Question], Awaitable[Mapping[str, Any] | None]] | None = field(default=None, repr=False)
     open: Question | None = None
     notes: list[str] = field(default_factory=list)
     _asked: Counter[str] = field(default_factory=Counter)
@@ -115,6 +120,22 @@ class CallQuestions:
             return self._decline(TOO_MANY)
         self.open = self.open or Question(_text(self.server, message), _schema(fields), key)
         return None
+
+    async def ask(self, message: str, schema: Mapping[str, Any] | None) -> Answer | None:
+        """Return the same as `answer`, after asking the `person` who is there during the call, if there is one."""
+        answer = self.answer(message, schema)
+        if answer is not None or self.person is None or self.open is None or schema is None:
+            return answer
+        question, self.open = self.open, None
+        given = await self.person(question)
+        if given is None:
+            return self._decline(NO_ANSWER)
+        try:
+            values = question.check(json.dumps(dict(given)))
+        except (InvalidArguments, TypeError, ValueError):
+            return self._decline(UNFIT)
+        self.answers = {**(self.answers or {}), question.key: values}
+        return _result(_fields_of(schema), values)
 
     def told(self, result: ToolResult) -> ToolResult:
         """Return the result of the call with what the model reads about declined questions."""

@@ -168,7 +168,7 @@ class RemoteSession:
         if questions is None:
             return types.ElicitResult(action="decline")
         schema = params.requested_schema if isinstance(params, types.ElicitRequestFormParams) else None
-        answer = questions.answer(params.message, schema)
+        answer = await questions.ask(params.message, schema)
         if answer is None:
             if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 # Ends the call here: its next request would be the one with the answers.

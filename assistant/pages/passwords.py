@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import views
-from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.forms import PasswordResetForm, SetPasswordForm
 from django.contrib.sites.shortcuts import get_current_site
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse, reverse_lazy
-from django.utils.translation import override
+from django.utils.translation import gettext, override
 from django.views.decorators.cache import never_cache
 
 from assistant.pages.sign_in import too_many
@@ -87,6 +88,11 @@ class NewPasswordView(views.PasswordResetConfirmView):
 
     template_name = "assistant/accounts/password_new.html"
     success_url = reverse_lazy("assistant:login")
+
+    def form_valid(self, form: SetPasswordForm[Any]) -> HttpResponse:
+        answer = super().form_valid(form)
+        messages.success(self.request, gettext("Your password was changed."))
+        return answer
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
         _check_configured()

@@ -114,6 +114,7 @@ def count_run(
         _tokens.labels(name, known, "input").inc(spent.input_tokens)
         _tokens.labels(name, known, "output").inc(spent.output_tokens)
         _tokens.labels(name, known, "cached_input").inc(spent.cached_input_tokens)
+        _tokens.labels(name, known, "cache_write_input").inc(spent.cache_write_tokens)
 
 
 def count_fallback(*, provider: str, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from django.apps import apps
@@ -10,7 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from assistant.hosting import get_host
 from assistant.models import Tenant
 from assistant.services.tenancy.members import tenant_info
-from assistant.services.tenancy.row_scope import all_tenants
+from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from assistant.testing.database import share_connections
 from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, UserInfo, testing
 from assistant.toolkit.definition.tool import Arguments
@@ -61,7 +62,8 @@ class ToolTester(testing.ToolTester):
     """`assistant.toolkit.testing.ToolTester` for tests with a database.
 
     `tenant` and `user` may be rows: of your own tenant model or `Tenant`, and of your user model. `run` calls the tool
-    on the connection of the test; for `await call(...)` use `AssistantTestMixin` or the fixture `assistant_db`.
+    on the connection of the test; for `await call(...)` use `AssistantTestMixin` or the fixture `assistant_db`. With
+    row-level security the tool sees the rows of its tenant alone, as in a run.
     """
 
     def __init__(self, tool: Tool, *, tenant: Any = "acme", user: Any = "alice", **fields: Any) -> None:
@@ -71,6 +73,11 @@ class ToolTester(testing.ToolTester):
             user=user if isinstance(user, str) else _user_info(user),
             **fields,
         )
+
+    async def call(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:
+        tenant = self.context.tenant.id
+        with tenant_scope(tenant) if isinstance(tenant, int) else nullcontext():
+            return await super().call(arguments, **named)
 
     def run(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:
         with share_connections():

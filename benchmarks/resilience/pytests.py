@@ -22,7 +22,7 @@ _WIDE = {"COLUMNS": "1000"}
 
 def printed(pattern: str, test: str, env: Mapping[str, str], *options: str) -> list[re.Match[str]]:
     """Run a test and return the matches of `pattern` in its output; without any, print its output."""
-    command = [sys.executable, "-m", "pytest", test, "-q", "-s", "-p", "no:cacheprovider", "--create-db", *options]
+    command = [sys.executable, "-m", "pytest", test, "-q", "-s", "-p", "no:cacheprovider", *options]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TEST_")}
     done = subprocess.run(command, cwd=ROOT, env={**inherited, **env}, capture_output=True, text=True, check=False)
     found = list(re.finditer(pattern, done.stdout, re.MULTILINE))

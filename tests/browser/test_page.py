@@ -23,7 +23,17 @@ COUNT_ANNOUNCEMENTS = """() => {
     const observer = new MutationObserver(() => heard.push(status.textContent));
     observer.observe(status, {childList: true, characterData: true, subtree: true});
 }"""
+FETCHED_MODULES = """performance.getEntriesByType("resource").map(entry => entry.name)
+    .filter(name => name.endsWith(".js") && !document.querySelector(`script[src="${new URL(name).pathname}"]`))"""
 DARK, LIGHT = "rgb(23, 22, 20)", "rgb(251, 250, 247)"
+
+
+async def test_all_modules_are_fetched_at_once(page: Page) -> None:
+    """On a slow line each level of imports that the page does not name costs a round trip."""
+    fetched = await page.evaluate(FETCHED_MODULES)
+    named = await page.evaluate("[...document.querySelectorAll('[rel=modulepreload]')].map(link => link.href)")
+    assert len(named) == len(set(named)) > 25
+    assert set(fetched) == set(named)
 
 
 async def test_the_page_follows_the_systems_appearance(browser: Browser, site: Server) -> None:

@@ -26,6 +26,30 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>{client}</title><link rel=
   import {{ start }} from "./{client}.js";
   start(document.getElementById("chat"), {options});
 </script>"""
+# `cut()` then ends the page's latest connection, as a network that fails does. Chromium's own switch for being offline
+# lets connections live that are open already.
+CUTTABLE = """
+const real = window.fetch;
+window.fetch = async (...given) => {
+  const response = await real(...given);
+  if (!response.body) return response;
+  const reader = response.body.getReader();
+  const body = new ReadableStream({
+    start(controller) {
+      window.cut = () => { controller.error(new TypeError("network error")); reader.cancel(); };
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      done ? controller.close() : controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(body, response);
+};
+addEventListener("unhandledrejection", (event) => {
+  if (event.reason?.message === "network error") event.preventDefault();
+});
+"""
 COMPONENT = "ag-ui-web-component.bundle.js"
 LOADERS = [f"--loader:.{ending}=dataurl" for ending in ("woff2", "woff", "ttf")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -15,10 +16,11 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from assistant.models import Message, Provider, Run
 from tests.base import Cast
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
-from tests.client_pages.site import bundle, site
+from tests.client_pages.site import CUTTABLE, bundle, site
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.websocket.test_websocket import until
 
 # ruff: noqa: F811 - the fixture of another module
 pytestmark = [
@@ -74,6 +76,7 @@ async def test_text_and_a_tool_of_the_server(page: Page, cast: Cast, fake_provid
     fake_provider.reply("It is forty-two.")
     await say(page, "6*7?")
     await expect(page.get_by_text("It is forty-two.")).to_be_visible()
+    await expect(page.get_by_text("calculate").first).to_be_visible()
     fake_provider.reply("Still here.")
     await say(page, "And now?")
     await expect(page.get_by_text("Still here.")).to_be_visible()
@@ -114,6 +117,24 @@ async def test_a_tool_of_the_page(page: Page, fake_provider: FakeProvider) -> No
     await say(page, "Which colour?")
     await expect(page.get_by_text("Blue it is.")).to_be_visible()
     assert "blue" in fake_provider.requests[-1].json["messages"][-1]["content"]
+
+
+async def test_a_lost_connection_stops_nothing(page: Page, fake_provider: FakeProvider) -> None:
+    await page.add_init_script(CUTTABLE)
+    await page.reload()
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Once upon", gate, " a time"])
+    await say(page, "A story")
+    await asyncio.to_thread(gate.wait_reached)
+    await page.wait_for_function("!!window.cut")
+    await page.evaluate("cut()")
+    gate.release()
+    await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
+    fake_provider.reply("The end.")
+    await say(page, "Go on")
+    await expect(page.get_by_text("The end.")).to_be_visible()
+    texts = [str(message["content"]) for message in fake_provider.requests[-1].json["messages"][1:]]
+    assert texts[:2] == ["A story", "Once upon a time"] and texts[-1].endswith("Go on")
 
 
 async def test_a_reload_goes_on_with_the_thread(page: Page, fake_provider: FakeProvider) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -61,3 +63,22 @@ def test_every_code_of_the_openai_door_is_documented() -> None:
     used = refusals("error", 3) | set(STATUS_OF_ERROR) - {"thread_not_found"} | set(ERROR_CODES)
     used |= {"unauthorized", "forbidden", "too_large", "too_many_requests", "invalid_host", "internal_error"}
     assert {CODES.get(code, code) for code in used} == documented("openai.md", "## Errors", 1)
+
+
+def test_the_clients_that_are_installed_are_those_that_passed() -> None:
+    """Whoever raises a version runs the clients with it, and writes that down."""
+    told = (ROOT / "docs/clients.md").read_text().partition("## When all of them last passed")[2]
+    passed = dict(re.findall(r"`([^`]+)` ([0-9.]+[0-9])", told))
+    folders = (ROOT / "tests/clients", ROOT / "tests/client_pages")
+    installed = {
+        name: version
+        for folder in folders
+        for name, version in json.loads((folder / "package.json").read_text())["dependencies"].items()
+    }
+    installed |= dict(re.findall(r"(?m)^([a-z-]+)(?:\[\w+\])?==(\S+)$", (folders[0] / "requirements.txt").read_text()))
+    assert passed.keys() - installed.keys() == {"mcp", "django-admin-agent", "schemathesis"}
+    assert {name: installed[name] for name in passed.keys() & installed.keys()} == {
+        name: version for name, version in passed.items() if name in installed
+    }
+    tools = {"rxjs", "ws", "zod", "esbuild", "react", "react-dom", "axe-core", "@ag-ui/client-0.0.59"}
+    assert installed.keys() - passed.keys() == tools

@@ -90,15 +90,21 @@ def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
         ("/api/v1/tenants/acme/conversations/", True),
         ("/v1/chat/completions", True),
         ("/mcp/", True),
+        ("/api/v1/tenants/acme/attachments/", True),
+        ("/v1/files", True),
         ("/t/acme/", False),
         ("/static/assistant/chat.css", False),
     ],
 )
 def test_nginx_limits_handshakes_and_api_requests(path: str, is_limited: bool) -> None:
     text = (DEPLOY / "nginx.conf").read_text()
-    limited = re.findall(r"location ~ (\S+) \{\n\s+limit_req +zone=tenant_assistant_requests\b", text)
+    # The first expression that matches a path decides.
+    locations = re.findall(r"location ~ (\S+) \{\n(.*?)\n    \}", text, re.DOTALL)
+    found = next((rules for pattern, rules in locations if re.search(pattern, path)), "")
     assert "limit_req_zone  $binary_remote_addr zone=tenant_assistant_requests:" in text
-    assert any(re.search(pattern, path) for pattern in limited) == is_limited
+    zones = "limit_req  zone=tenant_assistant_requests ", "limit_conn tenant_assistant_connections "
+    for rule in (*zones, "error_page 429 "):
+        assert (rule in found) == is_limited
 
 
 def test_every_deployment_file_is_documented() -> None:

@@ -96,6 +96,19 @@ def unmarked_calls(source: str) -> list[str]:
     return [text for text in _strings(found) if WORDS.search(text)]
 
 
+def fields_without_label(source: str) -> list[str]:
+    """Return the fields of forms in a module whose label Django would make of their names."""
+    found = []
+    for form in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)):
+        for node in (node for node in form.body if isinstance(node, ast.Assign | ast.AnnAssign)):
+            call = node.value
+            if isinstance(call, ast.Call) and re.fullmatch(r"forms\.\w*Field", ast.unparse(call.func)):
+                is_shown = "HiddenInput" not in ast.unparse(call)
+                if is_shown and "label" not in {word.arg for word in call.keywords}:
+                    found.append(ast.unparse(node.target if isinstance(node, ast.AnnAssign) else node.targets[0]))
+    return found
+
+
 def _strings(nodes: Iterable[ast.expr]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.IfExp):
@@ -111,6 +124,7 @@ def _strings(nodes: Iterable[ast.expr]) -> Iterator[str]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT / "assistant").as_posix())
 def test_modules_have_no_unmarked_text(path: Path) -> None:
     assert unmarked_calls(path.read_text()) == []
+    assert fields_without_label(path.read_text()) == []
 
 
 def test_an_unmarked_text_of_a_module_is_found() -> None:
@@ -119,6 +133,15 @@ def test_an_unmarked_text_of_a_module_is_found() -> None:
     assert unmarked_calls('raise ValidationError({"name": "Too long."})') == ["Too long."]
     assert unmarked_calls('class State(models.TextChoices):\n    ON = "on", "Switched on"') == ["Switched on"]
     assert unmarked_calls('form.add_error("name", _("Too long."))') == []
+    form = "class A(Form):\n    a = forms.CharField()\n    b = forms.CharField(label=_('B'))"
+    assert fields_without_label(form) == ["a"]
+
+
+def test_the_models_of_the_panel_have_names_that_are_translated() -> None:
+    pages = admin.site._registry.items()
+    shown = {model for model, _ in pages} | {inline.model for _, page in pages for inline in page.inlines}
+    own = [model._meta for model in shown if model._meta.app_label == "assistant"]
+    assert [names.label for names in own if type(names.verbose_name_plural) is str] == []
 
 
 def shown_fields() -> Iterator[Field[Any, Any]]:

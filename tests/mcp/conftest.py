@@ -32,19 +32,6 @@ def outsider(outside_process: Outside) -> Outside:
     return outside_process
 
 
-@pytest.fixture(scope="session")
-def asking_process() -> Iterator[Outside]:
-    with outside(app="tests.mcp.asking_app:app") as server:
-        yield server
-
-
-@pytest.fixture(params=["newest", "with sessions"])
-def asking(request: pytest.FixtureRequest, asking_process: Outside) -> Outside:
-    """The external server that asks people, in each protocol in turn."""
-    asking_process.be(is_older=request.param != "newest")
-    return asking_process
-
-
 SERVED = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "MCP_SESSIONS": ""}
 
 

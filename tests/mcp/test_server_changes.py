@@ -108,6 +108,20 @@ def test_an_older_client_gets_changes_on_its_get_stream(served: Server, cast: Ca
         assert next(events(response.iter_lines()))["method"] == "notifications/tools/list_changed"
 
 
+@pytest.mark.parametrize(("version", "begins"), [(OLDER, "retry: 1000"), ("2025-06-18", "")])
+def test_the_get_stream_says_when_to_come_back_to_clients_that_expect_it(
+    version: str, begins: str, uvicorn_served: Server, cast: Cast, alice_key: str
+) -> None:
+    """It has no ids: no other process could go on where it ended."""
+    alice = Client(uvicorn_served.url, alice_key, version=version)
+    with alice.http.stream("GET", alice.url, headers=headers(alice_key, version=version)) as response:
+        add_paper(cast)
+        lines = response.iter_lines()
+        seen = [next(lines) for _ in range(3)]
+    assert [line for line in seen if line.startswith("retry")] == ([begins] if begins else [])
+    assert not any(line.startswith("id:") for line in seen)
+
+
 async def test_the_official_client_of_an_older_protocol_hears_of_a_change(
     with_sessions: Server, cast: Cast, alice_key: str
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_link_sets_a_new_password_once(client: Client, cast: Cast, sending: Se
     assert page.endswith("/set-password/")
     form = {"new_password1": NEW, "new_password2": NEW}
     assert client.post(page, form).headers["Location"] == "/accounts/login/"
+    assert b"Your password was changed." in client.get("/accounts/login/").content
     assert Client().login(username="alice", password=NEW)
     again = Client()
     assert b"This link does not work" in again.get(again.get(address).headers["Location"]).content

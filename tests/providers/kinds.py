@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -21,6 +22,13 @@ def calls_of(body: Body) -> Iterator[tuple[Body, Body]]:
     for message in body["messages"]:
         for call in message.get("tool_calls") or ():
             yield message, call
+
+
+def _double(number: str) -> float:
+    """Return a number as servers hold it. Raises `ValueError` for one that none can."""
+    if math.isinf(found := float(number)):
+        raise ValueError(number)
+    return found
 
 
 def any_kind(body: Body) -> Iterator[str]:
@@ -46,7 +54,7 @@ def any_kind(body: Body) -> Iterator[str]:
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
             yield "Invalid function name."
         try:
-            is_object = isinstance(json.loads(call["function"]["arguments"]), dict)
+            is_object = isinstance(json.loads(call["function"]["arguments"], parse_float=_double), dict)
         except ValueError:
             is_object = False
         if not is_object:

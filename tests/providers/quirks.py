@@ -9,6 +9,8 @@ from typing import Any
 from assistant.toolkit.bounded_json import MAX_DEPTH
 from tests.fake_answers import chunk, event
 
+# More digits than Python's parser of JSON takes.
+LONG = "9" * 5_000
 TOOLS = ("get_customer", "get_time", "get_weather", "get", "_time", "getget")
 
 
@@ -133,6 +135,24 @@ ARGUMENTS = [
         "Arguments as an object",
         sse(calls(piece({"city": "Zürich"}, name="get_weather", id="a")), end("tool_calls")),
         calls=(("get_weather", '{"city": "Zürich"}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "Name and arguments without function",
+        sse(calls({"index": 0, "id": "a", "name": "get_time", "arguments": "{}"}), end("tool_calls")),
+        calls=(("get_time", "{}"),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "A number of 5,000 digits",
+        sse(calls(piece(f'{{"a": {LONG}}}', name="get_time", id="a")), end("tool_calls")),
+        calls=(("get_time", f'{{"a": {LONG}}}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "A number beyond a double",
+        sse(calls(piece('{"a": 1e400}', name="get_time", id="a")), end("tool_calls")),
+        calls=(("get_time", '{"a": 1e400}'),),
         finish="tool_calls",
     ),
     Quirk(
@@ -406,6 +426,11 @@ TEXT = [
         reasoning="Hm",
     ),
     Quirk("Parts of an unknown kind", sse(say([{"type": "image", "url": "x"}]), end()), error="cannot be read here"),
+    Quirk(
+        "References among the parts",
+        sse(say([{"type": "text", "text": "Hi"}, {"type": "reference", "reference_ids": [1]}]), end()),
+        text="Hi",
+    ),
     Quirk("reasoning_content", sse(chunk({"reasoning_content": "Hm"}), say("Hi"), end()), text="Hi", reasoning="Hm"),
     Quirk(
         "Reasoning, twice in one chunk",
@@ -516,6 +541,25 @@ WIRE = [
     Quirk("Empty data", sse(b"data:\n\n", say("Hi"), b"data: \n\n", end()), text="Hi"),
     Quirk("More after [DONE]", sse(say("Hi"), end()) + sse(say("!!"), b"garbage", done=False), text="Hi"),
     Quirk(
+        "Two documents on one line",
+        sse(b'data: {"choices":[{"delta":{"content":"H"}}]} {"choices":[{"delta":{"content":"i"}}]}\n\n', end()),
+        text="Hi",
+    ),
+    Quirk(
+        "Two events on one line",
+        sse(b'data: {"choices":[{"delta":{"content":"H"}}]}data: {"choices":[{"delta":{"content":"i"}}]}\n\n', end()),
+        text="Hi",
+    ),
+    Quirk(
+        "The end on the line of an event",
+        sse(b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}data: [DONE]\n\n', done=False),
+        text="Hi",
+    ),
+    Quirk("[done]", sse(say("Hi"), b"data: [done]\n\n", done=False), text="Hi"),
+    Quirk(
+        "Control characters in a text", sse(b'data: {"choices":[{"delta":{"content":"H\ti"}}]}\n\n', end()), text="H\ti"
+    ),
+    Quirk(
         "A complete reply without a stream",
         json.dumps(
             {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1}}
@@ -544,6 +588,7 @@ ENDS = [
     Quirk("stop, with calls", sse(calls(WHOLE), end("stop")), calls=(ASK,), finish="tool_calls"),
     Quirk("tool_calls, without calls", sse(say("Let me see"), end("tool_calls")), error="sent none"),
     Quirk("Other names of a finish reason", sse(say("Hi"), end("MAX_TOKENS")), text="Hi", finish="length"),
+    Quirk("Other names of a filter", sse(say("Hi"), end("BLOCKLIST")), text="Hi", finish="content_filter"),
     Quirk("An unknown finish reason", sse(say("Hi"), end("insufficient_system_resource")), error="broke off"),
     Quirk("length, in the text", sse(say("Hi"), end("length")), text="Hi", finish="length"),
     Quirk("length, before any text", sse(chunk({"reasoning": "Hm"}), end("length")), reasoning="Hm", finish="length"),
@@ -589,6 +634,7 @@ ERRORS = [
     ),
     Quirk("Error in the stream: too long", sse({"error": {"code": "context_length_exceeded"}}), error="too long for"),
     Quirk("Error as text", sse({"error": "overloaded"}), error="failed"),
+    Quirk("Error as text, with a status", sse({"error": "Unauthorized", "status": 401}), error="refused the key"),
     Quirk("An error without the field error", sse({"detail": "overloaded"}), error="failed"),
     Quirk("Error without the prefix", sse(say("Hi"), b'{"error": {"message": "x"}}\n\n', done=False), error="failed"),
     Quirk("Error as finish_reason", sse(say("Hi"), end("error")), error="broke off"),

@@ -10,9 +10,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
+from assistant.core.values.messages import Usage
 from assistant.models import Provider, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt
-from assistant.services.metrics import BoundedLabel
+from assistant.services.metrics import BoundedLabel, count_run, exposition
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
 from tests.fake_answers import respond
@@ -32,6 +33,16 @@ def test_callers_without_the_token_get_404(client: Client, settings: object, hea
 def test_without_a_configured_token_nobody_gets_metrics(client: Client, settings: object) -> None:
     settings.METRICS_TOKEN = ""  # type: ignore[attr-defined]
     assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 404
+
+
+def test_tokens_read_from_and_written_to_caches_are_counted_apart() -> None:
+    spent = Usage(input_tokens=9_000, output_tokens=20, cached_input_tokens=3_000, cache_write_tokens=5_000)
+    count_run(tenant="acme", outcome="finished", usage={("p", "caching-model"): spent})
+    series = r'^assistant_tokens_total\{kind="(\w+)",model="caching-model",.*\} (\S+)'
+    found = re.findall(series, exposition().decode(), re.M)
+    assert {kind: float(number) for kind, number in found} == {
+        "input": 9_000, "output": 20, "cached_input": 3_000, "cache_write_input": 5_000,
+    }  # fmt: skip
 
 
 def numbers(server: Server) -> dict[str, float]:

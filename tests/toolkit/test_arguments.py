@@ -251,6 +251,8 @@ def test_null_is_refused_for_a_required_argument() -> None:
         "{'n': 1}",
         '{"n": 1,}',
         '{"n": NaN}',
+        '{"n": 1e400}',
+        f'{{"n": {"9" * 310}}}',
         '{"x": -Infinity}',
         '{"x": 1e999}',
         '{"n": 1, "n": 1}',

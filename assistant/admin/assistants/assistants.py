@@ -54,7 +54,7 @@ class PromptVersionInline(TenantScopedInline):
 class SwitchForm(forms.ModelForm[ToolSetting]):
     """One tool's switch for this assistant."""
 
-    tool = forms.ChoiceField(choices=tool_choices)
+    tool = forms.ChoiceField(label=_("Tool"), choices=tool_choices)
 
     class Meta:
         model = ToolSetting

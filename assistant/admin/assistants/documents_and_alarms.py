@@ -32,7 +32,9 @@ class DocumentForm(TenantForm):
     """Text entered here or read from an uploaded file, validated as the index requires."""
 
     file = forms.FileField(
-        required=False, help_text=gettext_lazy("A PDF, Word, Excel, Markdown, HTML or text file in place of the text.")
+        label=gettext_lazy("File"),
+        required=False,
+        help_text=gettext_lazy("A PDF, Word, Excel, Markdown, HTML or text file in place of the text."),
     )
     # The uploaded file's text, or why it cannot be read; set on the form class of each request.
     content: ClassVar[Content | DocumentError | None] = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-WIDTH, HEIGHT, FOOT, TOP = 900, 170, 20, 12
+WIDTH, HEIGHT, FOOT, TOP = 900, 180, 30, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ def bar_chart(bars: Sequence[Bar], *, name: str) -> SafeString:
 
     Its colours are those of the admin: `frame.css` has the classes.
     """
-    most = max((bar.value for bar in bars), default=0) or 1
+    highest = max((bar.value for bar in bars), default=0)
+    most = highest or 1
     step = WIDTH / max(len(bars), 1)
     drawn = format_html_join(
         "",
@@ -39,13 +41,13 @@ def bar_chart(bars: Sequence[Bar], *, name: str) -> SafeString:
     labels = format_html_join(
         "",
         '<text x="{}" y="{}" text-anchor="middle">{}</text>',
-        ((_px((n + 0.5) * step), HEIGHT - 5, bar.label) for n, bar in enumerate(bars) if n % every == every // 2),
+        ((_px((n + 0.5) * step), HEIGHT - 9, bar.label) for n, bar in enumerate(bars) if n % every == every // 2),
     )
     return format_html(
         '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">'
         '<text class="chart-most" x="2" y="10">{}</text>'
         '<line class="chart-axis" x1="0" y1="{}" x2="{}" y2="{}"/>{}{}</svg>',
-        WIDTH, HEIGHT, name, f"{most:,.6g}", HEIGHT - FOOT, WIDTH, HEIGHT - FOOT, drawn, labels,
+        WIDTH, HEIGHT, name, _rounded(highest), HEIGHT - FOOT, WIDTH, HEIGHT - FOOT, drawn, labels,
     )  # fmt: skip
 
 
@@ -59,6 +61,12 @@ def _bar(bar: Bar, x: float, step: float, most: float) -> tuple[str, ...]:
         left, _px(floor - high), width, _px(high),
         left, _px(floor - marked), width, _px(marked),
     )  # fmt: skip
+
+
+def _rounded(number: float) -> str:
+    """Return a number as the language of the page writes it, with as many decimal places as tell small ones apart."""
+    places = 0 if number == int(number) else 2 if number >= 0.01 else 6
+    return number_format(number, places, force_grouping=True)
 
 
 def _px(number: float) -> str:

@@ -36,6 +36,7 @@ MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
     "provider": (_("provider"), _("providers")),
     "run": (_("run"), _("runs")),
     "schedule": (_("schedule"), _("schedules")),
+    "schedulerun": (_("schedule run"), _("schedule runs")),
     "tenant": (_("tenant"), _("tenants")),
     "toolcall": (_("tool call"), _("tool calls")),
     "toolsetting": (_("tool setting"), _("tool settings")),

@@ -36,15 +36,19 @@ class AnswerForm(forms.Form):
         widget=forms.RadioSelect,
     )
     arguments = forms.CharField(
-        required=False, widget=forms.Textarea(attrs={"rows": 6, "cols": 80, "spellcheck": "false"})
+        label=gettext_lazy("Arguments"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6, "cols": 80, "spellcheck": "false"}),
     )
     reason = forms.CharField(
+        label=gettext_lazy("Reason"),
         required=False,
         max_length=1000,
         help_text=gettext_lazy("The reason for a rejection; the model reads it."),
         widget=forms.TextInput(attrs={"size": 80}),
     )
     response = forms.CharField(
+        label=gettext_lazy("Response"),
         required=False,
         max_length=MAX_TEXT,
         help_text=gettext_lazy("What the model reads in place of the tool's result."),

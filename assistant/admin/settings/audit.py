@@ -22,8 +22,8 @@ class AuditEntryAdmin(LongList, ReadOnlyAdmin):
     list_filter = (TENANT, ("action", ActionFilter), "created_at")
     search_fields = ("action", "target", username("actor"))
     list_select_related = ("tenant", "actor")
-    exclude = ("actor",)
-    readonly_fields = ("who", "change")
+    fields = ("tenant", "what", "target", "details", "who", "change", "created_at")
+    readonly_fields = ("who", "what", "change")
     who = user_column("actor")
 
     @admin.display(description=gettext_lazy("what"), ordering="action")

@@ -32,6 +32,7 @@ class KeyForm(TenantForm, SingleUseForm):
     """A new key with its member and scopes; of an existing key only the limits can be edited."""
 
     scopes = forms.MultipleChoiceField(
+        label=gettext_lazy("Scopes"),
         choices=[(scope, scope) for scope in SCOPES],
         initial=list(DEFAULT_SCOPES),
         widget=forms.CheckboxSelectMultiple,

@@ -23,7 +23,7 @@ _WIDE = forms.URLInput(attrs={"class": "vURLField"})
 
 def command_choices() -> list[tuple[str, str]]:
     """Return the commands that `MCP_STDIO_COMMANDS` allows, and none."""
-    return [("", "none"), *((name, name) for name in settings.MCP_STDIO_COMMANDS)]
+    return [("", gettext("none")), *((name, name) for name in settings.MCP_STDIO_COMMANDS)]
 
 
 class SecretsForm(TenantForm):
@@ -87,7 +87,10 @@ class ServerForm(SecretsForm):
         help_text=McpServer._meta.get_field("oauth_issuer").help_text,
     )
     command = forms.ChoiceField(
-        choices=command_choices, required=False, help_text=McpServer._meta.get_field("command").help_text
+        label=gettext_lazy("Command"),
+        choices=command_choices,
+        required=False,
+        help_text=McpServer._meta.get_field("command").help_text,
     )
     context_keys = forms.MultipleChoiceField(
         label=gettext_lazy("Context"),

@@ -26,7 +26,7 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 class ProviderForm(TenantForm):
     """The provider's form. The stored key is not loaded, and an empty key field keeps it."""
 
-    base_url = AddressField(label=gettext_lazy("base URL"), help_text=ADDRESS_HELP)
+    base_url = AddressField(label=gettext_lazy("Base URL"), help_text=ADDRESS_HELP)
     new_api_key = forms.CharField(
         label=gettext_lazy("API key"),
         required=False,

@@ -43,7 +43,9 @@ class WebhookForm(TenantForm, SingleUseForm):
             "Events are sent there by POST. It must be on the public Internet. Redirects are not followed."
         ),
     )
-    events = forms.MultipleChoiceField(choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple)
+    events = forms.MultipleChoiceField(
+        label=gettext_lazy("Events"), choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple
+    )
 
     class Meta:
         model = Webhook

@@ -22,14 +22,10 @@ class UsageEntryAdmin(LongList, ReadOnlyAdmin):
         "tenant",
         "member",
         assistant_column,
-        "provider",
         "model",
         "purpose",
         "input_tokens",
         "output_tokens",
-        "cached_input_tokens",
-        "cache_write_tokens",
-        "reasoning_tokens",
     )
     list_filter = (
         TENANT,

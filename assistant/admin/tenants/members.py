@@ -49,9 +49,12 @@ class MembershipForm(TenantForm):
 
     actor: Any = None
     username = forms.CharField(
-        max_length=254, help_text=gettext_lazy("A new user name; operators can also enter that of an existing user.")
+        label=gettext_lazy("User name"),
+        max_length=254,
+        help_text=gettext_lazy("A new user name; operators can also enter that of an existing user."),
     )
     password = forms.CharField(
+        label=gettext_lazy("Password"),
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),

@@ -143,7 +143,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
 
     @admin.display(description=gettext_lazy("tools"))
     def switchboard(self, tenant: Tenant) -> SafeString:
-        return format_html('<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[tenant.slug]))
+        board = reverse("admin:switchboard_of_tenant", args=[tenant.slug])
+        return format_html('<a href="{}">{}</a>', board, gettext("Switchboard"))
 
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view

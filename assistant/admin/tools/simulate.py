@@ -19,6 +19,7 @@ from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
 from assistant.models import Assistant, Membership, Tenant
+from assistant.services.limits.quota_report import limit_name
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
 
@@ -151,7 +152,7 @@ def _quota(quota: Quota) -> list[tuple[str, str]]:
     """Return the limits that are set, as names and numbers."""
     values = ((name, getattr(quota, name)) for name in NAMES)
     return [
-        (name.replace("_", " "), f"{value / MILLIONTHS if name.startswith('cost') else value:,g}")
+        (limit_name(name), f"{value / MILLIONTHS if name.startswith('cost') else value:,g}")
         for name, value in values
         if value
     ]

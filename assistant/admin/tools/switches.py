@@ -41,7 +41,7 @@ class SettingForm(TenantForm):
     """
 
     declared: Tool | None = None
-    tool = forms.CharField(disabled=True)
+    tool = forms.CharField(label=gettext_lazy("Tool"), disabled=True)
     new_secrets = forms.CharField(
         label=gettext_lazy("Secrets"),
         required=False,

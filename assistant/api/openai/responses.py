@@ -46,6 +46,8 @@ from assistant.services.tenancy.authentication import Caller
 
 # How long a request to cancel waits for the run to end.
 CANCEL_SECONDS = 5.0
+# How often it looks whether a run of another process has ended.
+LOOK_SECONDS = 0.1
 encode = msgspec.json.Encoder().encode
 
 
@@ -210,9 +212,14 @@ async def _cancel(request: HttpRequest, caller: Caller, response: str) -> HttpRe
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await get_runs().ended(pk=run.pk)
+                # It may run in another process, which ends it and stores what it had said.
+                while (now := await in_database(find_response, member=caller.member, response=response)) is not None:
+                    run = now
+                    if not run.is_active:
+                        break
+                    await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             pass
-        run = await in_database(find_response, member=caller.member, response=response) or run
     return JsonResponse(await in_database(response_body, run))
 
 

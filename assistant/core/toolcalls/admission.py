@@ -30,6 +30,7 @@ def check_call(
     limiter: CallLimiter,
     context: ToolContext,
     can_ask: bool = True,
+    has_forms: bool = True,
     can_wait: bool = True,
 ) -> PlannedCall | ToolOutcome:
     """Plan a call that may run; for any other return its outcome.
@@ -37,6 +38,7 @@ def check_call(
     Args:
         decision: a person's decision on a call that waited for approval; None if there was no request for one.
         can_ask: whether a person can be asked; if not, calls that need approval are refused.
+        has_forms: whether the answer to a question with a form comes back; if not, calls that ask one are refused.
         can_wait: whether results may come later; if not, calls of tools that wait for them are refused.
     """
     try:
@@ -48,6 +50,9 @@ def check_call(
         return _not_run(
             call, "refused", f"{call.name!r} needs a person's approval, and nobody can be asked here.", admission
         )
+    is_question = isinstance(checked, ToolOutcome) and checked.asked is not None and checked.asked.question is not None
+    if is_question and not has_forms:
+        return _not_run(call, "refused", f"{call.name!r} asks a question, which nobody can answer here.", admission)
     return checked
 
 

@@ -183,6 +183,7 @@ class Batch:
             limiter=environment.limiter,
             context=environment.context,
             can_ask=environment.can_ask,
+            has_forms=environment.has_forms,
             can_wait=environment.callbacks is not None,
         )
         if isinstance(checked, PlannedCall):

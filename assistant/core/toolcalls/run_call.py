@@ -45,7 +45,7 @@ class CallEnvironment:
     Attributes:
         parallel: how many calls run at once.
         default_timeout: in seconds, for tools that set none.
-        can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
+        can_ask, has_forms, interceptors, on_error, observe: as in `Plan` and its settings.
         asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person.
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
         callbacks: returns where the result of a call with an id may come to later; None where none may.
@@ -62,6 +62,7 @@ class CallEnvironment:
     parallel: int = 8
     default_timeout: float = 30.0
     can_ask: bool = True
+    has_forms: bool = True
     asks_midway: bool = False
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"

@@ -133,6 +133,7 @@ class _Turn:
             on_error=plan.settings.on_error,
             observe=plan.observe,
             can_ask=plan.can_ask,
+            has_forms=plan.has_forms,
             asks_midway=plan.asks_midway,
             callbacks=plan.callbacks,
             turn_messages=current_turn_messages(plan.messages),

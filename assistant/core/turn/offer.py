@@ -13,7 +13,8 @@ from assistant.toolkit import Tool
 async def offered_tools(plan: Plan) -> list[Tool]:
     """Return the tools of the next request: those of the toolset that are available now, then the client's.
 
-    Tools that ask a person are left out where nobody can be asked, and those that wait where nothing goes on later.
+    Tools that ask a person are left out where nobody can be asked or no form comes back, and those that wait where
+    nothing goes on later.
     """
     offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
     tools = [tool for tool in offered if tool is not None and _is_possible(tool, plan)]
@@ -22,7 +23,7 @@ async def offered_tools(plan: Plan) -> list[Tool]:
 
 
 def _is_possible(tool: Tool, plan: Plan) -> bool:
-    return (plan.can_ask or tool.asks is None) and (plan.callbacks is not None or not tool.waits)
+    return ((plan.can_ask and plan.has_forms) or tool.asks is None) and (plan.callbacks is not None or not tool.waits)
 
 
 def choice_of_round(choice: str | None, messages: Iterable[Message]) -> str | None:

@@ -50,6 +50,7 @@ class Plan:
         keep_call_ids: use the provider's call ids where they are unique in `messages`, which must then be the whole
             thread, since many providers count from 0 in every answer. If false, all ids are generated.
         can_ask: whether a person can be asked for approvals.
+        has_forms: whether the answer to a question with a form can come back too. If not, tools that ask are left out.
         asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person, whose answer comes back.
         approval_seconds: the time to answer such a request; 0 for any.
         interceptors: called around every tool call.
@@ -85,6 +86,7 @@ class Plan:
     output_mode: Mode = "native"
     keep_call_ids: bool = False
     can_ask: bool = True
+    has_forms: bool = True
     asks_midway: bool = False
     approval_seconds: float = 0.0
     interceptors: tuple[ToolInterceptor, ...] = ()

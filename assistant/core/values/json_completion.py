@@ -8,6 +8,7 @@ together with a marker, so that damaged arguments never look complete.
 from __future__ import annotations
 
 import json
+import math
 import re
 from enum import Enum, auto
 
@@ -125,7 +126,7 @@ class JsonStream:
             scalar = _SCALAR_LETTERS.match(text, at) if self._state in _TAKES_VALUE else None
             if scalar is not None and scalar.end() == len(text) and not is_last and len(scalar[0]) < MAX_SCALAR:
                 break
-            if scalar is None or not _SCALAR.fullmatch(scalar[0]):
+            if scalar is None or not _SCALAR.fullmatch(scalar[0]) or not _is_held(scalar[0]):
                 self._is_broken = True
                 break
             at = scalar.end()
@@ -173,6 +174,11 @@ def completion_of(begun: str) -> str:
     # Without the space, a number or a word at the end would be held back as incomplete.
     stream.add(f"{begun} ")
     return stream.finish() if begun else ""
+
+
+def _is_held(scalar: str) -> bool:
+    """Whether a word or a number can be held: many parsers refuse a whole document for a number beyond a double."""
+    return scalar[0] in "tfn" or math.isfinite(float(scalar))
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:

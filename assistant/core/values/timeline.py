@@ -43,8 +43,9 @@ class Timeline:
 
     Attributes:
         rounds: for each request to the model `at`, `ms`, `tools` (how many were offered), and where known `first` (the
-            first token), `model`, `finish`, `in`, `out`, `cached`, `cost` (in millionths of the currency's unit), and
-            `failed`, the provider's own reason, if another request followed in its place.
+            first token), `model`, `finish`, `in`, `out`, `cached`, `written` (to a cache of the provider's), `cost` (in
+            millionths of the currency's unit), and `failed`, the provider's own reason, if another request followed
+            in its place.
         calls: for each tool call `id`, `name`, `status`, and if it was run `at` and `ms`.
         fallback: the `provider` and `model` that took over, the `reason`, and when (`at`).
         error: the `id` of the failure in the log, and the provider's own `reason`, which names statuses and codes.
@@ -87,6 +88,8 @@ class Timeline:
             "cached": usage.cached_input_tokens,
             "cost": usage.cost,
         }
+        if usage.cache_write_tokens:
+            self._round["written"] = usage.cache_write_tokens
         if finish:
             self._round["finish"] = clean_text(finish)[:MAX_FINISH]
         self.break_off()

@@ -23,9 +23,12 @@ _NAMED = {
     "retention.timer": "{}-retention.timer",
 }
 _NGINX_UPLOADS = """\
-    # Where files are uploaded.
+    # Where files are uploaded; limited as the APIs below, with which they are counted.
     location ~ ^({paths}) {{
         client_max_body_size {upload_mib}m;
+        limit_req  zone={upstream}_requests burst=200 nodelay;
+        limit_conn {upstream}_connections 2000;
+        error_page 429 = @too_many_requests;
         proxy_pass http://{upstream};
     }}
 

@@ -22,6 +22,7 @@ from mcp_types import (
 from assistant.mcp.server.caller import Context, member_of
 from assistant.mcp.server.cancellation import cancellable
 from assistant.mcp.server.elicitation import CALLER, CannotAsk, InputNeeded, McpCaller, accepts, run_with_input
+from assistant.mcp.server.forwarded_questions import ANSWERED, QUESTION, ask, take_answer
 from assistant.mcp.server.paging import page
 from assistant.mcp.server.progress import ProgressReporter
 from assistant.mcp.server.tool_results import describe, failed, result_of
@@ -63,13 +64,10 @@ async def _step(context: Context, params: CallToolRequestParams, caller: McpCall
     call_id = state.get("waiting") or f"mcp_{uuid.uuid4().hex}"
     decision = None
     if "waiting" in state:
-        answer = caller.answers.get(APPROVAL)
-        if not isinstance(answer, ElicitResult):
-            return _ask_for_approval(params, call_id)
-        decision = _decision(answer)
-        member = member_of(context)
-        if not await in_database(settle_approval, member=member, call_id=call_id, approved=decision.approved):
-            return failed("Not run: this question was answered before, or has expired. Call the tool again.")
+        settled = await _settled(context, params, caller, state)
+        if not isinstance(settled, Decision):
+            return settled
+        decision = settled
     called = await call_tool(
         member=member_of(context),
         call=ToolCall(call_id, clean_text(params.name), _arguments_json(params.arguments)),
@@ -83,13 +81,30 @@ async def _step(context: Context, params: CallToolRequestParams, caller: McpCall
     if called.tool is None:
         raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
     if called.outcome.status == "awaiting_approval":
-        return _ask_for_approval(params, call_id)
+        asked = called.outcome.asked
+        question = None if asked is None else asked.question
+        return _ask_for_approval(params, call_id) if question is None else ask(question, call_id)
     if called.result is not None and isinstance(called.result.value, InputNeeded):
         if decision is not None:
             return failed("Not done: a tool cannot ask for an approval and for more input in one call.")
         needed = called.result.value
         return InputNeeded(needed.questions, json.dumps({"tool": needed.state}) if needed.state else "")
     return result_of(called)
+
+
+async def _settled(
+    context: Context, params: CallToolRequestParams, caller: McpCaller, state: dict[str, str]
+) -> Decision | InputNeeded | CallToolResult:
+    """Return the decision on the call that waits for the client, or what the client gets in place of it."""
+    member, call_id = member_of(context), state["waiting"]
+    if QUESTION in state:
+        return await take_answer(member, call_id, state[QUESTION], caller.answers.get(QUESTION))
+    answer = caller.answers.get(APPROVAL)
+    if not isinstance(answer, ElicitResult):
+        return _ask_for_approval(params, call_id)
+    decision = _decision(answer)
+    is_settled = await in_database(settle_approval, member=member, call_id=call_id, approved=decision.approved)
+    return decision if is_settled else failed(ANSWERED)
 
 
 def _arguments_json(arguments: dict[str, Any] | None, indent: int | None = None) -> str:

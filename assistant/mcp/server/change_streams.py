@@ -23,6 +23,7 @@ from starlette.types import Receive, Scope, Send
 from assistant.mcp.server.caller import Context, member_of, principal
 from assistant.mcp.server.list_changes import LISTS, MAX_STREAMS, TooManyStreams, Watch, watching
 from assistant.mcp.server.sessions import HEADER, MAX_WATCHED, session_settings
+from assistant.mcp.server.stored_events import RESUMABLE_SINCE, RETRY_MILLISECONDS
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.origins import headers_of
 
@@ -33,6 +34,7 @@ _FULL = {
 }
 # Within this time a keep-alive is written to every stream, which ends those of disconnected clients.
 _RETRY_AFTER = int(KEEP_ALIVE_SECONDS)
+_RETRY = f"retry: {RETRY_MILLISECONDS}\n\n".encode()
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
@@ -78,6 +80,9 @@ async def stream_changes(scope: Scope, receive: Receive, send: Send, member: Mem
     try:
         async with watching(member, list(LISTS), lambda: settings.watched if settings else ()) as watch:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            if headers.get("mcp-protocol-version", "") >= RESUMABLE_SINCE:
+                # When the process ends its client is to come back, without an id: the changes are then listed again.
+                await send({"type": "http.response.body", "body": _RETRY, "more_body": True})
             await _send_events(watch, receive, send)
     except TooManyStreams:
         await JSONResponse(_FULL, 429, headers={"Retry-After": str(_RETRY_AFTER)})(scope, receive, send)

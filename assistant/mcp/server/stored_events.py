@@ -10,6 +10,8 @@ from cachetools import TTLCache
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp_types import JSONRPCMessage
 
+# The first protocol whose clients expect an event without data.
+RESUMABLE_SINCE = "2025-11-25"
 # Of the SDK's transport: how long a client waits before it connects again, in milliseconds.
 RETRY_MILLISECONDS = 1_000
 # Bytes of all sessions' events, and seconds for which they are kept.

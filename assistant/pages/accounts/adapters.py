@@ -6,12 +6,14 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
 from assistant.services.signin.guard import guard, record_without_password
+from assistant.services.signin.sign_in_page import sign_in_name
 
 _MESSAGES = {
     "mfa/messages/recovery_codes_generated.txt": _("There are new recovery codes."),
@@ -30,10 +32,12 @@ _WAYS = {
 class AccountAdapter(DefaultAccountAdapter):
     """Signing in and out."""
 
-    error_messages = {
-        **DefaultAccountAdapter.error_messages,
-        "username_password_mismatch": _("That user name and password do not match. Both are case-sensitive."),
-    }
+    def validation_error(self, code: str, *args: Any) -> ValidationError:
+        """Return django-allauth's error; after a wrong name or password the sentence of the assistant's own page."""
+        if code.endswith("_password_mismatch"):
+            return ValidationError(sign_in_name().mismatch, code=code)
+        found: ValidationError = super().validation_error(code, *args)
+        return found
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Nobody makes an account alone; there is no page for it either. First sign-ins elsewhere: `OidcAccounts`."""

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-import msgspec
-
 from assistant.core.llm.protocol import UNAVAILABLE, Delta, ModelError
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.anthropic.errors import failure_of
 from assistant.providers.anthropic.events import Block, Change, Event, Opening
-from assistant.providers.native.reply_builder import BuiltCall, ReplyBuilder
+from assistant.providers.native.reply_builder import BuiltCall, ReplyBuilder, arguments_text
 from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.provider_state import CallState, written_state
 from assistant.providers.openai_wire.reply_assembler import MAX_MODEL_NAME
@@ -164,7 +162,7 @@ class AnthropicAssembler:
             return
         if block.type == "tool_use":
             if block.input and index in self._calls:
-                self._built.add_arguments(self._calls[index], _as_json(block.input))
+                self._built.add_arguments(self._calls[index], arguments_text(block.input))
             self._note_text()
             self._order.append("call")
         elif block.type == "thinking" and (block.signature or block.thinking):
@@ -218,7 +216,3 @@ class AnthropicAssembler:
             reasoning=None,
             origin=self._origin,
         )
-
-
-def _as_json(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-import msgspec
-
 from assistant.core.llm.protocol import UNAVAILABLE, Delta, ModelError
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.google.errors import failure_of
 from assistant.providers.google.events import Candidate, Chunk, Part
-from assistant.providers.native.reply_builder import ReplyBuilder
+from assistant.providers.native.reply_builder import ReplyBuilder, arguments_text
 from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.error_sentences import BLOCKED, MAX_FAILED_CALL, REFUSED
 from assistant.providers.openai_wire.provider_state import CallState, written_state
@@ -142,7 +140,7 @@ class GoogleAssembler:
             call = self._built.open_call(part.function_call.name or "", part.function_call.id or "")
             self._signatures.append(signature)
             if part.function_call.args:
-                self._built.add_arguments(call, _as_json(part.function_call.args))
+                self._built.add_arguments(call, arguments_text(part.function_call.args))
         elif part.thought:
             self._built.add_reasoning(part.text or "")
         else:
@@ -181,7 +179,3 @@ class GoogleAssembler:
             reasoning=None,
             origin=self._origin,
         )
-
-
-def _as_json(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

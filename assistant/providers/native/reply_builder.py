@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import FinishReason, ToolCall
@@ -140,3 +142,11 @@ class ReplyBuilder:
             return ToolCallDelta(source.index, arguments=text)
         self._started_calls = source.index + 1
         return ToolCallDelta(source.index, source.id, source.name, text)
+
+
+def arguments_text(value: Any) -> str:
+    """Return a call's arguments as text, if the provider sent them as a value.
+
+    Infinity and NaN stay what they are, so that the tool layer refuses them; as null they would be other arguments.
+    """
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

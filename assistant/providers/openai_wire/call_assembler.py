@@ -77,8 +77,9 @@ class CallAssembler:
                 yield from self._add(piece)
 
     def _add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
-        name = clean_text((piece.function and piece.function.name) or "")
-        arguments = piece.function.arguments if piece.function else None
+        function = piece.function or piece
+        name = clean_text(function.name or "")
+        arguments = function.arguments
         given_id = "" if piece.id is None else clean_text(str(piece.id))
         call = self._find(given_id, piece.index, name, arguments)
         if piece.extra_content is not None:

@@ -18,13 +18,18 @@ class FunctionPiece(msgspec.Struct, gc=False):
 
 
 class CallPiece(msgspec.Struct, gc=False):
-    """More of one tool call; `extra_content` is what Gemini wants back with it, and the last field LiteLLM."""
+    """More of one tool call; `extra_content` is what Gemini wants back with it, and `provider_specific_fields` LiteLLM.
+
+    Some servers have `name` and `arguments` in place of `function`.
+    """
 
     index: int | None = None
     id: str | int | None = None
     function: FunctionPiece | None = None
     extra_content: Any = None
     provider_specific_fields: Any = None
+    name: str | None = None
+    arguments: Any = None
 
 
 class Piece(msgspec.Struct, gc=False):
@@ -71,12 +76,14 @@ class Chunk(msgspec.Struct, gc=False):
     error_code: Any = None
     type: Any = None
     base_resp: Any = None
+    status: Any = None
 
     @property
     def failure(self) -> Any:
         """The error that the provider reports, in its own form; None if there is none."""
         if self.error:
-            return self.error
+            has_status = isinstance(self.error, str) and isinstance(self.status, int)
+            return {"message": self.error, "status": self.status} if has_status else self.error
         if self.choices is not None or self.usage is not None:
             return None
         if said := self.message or self.detail or self.msg or self.error_msg:

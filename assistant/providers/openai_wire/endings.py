@@ -11,7 +11,8 @@ REASONS: dict[str, FinishReason] = {
     **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed"), "stop"),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use", "tool_call"), "tool_calls"),
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
-    **dict.fromkeys(("content_filter", "safety", "sensitive", "recitation"), "content_filter"),
+    **dict.fromkeys(("content_filter", "content_filtered", "guardrail_intervened", "sensitive"), "content_filter"),
+    **dict.fromkeys(("safety", "recitation", "blocklist", "prohibited_content", "spii"), "content_filter"),
     "refusal": "refusal",
 }
 # What some servers send in place of no reason.

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from assistant.core.values.json_completion import MARKER_NAME
+from assistant.core.values.json_completion import MARKER_NAME, complete_json
 from assistant.core.values.messages import Message
 from assistant.providers.openai_wire.call_ids import CallIds, sent_name
 from assistant.providers.openai_wire.provider_state import ProviderState, read_state
@@ -138,7 +138,7 @@ def object_of(arguments: str) -> str:
         return "{}"
     try:
         if isinstance(load_json(text, loads=msgspec.json.decode), dict):
-            return text
+            return complete_json(text)  # what was encoded twice may have numbers that servers refuse
     except ValueError:
         pass
     return msgspec.json.encode({MARKER_NAME: arguments}).decode()

@@ -54,5 +54,7 @@ def content_parts(parts: Iterable[Any]) -> Iterator[tuple[Literal["text", "reaso
                 yield "refusal", plain_text(part.get("refusal"))
             case "thinking" | "reasoning":
                 yield "reasoning", plain_text(part.get(kind) or part.get("text"))
+            case "reference" | "tool_reference":
+                pass  # Mistral's sources; the text is complete without them
             case _:
                 raise ModelError(UNREADABLE)

@@ -7,6 +7,8 @@ Source of the line rules: https://html.spec.whatwg.org/multipage/server-sent-eve
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Generic, TypeVar
 
 import msgspec
@@ -25,6 +27,10 @@ NOT_JSON = gettext_noop("The provider sent something that cannot be read.")
 T = TypeVar("T")
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
 _BOM = b"\xef\xbb\xbf"
+# The end of a stream, in capitals.
+_LAST = (b"[DONE]", b'"[DONE]"')
+_DOCUMENT = json.JSONDecoder(strict=False)
+_NEXT_DOCUMENT = re.compile(r"\s*(?:data:\s*)?")
 
 
 class Decoder(Generic[T]):
@@ -37,13 +43,14 @@ class Decoder(Generic[T]):
     def read(self, payload: bytes) -> T:
         """Decode one document. Raises `ValueError` if it is not JSON, or nested too deeply.
 
-        msgspec refuses lone surrogates, NaN and numbers as text, which some servers send; they are accepted here.
+        msgspec refuses lone surrogates, NaN, control characters in texts and numbers as text, which some servers send;
+        they are accepted here.
         """
         check_depth(payload)
         try:
             return self.fast(payload)
         except _UNDECODABLE:
-            values = load_json(payload.decode("utf-8", "surrogateescape"))
+            values = load_json(payload.decode("utf-8", "surrogateescape"), strict=False)
             return msgspec.convert(values, self._shape, strict=False)
 
 
@@ -141,7 +148,7 @@ class StreamReader(Generic[T]):
 
     def _read_unusual(self, value: bytes, chunks: list[T]) -> None:
         text = value.strip()
-        if text in (b"[DONE]", b'"[DONE]"'):
+        if len(text) <= len(_LAST[-1]) and text.upper() in _LAST:
             self.is_done = True
         elif text.startswith(b"data:"):  # of a proxy that adds another prefix
             self._read_unusual(text[5:], chunks)
@@ -149,7 +156,11 @@ class StreamReader(Generic[T]):
             try:
                 chunks.append(self.decoder.read(text))
             except ValueError:
-                self._event.append(text)  # the event may have more lines
+                if documents := _documents(text):
+                    for one in documents:
+                        self._read_unusual(one, chunks)
+                else:
+                    self._event.append(text)  # the event may have more lines
 
     def _read_event(self, chunks: list[T]) -> None:
         event, self._event = b"\n".join(self._event), []
@@ -157,6 +168,26 @@ class StreamReader(Generic[T]):
             chunks.append(self.decoder.read(event))
         except ValueError:
             self.failure = ModelError(NOT_JSON)
+
+
+def _documents(line: bytes) -> list[bytes]:
+    """Return the JSON objects that a line has one after the other, and `[DONE]`; none if it has anything else."""
+    text = line.decode("utf-8", "surrogateescape")
+    found: list[bytes] = []
+    at = 0
+    try:
+        check_depth(line)
+        while at < len(text):
+            if text.startswith(("[DONE]", "[done]"), at):
+                return [*found, _LAST[0]]
+            if text[at] != "{":
+                return []
+            end = _DOCUMENT.raw_decode(text, at)[1]
+            found.append(text[at:end].encode("utf-8", "surrogateescape"))
+            at = _NEXT_DOCUMENT.match(text, end).end()  # type: ignore[union-attr]
+    except ValueError:
+        return []
+    return found if len(found) > 1 else []
 
 
 class EventReader(StreamReader[Chunk]):

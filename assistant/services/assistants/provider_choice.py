@@ -57,15 +57,22 @@ class ProviderChoice:
 
     @property
     def sentence(self) -> str:
-        """The choice as text for pages: the provider, the model and the layer that decided."""
+        """The choice as text for pages, in their language: the provider, the model and the layer that decided."""
         by = {
-            "assistant": "set for this assistant",
-            "tenant": "the tenant's",
-            "deployment": "the deployment's default",
-            "embedded": "the embedded model, on this machine",
-            "stand-in": "no language model is configured",
-            "soft threshold": "the tenant's soft threshold of cost is reached",
-            "fallback": "when the first cannot answer",
+            # For pages: in brackets after the names of the provider and the model
+            "assistant": _("set for this assistant"),
+            # For pages: in brackets after the names of the provider and the model
+            "tenant": _("the tenant's"),
+            # For pages: in brackets after the names of the provider and the model
+            "deployment": _("the deployment's default"),
+            # For pages: in brackets after the names of the provider and the model
+            "embedded": _("the embedded model, on this machine"),
+            # For pages: in brackets after the names of the provider and the model
+            "stand-in": _("no language model is configured"),
+            # For pages: in brackets after the names of the provider and the model
+            "soft threshold": _("the tenant's soft threshold of cost is reached"),
+            # For pages: in brackets after the names of the provider and the model
+            "fallback": _("when the first cannot answer"),
         }[self.source]
         return f"{self.name if self.source == 'stand-in' else self.label} ({by})"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count
@@ -12,7 +13,7 @@ from django.utils import timezone
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Quota, Windows
-from assistant.models import EndUser, QuotaUse, Run, Tenant
+from assistant.models import EndUser, QuotaUse, Run, Tenant, TenantLimits
 from assistant.services.limits.quota_ledger import COLUMNS, current_use, recounted
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
@@ -87,6 +88,12 @@ def high_use(*, uses: Iterable[QuotaUse], share: int) -> list[tuple[Tenant, Quot
     return sorted(found, key=lambda one: -one[1].share)
 
 
+def limit_name(name: str) -> str:
+    """Return what a limit is called in the language of the page: "messages_per_day" gives "messages a day"."""
+    field: Any = TenantLimits._meta.get_field(f"tenant_{name}")
+    return str(field.verbose_name)
+
+
 def _usage(quota: Quota, tenant: Tenant, user_id: UserId | None) -> list[QuotaUsage]:
     """Return the use of a quota; without stored counters, as after a change of limits, it is computed from the runs."""
     if not quota.is_counted:
@@ -104,7 +111,7 @@ def _lines(quota: Quota, use: QuotaUse, windows: Windows) -> Iterable[QuotaUsage
             share = min(100, 100 * used // limit)
             is_cost = name.startswith("cost")
             yield QuotaUsage(
-                name=name.replace("_per_", " a ").replace("_", " "),
+                name=limit_name(name),
                 used=_number(used, is_cost=is_cost),
                 limit=_number(limit, is_cost=is_cost),
                 share=share,

@@ -22,6 +22,7 @@ from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused, LongWork
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening.client_input import language_of
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
@@ -130,7 +131,11 @@ async def _work(one: _Continuation) -> None:
     set_tenants(one.tenant_id)
     run = one.run
     given = RunInput(
-        thread_id=run.conversation_id, run_id=f"{RUN_PREFIX}{run.pk}", follows=run.run_id, protocol_version="1.0"
+        thread_id=run.conversation_id,
+        run_id=f"{RUN_PREFIX}{run.pk}",
+        follows=run.run_id,
+        protocol_version="1.0",
+        language=language_of(run),
     )
     try:
         await get_runs().open(member=one.member, assistant_slug=run.assistant.slug, given=given)

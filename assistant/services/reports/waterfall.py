@@ -39,6 +39,7 @@ class Step:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
     cost: float | None = None
     tools: int | None = None
     call: ToolCall | None = None
@@ -83,6 +84,7 @@ class Waterfall:
     total_ms: int
     has_timeline: bool
     cached_tokens: int
+    cache_write_tokens: int
     cost: float
     configuration: Mapping[str, Any] | None
     choices: Mapping[str, Any] = field(default_factory=dict)
@@ -100,7 +102,7 @@ def waterfalls(*, runs: Sequence[Run], tenant_id: int) -> dict[int, Waterfall]:
         for entry in UsageEntry.objects.filter(tenant_id=tenant_id, run__in=[run.pk for run in own])
         .values("run")
         .order_by()
-        .annotate(spent=Sum("cost"), cached=Sum("cached_input_tokens"))
+        .annotate(spent=Sum("cost"), cached=Sum("cached_input_tokens"), written=Sum("cache_write_tokens"))
     }
     known = RunConfiguration.objects.filter(tenant_id=tenant_id, digest__in={run.configuration for run in own} - {""})
     # Of an older version that stored something else nothing is shown.
@@ -145,6 +147,7 @@ def _waterfall(
         total_ms=max(ends, default=0),
         has_timeline=run.timeline is not None,
         cached_tokens=spent.get("cached") or 0,
+        cache_write_tokens=spent.get("written") or 0,
         cost=(spent.get("spent") or 0) / MILLIONTHS,
         configuration=configuration,
         choices={name: kept[name] for name in ("options", "client_tools", "context") if kept.get(name)},
@@ -166,6 +169,7 @@ def _step_of_round(kept: Mapping[str, Any], run: Run) -> Step:
         input_tokens=kept.get("in"),
         output_tokens=kept.get("out"),
         cached_tokens=kept.get("cached"),
+        cache_write_tokens=kept.get("written"),
         cost=None if cost is None else cost / MILLIONTHS,
         tools=kept.get("tools"),
         failed=str(kept.get("failed", "")),

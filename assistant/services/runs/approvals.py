@@ -18,6 +18,7 @@ from assistant.services.errors import Refused
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening.client_input import language_of
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, find_member
@@ -65,6 +66,7 @@ async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume],
         run_id=str(uuid.uuid4()),
         resume=tuple(answers),
         protocol_version="1.0",
+        language=language_of(run),
     )
     return await get_runs().open(member=member, assistant_slug=run.assistant.slug, given=given, decided_by=decided_by)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Func, JSONField, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.core.turn.plan import Plan
@@ -28,6 +28,7 @@ from assistant.services.knowledge.citations import GivenDocument, cited_passages
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
+from assistant.services.runs.opening.client_input import language_to_store
 from assistant.services.runs.run_configurations import RunRecord, store_configuration
 from assistant.services.webhooks.events import record_run_event
 
@@ -75,7 +76,7 @@ _END = PreparedUpdate(
     "checkpoint_seq",
     "lease_until",
     "ended_at",
-    expressions={"client_input": Func(template="NULL", output_field=JSONField())},
+    "client_input",
     pk=int,
     tenant_id=int,
     owner=str,
@@ -137,6 +138,7 @@ def close_run(
             "checkpoint_seq": last_seq,
             "lease_until": None,
             "ended_at": now,
+            "client_input": language_to_store() if ending.status == Run.Status.WAITING else None,
         },
         pk=key.pk,
         tenant_id=key.tenant_id,

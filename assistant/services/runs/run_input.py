@@ -108,6 +108,7 @@ class RunInput:
             it of itself.
         has_instructions: whether it has system or developer messages, which are not used.
         asked: how a caller of the Responses API wants to be answered; None for any other.
+        language: of the sentences that are made for it, where nobody asks just now; "" for the active one.
     """
 
     thread_id: uuid.UUID
@@ -135,6 +136,7 @@ class RunInput:
     must_answer: bool = False
     asked: AskedResponse | None = None
     is_unattended: bool = False
+    language: str = ""
 
     @property
     def thread(self) -> str:

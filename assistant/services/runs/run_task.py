@@ -11,7 +11,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import DatabaseError, DataError, InterfaceError
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import activate, gettext, gettext_noop
 
 from assistant.core.toolcalls.protocols import RunTakenOver
 from assistant.core.turn.loop import run_turn
@@ -97,6 +97,8 @@ class RunTask:
 
     def start(self) -> asyncio.Task[None]:
         """Start the run and return its task, which ends when the run is stored."""
+        if self._setup.language:
+            activate(self._setup.language)
         self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")
         return self._task
 

@@ -38,6 +38,7 @@ from assistant.services.schedules.schedules import (
     stop_schedule,
 )
 from assistant.services.tenancy.members import Member, find_member, member_of_key
+from assistant.services.tenancy.person_settings import language_of
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.text import format_timestamp
 from assistant.services.webhooks.events import record_event, run_url
@@ -162,7 +163,8 @@ def _ask(job: Job) -> LongWork | None:
             return None
         asked = due.schedule
         message = TextMessage(id=f"{due.run_id}-question", text=asked.prompt, sources=tuple(asked.sources))
-        given = RunInput(due.conversation_id or uuid.uuid4(), due.run_id, message=message, is_unattended=True)
+        how: dict[str, Any] = {"is_unattended": True, "language": language_of(asked.user)}
+        given = RunInput(due.conversation_id or uuid.uuid4(), due.run_id, message=message, **how)
         asking = _Asking(job.tenant_id, due.pk, jobs.again(job, LEASE).pk, member, due.schedule.assistant.slug, given)
         return partial(_work, asking)
 

@@ -124,7 +124,8 @@ async def call_tool(
 
     Args:
         decision: a person's answer, if the call waited for approval.
-        can_ask: whether a person can be asked; if so the outcome may be `awaiting_approval`.
+        can_ask: whether a person can be asked; if so the outcome may be `awaiting_approval`, with a question in `asked`
+            if the tool's external server asks one.
         extra: added to the tool's context.
         on_progress: called with the tool's progress (done, total, message), in order.
 
@@ -194,6 +195,8 @@ async def _call(
         transcript=Transcript(),
         deadline=deadline,
         can_ask=can_ask,
+        has_forms=False,
+        asks_midway=can_ask,
         interceptors=(recorder, *tool_interceptors()),
     )
     batch = Batch([call], environment, None if decision is None else {call.id: decision})

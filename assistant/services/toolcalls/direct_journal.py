@@ -19,6 +19,7 @@ from assistant.services.limits.quota_ledger import record_quota_reached, reserve
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.toolcalls.approvers import check_approver
+from assistant.services.toolcalls.midway_questions import to_store
 from assistant.services.toolcalls.outcome_columns import date_approvals, outcome_columns
 from assistant.services.toolcalls.run_journal import MAX_STORED_CHARACTERS, above_quota
 from assistant.services.toolpolicy.catalogue import registry
@@ -93,28 +94,29 @@ def _record_call_start(
 def record_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
     """Record the outcomes of calls, including those that did not run."""
     for outcome in outcomes:
+        columns = {**outcome_columns(outcome), "questions": to_store(outcome)}
         ToolCall.objects.update_or_create(
             tenant_id=member.tenant_id,
             user_id=member.user_id,
             run=None,
             call_id=outcome.call.id,
-            defaults=outcome_columns(outcome),
+            defaults=columns,
             create_defaults={
                 "name": outcome.call.name[:128],
                 "arguments": outcome.call.arguments[:MAX_STORED_CHARACTERS],
-                **outcome_columns(outcome),
+                **columns,
             },
         )
-    date_approvals(_calls_of(member), outcomes)
+    date_approvals(calls_of(member), outcomes)
 
 
 def settle_approval(*, member: Member, call_id: str, approved: bool) -> bool:
-    """Approve or decline a call that waits for its caller. Return False if it is not waiting.
+    """Approve or decline a call that waits for its caller's approval. Return False if it is not waiting for one.
 
     Raises:
         OwnApproval: it is approved, and the tenant wants approvals by others, whom nobody can ask outside of a run.
     """
-    waiting = _calls_of(member).filter(call_id=call_id, status=ToolCall.Status.AWAITING_APPROVAL)
+    waiting = calls_of(member).filter(call_id=call_id, status=ToolCall.Status.AWAITING_APPROVAL, questions="")
     if approved:
         by_others = Tenant.objects.filter(pk=member.tenant_id, approvals_by_others=True).exists()
         check_approver(by_others=by_others, asked_by=member.user_id, decided_by=member.user_id)
@@ -122,7 +124,8 @@ def settle_approval(*, member: Member, call_id: str, approved: bool) -> bool:
     return bool(waiting.update(status=status, decided_by_id=member.user_id, decided_at=timezone.now()))
 
 
-def _calls_of(member: Member) -> QuerySet[ToolCall]:
+def calls_of(member: Member) -> QuerySet[ToolCall]:
+    """Return the calls that a member made outside of runs."""
     return ToolCall.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run=None)
 
 
@@ -132,5 +135,6 @@ def expire_calls() -> int:
     # A jump of the database's clock makes no call older.
     oldest = DatabaseTime(-lifetime - clock_watch.jumped_forward(lifetime))
     stale = ToolCall.objects.filter(run=None, started_at__lt=oldest)
-    expired = stale.filter(status=ToolCall.Status.AWAITING_APPROVAL).update(status=ToolCall.Status.EXPIRED)
+    waiting = stale.filter(status=ToolCall.Status.AWAITING_APPROVAL)
+    expired = waiting.update(status=ToolCall.Status.EXPIRED, questions="")
     return expired + stale.filter(status=ToolCall.Status.RUNNING).update(status=ToolCall.Status.INTERRUPTED)

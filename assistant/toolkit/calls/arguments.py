@@ -26,6 +26,8 @@ MAX_PROBLEMS = 10
 MAX_NAME = 80
 # Schemas and properties examined to correct arguments; arguments that need more are left unchanged.
 _MAX_STEPS = 20_000
+# Digits of a whole number that a double can hold.
+_SURE_DIGITS = 300
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
@@ -115,7 +117,13 @@ def _finite(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)
+def _whole(text: str) -> int:
+    if len(text) > _SURE_DIGITS:
+        _finite(text)
+    return int(text)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
 
 
 def _decode(text: str | bytes) -> Any:

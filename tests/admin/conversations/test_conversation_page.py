@@ -75,6 +75,16 @@ def test_the_page_shows_rounds_calls_tokens_cost_and_the_configuration(amys: Cli
     assert f"/admin/assistant/toolcall/{ToolCall.objects.get(run=run).pk}/change/" in text
 
 
+def test_tokens_written_to_caches_are_shown_of_a_run_and_of_its_requests(amys: Client, cast: Cast) -> None:
+    run = recorded(cast)
+    assert "written to caches" not in page(amys, run)
+    rounds = [{**TIMELINE["rounds"][0], "written": 4_096}]  # type: ignore[index]
+    Run.objects.filter(pk=run.pk).update(timeline={**TIMELINE, "rounds": rounds})
+    UsageEntry.objects.create(tenant=cast.acme, run=run, model="m1", cache_write_tokens=5_007)
+    text = page(amys, run)
+    assert "5,007 written to caches" in text and "4,096 written to caches" in text
+
+
 def test_a_failed_run_shows_its_error_with_the_providers_own_reason(amys: Client, cast: Cast) -> None:
     failed = {"status": Run.Status.FAILED, "error_code": "provider_error", "error_message": "No answer (error abc123)."}
     run = recorded(cast, **failed)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from django.test import Client
 
+from assistant.admin.base.action_titles import action_title
 from assistant.models import AuditEntry, TenantLimits
 from tests.admin.tenants.test_scope import new_assistant
 from tests.base import Cast
@@ -61,3 +62,10 @@ def test_a_switch_is_listed_with_the_policy_before_and_after(root: Client, cast:
     AuditEntry.objects.create(action="tool.switch", target="x", details={"policy": "ask", "before": "follow"})
     AuditEntry.objects.create(action="odd", target="x", details=["no object"])
     assert "follow → ask" in root.get(LIST).content.decode()
+
+
+def test_the_page_of_an_entry_says_what_was_done_in_words(root: Client, cast: Cast) -> None:
+    entry = AuditEntry.objects.create(tenant=cast.acme, action="limits.set", target="acme")
+    page = root.get(f"{LIST}{entry.pk}/change/").content.decode()
+    assert f'<div class="readonly">{action_title("limits.set")}</div>' in page
+    assert '<div class="readonly">limits.set</div>' not in page

@@ -95,6 +95,24 @@ async def test_a_tool_that_asks_is_approved_in_a_conversation(
     assert (await in_db(ToolCall.objects.get)()).status == ("ok" if approved else "declined")
 
 
+async def test_a_tool_that_asks_a_question_is_not_offered(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    """The Responses API has no item for the answer to a form. The model may call it all the same."""
+    await in_db(switch_tool)(cast.acme, "ask_user")
+    await in_db(switch_tool)(cast.acme, "calculate")
+    fake_provider.call("ask_user", {"question": "Which?", "fields": [{"name": "a", "label": "A", "kind": "text"}]})
+    fake_provider.reply("Never mind.")
+    async with client_of(uvicorn_server, cast) as client:
+        done = await client.responses.create(model="support", input="Help me", conversation="c")
+    assert done.output_text == "Never mind." and "mcp_approval_request" not in {item.type for item in done.output}
+    first, second = fake_provider.requests
+    offered = {tool["function"]["name"] for tool in first.json["tools"]}
+    assert "calculate" in offered and "ask_user" not in offered
+    assert "nobody can answer here" in second.messages[-1]["content"]
+    assert (await in_db(ToolCall.objects.get)()).status == "refused"
+
+
 @pytest.mark.parametrize(
     "item",
     [

@@ -11,11 +11,12 @@ from django.contrib import admin
 from playwright.async_api import Browser, Page, expect
 
 from assistant.admin.tenants import tabs
-from assistant.models import ToolSetting
+from assistant.models import Membership, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt
 from tests.admin.conftest import say_something
 from tests.base import PASSWORD, Cast
 from tests.browser.conftest import Visitor
+from tests.browser.test_looks import contrast
 from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
@@ -99,6 +100,50 @@ async def test_every_page_works_under_the_strict_policy_and_does_not_scroll_side
     assert wide == []
     await visitor.context.close()
     assert visitor.problems == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_buttons_and_heads_of_djangos_own_have_contrast(
+    scheme: str, browser: Browser, uvicorn_server: Server, cast: Cast
+) -> None:
+    run = await sync_to_async(say_something)(cast)
+    roots = await enter(browser, uvicorn_server.url, "root", color_scheme=scheme)
+    for path, texts in {
+        f"/admin/assistant/assistant/{cast.support.pk}/delete/": ".cancel-link",
+        f"/admin/assistant/run/{run.pk}/change/": ".closelink",
+        "/admin/auth/group/add/": ".selector-chosen-title label, .selector-chosen-title .helptext",
+        "/admin/assistant/toolsetting/tool/current_time/": ".state.on",
+    }.items():
+        page = await roots.open(path)
+        for text in await page.locator(texts).all():
+            assert await contrast(text) >= 4.5, (path, await text.inner_text())
+        assert await page.locator(texts).count()
+        await page.close()
+    await roots.context.close()
+
+
+async def test_the_boxes_of_one_field_are_as_wide_as_their_text(
+    browser: Browser, uvicorn_server: Server, cast: Cast
+) -> None:
+    member = await Membership.objects.aget(tenant=cast.acme, user=cast.alice)
+    roots = await enter(browser, uvicorn_server.url, "root", viewport={"width": 1366, "height": 768})
+    page = await roots.open(f"/admin/assistant/membership/{member.pk}/change/")
+    heights = await page.locator("#id_new_roles label").evaluate_all("all => all.map(one => one.offsetHeight)")
+    assert len(heights) == 7
+    assert max(heights) < 30
+    await roots.context.close()
+
+
+async def test_the_bar_of_rooms_begins_with_the_current_one_in_sight(
+    browser: Browser, uvicorn_server: Server, cast: Cast
+) -> None:
+    roots = await enter(browser, uvicorn_server.url, "root", viewport={"width": 390, "height": 844})
+    for path in ("/admin/spend/", "/admin/assistant/auditentry/", "/admin/advanced/"):
+        page = await roots.open(path)
+        for current in await page.locator(".panel-bar [aria-current], .panel-pages [aria-current]").all():
+            await expect(current).to_be_in_viewport(ratio=0.9)
+        await page.close()
+    await roots.context.close()
 
 
 async def test_a_switch_is_set_by_one_click_without_a_reload(amys: Visitor, cast: Cast) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 from assistant.core.llm.protocol import ModelError, ToolCallDelta
 from assistant.core.toolcalls.protocols import ToolOutcome
-from assistant.core.values.messages import ToolCall
+from assistant.core.values.messages import ToolCall, Usage
 from assistant.core.values.timeline import MAX_CALLS, MAX_ROUNDS, Timeline
 from assistant.toolkit import tool
 from tests.core.scripted_turns import run_script
@@ -74,6 +74,14 @@ def test_a_timeline_is_bounded() -> None:
     assert (len(kept["rounds"]), len(kept["calls"])) == (MAX_ROUNDS, MAX_CALLS)
     assert len(kept["calls"][0]["name"]) == 128
     assert len(kept["error"]["reason"]) == 1_000 and "\x00" not in kept["error"]["reason"]
+
+
+def test_tokens_written_to_a_cache_are_noted_where_there_are_any() -> None:
+    timeline = Timeline()
+    for written in (0, 4_096):
+        timeline.ask(tools=0)
+        timeline.answered("m", Usage(input_tokens=5_000, cache_write_tokens=written))
+    assert [one.get("written") for one in timeline.as_json()["rounds"]] == [None, 4_096]
 
 
 def test_a_request_to_a_model_that_took_over_has_its_name() -> None:

@@ -100,3 +100,16 @@ def test_a_text_that_was_passed_on_can_be_completed() -> None:
     assert completion_of('{"a":') == 'null,"__not_json__":""}'
     assert completion_of('{"a":1}') == ""
     assert completion_of("") == ""
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1E+999", "9" * 310, "9" * 5_000])
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_number_that_many_parsers_refuse_is_not_passed_on(number: str, size: int) -> None:
+    text = f'{{"a": {number}}}'
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert json.loads(passed_on(pieces)) == {"a": None, MARKER_NAME: f"{number}}}"}
+
+
+@pytest.mark.parametrize("number", ["1e308", "1e-400", "9" * 308, "0." + "1" * 1_000])
+def test_a_number_that_a_double_holds_is_passed_on(number: str) -> None:
+    assert complete_json(f"[{number}]") == f"[{number}]"

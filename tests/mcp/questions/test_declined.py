@@ -98,10 +98,12 @@ async def test_where_nobody_can_answer_it_is_declined(
     assert answers_in(asking) == [DECLINED]
 
 
-async def test_over_mcp_it_is_declined(site: Server, cast: Cast, provider: Provider, asking: Outside) -> None:
+async def test_a_caller_over_mcp_that_cannot_ask_is_told_so(
+    site: Server, cast: Cast, provider: Provider, asking: Outside
+) -> None:
     await add(cast, asking, "book")
     key = await sync_to_async(key_of)(cast.acme, cast.alice)
-    caller = Client(site.url, key, capabilities={"elicitation": {"form": {}}})
+    caller = Client(site.url, key)
     result: Any = await sync_to_async(caller.call)("crm__book", {})
     assert NOBODY in result["content"][0]["text"]
     assert answers_in(asking) == [DECLINED]

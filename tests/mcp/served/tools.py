@@ -75,3 +75,10 @@ def break_down() -> str:
 def erase(what: str) -> str:
     """Erase something."""
     return f"Erased {what}."
+
+
+@tool(enabled_by_default=True, timeout=60)
+async def nap(seconds: float) -> str:
+    """Sleep for a moment."""
+    await asyncio.sleep(seconds)
+    return "Slept."

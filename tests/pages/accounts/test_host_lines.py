@@ -45,6 +45,9 @@ assert own.get("/admin/").url == SIGN_IN + "?next=/admin/", own.get("/admin/").u
 browser = Client()
 assert browser.post(SIGN_IN, form).url == SECOND_STEP
 assert get_user(browser).is_anonymous
+wrong = Client().post(SIGN_IN, {{**form, "password": "wrong"}}).content.decode()
+assert "E-mail address and password do not match." in wrong, wrong
+assert "user name" not in wrong.lower() and "Username" not in wrong, wrong
 assert browser.post(SECOND_STEP, {{"code": code_of()}}).url == "/assistant/"
 assert browser.get("/admin/").status_code == 200
 print("proved")
@@ -62,7 +65,8 @@ def test_the_documents_lines_are_enough(tmp_path: Path) -> None:
     assert email is not None
     (tmp_path / "mysite_settings.py").write_text(
         f"from site_settings import *\n{for_settings}\n{email[1]}\nROOT_URLCONF = 'mysite_urls'\n"
-        "ALLOWED_HOSTS = ['testserver']\n"
+        # A wheel has the templates in its package.
+        f"TEMPLATES[0]['DIRS'] = [{str(settings.BASE_DIR / 'templates')!r}]\nALLOWED_HOSTS = ['testserver']\n"
         "OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_NAME = 'http://127.0.0.1:1', 'crm', 'CRM ID'\n"
     )
     (tmp_path / "mysite_urls.py").write_text(f"from site_urls import *\n{for_urls}")

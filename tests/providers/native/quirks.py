@@ -63,6 +63,16 @@ ANTHROPIC = (
         finish="tool_calls",
     ),
     Quirk(
+        "Arguments as a value, with a number beyond a double",
+        anthropic(
+            b'data: {"type":"content_block_start","index":0,"content_block":'
+            b'{"type":"tool_use","id":"t","name":"get_time","input":{"a":1e400}}}\n\n',
+            *a.end("tool_use"),
+        ),
+        calls=(("get_time", '{"a":Infinity}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
         "Arguments that are not JSON",
         anthropic(*a.call(0, "get_time", '{"a": '), *a.end("tool_use")),
         calls=(("get_time", '{"a": '),),
@@ -358,6 +368,15 @@ GOOGLE = (
         "Two calls with one id",
         google(g.end("STOP", g.call("get_time", id="1"), g.call("get", id="1"))),
         calls=(*TIME, ("get", "{}")),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "Arguments with a number beyond a double",
+        google(
+            b'data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"get_time","args":{"a":1e400}}}]},'
+            b'"finishReason":"STOP"}]}\n\n'
+        ),
+        calls=(("get_time", '{"a":Infinity}'),),
         finish="tool_calls",
     ),
     Quirk(

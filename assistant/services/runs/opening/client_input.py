@@ -24,9 +24,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     Args:
         decisions: on calls that waited for approval, by call id.
     """
-    language = get_language()
-    if language == settings.LANGUAGE_CODE:
-        language = ""
+    language = _other_language(given.language or get_language())
     asked = _asked_values(given.asked)
     own = given.client_tools or given.output_schema or given.context or given.state or given.has_instructions or asked
     if given.allowed_tools is None and not (own or decisions or given.is_unattended or language):
@@ -89,9 +87,20 @@ def _asked_values(asked: AskedResponse | None) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
+def language_to_store() -> dict[str, str] | None:
+    """Return what the row of a run that waits keeps, so that its conversation goes on in the active language."""
+    language = _other_language(get_language())
+    return {"language": json.dumps(language)} if language else None
+
+
 def language_of(run: Run) -> str:
-    """Return the language of the sentences that a run's client reads."""
+    """Return the language of the sentences that the client of an active or waiting run reads."""
     return str(_stored(run).get("language", settings.LANGUAGE_CODE))
+
+
+def _other_language(language: str | None) -> str:
+    """Return a language; "" if it is the project's, which no row keeps."""
+    return "" if language is None or language == settings.LANGUAGE_CODE else language
 
 
 def _stored(run: Run) -> dict[str, Any]:

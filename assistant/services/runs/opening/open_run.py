@@ -196,6 +196,7 @@ def _open_once(
         state=given.state,
         is_unattended=given.is_unattended,
         ignored=ignored_parts(given, state.assistant),
+        language=given.language,
     )
     if given.asked is not None:
         setup = as_asked(setup, given.asked)

@@ -83,6 +83,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         tool_choice=setup.tool_choice,
         response_format=setup.response_format,
         can_ask=can_ask,
+        has_forms=setup.has_forms,
         asks_midway=can_ask and setup.has_forms and (setup.answers is None or setup.answers.has_person),
         callbacks=partial(callback_of, key, member.tenant.slug) if _can_wait(setup) else None,
         journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),

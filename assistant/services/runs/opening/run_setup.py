@@ -52,6 +52,7 @@ class RunSetup:
         ignored: what of the input is not used, as the client is told.
         documents: the attached documents in the history.
         interrupted: the calls of a run that goes on after its process died.
+        language: of the sentences that are made in the run; "" for the active one.
     """
 
     assistant_slug: str
@@ -86,6 +87,7 @@ class RunSetup:
     ignored: tuple[str, ...] = ()
     documents: tuple[GivenDocument, ...] = ()
     interrupted: InterruptedCalls = NO_CALLS
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,32 @@ export function passagesIn(value) {
   return Array.isArray(value?.results) && value.results.length && value.results.every(isPassage) ? value.results : [];
 }
 
+/** Asks about a run's open interrupts in the cards of their calls, and hands the decisions over once all are made. */
+export class Decisions {
+  #made = new Map();
+
+  /** `card(id)` returns the card of a call. `actions`: resume(entries), stopWaiting(), and decided(), after each decision. */
+  ask(interrupts, card, actions) {
+    const made = (this.#made = new Map());
+    const asked = interrupts.filter((interrupt) => !isPending(interrupt));
+    for (const interrupt of interrupts) {
+      const { id, toolCallId } = interrupt;
+      card(toolCallId ?? id).ask(interrupt, (payload) => {
+        if (isPending(interrupt)) return actions.stopWaiting();
+        made.set(id, { interruptId: id, status: "resolved", payload });
+        actions.decided?.();
+        if (made.size === asked.length) actions.resume([...made.values()]);
+      });
+    }
+  }
+
+  /** Show why the server refused the decisions, and ask for all of them again. */
+  askAgain(cards, reason) {
+    this.#made.clear();
+    for (const card of cards) card.askAgain(reason);
+  }
+}
+
 export class ToolCard {
   #arguments = [];
   #state = "preparing";

@@ -6,9 +6,9 @@ import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, isPending, saidOf, textOf, whyCut } from "./shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
-import { ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
+import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
 
 const STOPPED = gettext("Stopped.");
@@ -33,7 +33,7 @@ export class Transcript {
   #agents = new Map();
   #agentItems = null;
   #turn = null;
-  #decided = new Map();
+  #decisions = new Decisions();
   #footers;
   #actions;
   #versions;
@@ -363,7 +363,7 @@ export class Transcript {
     const outcome = event.outcome?.type;
     if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code, isLive);
     else if (outcome === "cancelled") this.#addStop();
-    else if (outcome === "interrupt") this.#askAll(event.outcome.interrupts);
+    else if (outcome === "interrupt") this.#decisions.ask(event.outcome.interrupts, (id) => this.#card(id), this.#actions);
     else this.#offerToGoOn();
     const said = this.#lastText();
     this.working(false);
@@ -402,21 +402,6 @@ export class Transcript {
     items.append(box);
   }
 
-  #askAll(interrupts) {
-    const decided = new Map();
-    const asked = interrupts.filter((interrupt) => !isPending(interrupt));
-    this.#decided = decided;
-    for (const interrupt of interrupts) {
-      const { id, toolCallId } = interrupt;
-      const card = this.#card(toolCallId ?? id);
-      card.ask(interrupt, (payload) => {
-        if (isPending(interrupt)) return this.#actions.stopWaiting();
-        decided.set(id, { interruptId: id, status: "resolved", payload });
-        if (decided.size === asked.length) this.#actions.resume([...decided.values()]);
-      });
-    }
-  }
-
   /** Move the focus into a question's form. An approval gets none: the next Enter would be taken for a yes. */
   focusQuestion() {
     [...this.#cards.values()].find((card) => card.asksQuestion)?.focus();
@@ -424,8 +409,7 @@ export class Transcript {
 
   /** Show why the server refused the decisions, and ask for all of them again. */
   askAgain(reason) {
-    this.#decided.clear();
-    for (const card of this.#cards.values()) card.askAgain(reason);
+    this.#decisions.askAgain(this.#cards.values(), reason);
     announce(reason);
   }
 

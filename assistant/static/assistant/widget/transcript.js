@@ -4,8 +4,8 @@ import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAga
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, isPending, saidOf, textOf, whyCut } from "../js/shared.js";
-import { ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut } from "../js/shared.js";
+import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
@@ -19,7 +19,7 @@ export class Transcript {
   #calls = new Map();
   #reasonings = new Map();
   #media = new Set();
-  #decided = new Map();
+  #decisions = new Decisions();
   #footers;
   #versions;
 
@@ -204,7 +204,7 @@ export class Transcript {
     }
     if (outcome === "interrupt") {
       const { interrupts } = event.outcome;
-      this.#ask(interrupts);
+      this.#decisions.ask(interrupts, (id) => this.#call(id), this.#actions);
       return saidOf(interrupts);
     }
     const last = this.#root.querySelector(".turn:last-child > .items > .remark:last-child");
@@ -259,28 +259,13 @@ export class Transcript {
     this.#place(make("div.failure", {}, make("p", {}, inLocalTime(message)), ...(FINAL.has(code) ? [] : [retry])));
   }
 
-  #ask(interrupts) {
-    const decided = (this.#decided = new Map());
-    const asked = interrupts.filter((interrupt) => !isPending(interrupt));
-    for (const interrupt of interrupts) {
-      const { id, toolCallId } = interrupt;
-      this.#call(toolCallId ?? id).ask(interrupt, (payload) => {
-        if (isPending(interrupt)) return this.#actions.stopWaiting();
-        decided.set(id, { interruptId: id, status: "resolved", payload });
-        this.#actions.decided();
-        if (decided.size === asked.length) this.#actions.resume([...decided.values()]);
-      });
-    }
-  }
-
   focusQuestion() {
     [...this.#calls.values()].find((card) => card.asksQuestion)?.focus();
   }
 
   /** Show why the server refused the decisions, and ask for all of them again. */
   askAgain(reason) {
-    this.#decided.clear();
-    for (const card of this.#calls.values()) card.askAgain(reason);
+    this.#decisions.askAgain(this.#calls.values(), reason);
     this.#actions.announce(reason);
   }
 

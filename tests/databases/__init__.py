@@ -1,0 +1,1 @@
+"""Test databases: where they come from."""

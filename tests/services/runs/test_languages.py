@@ -1,0 +1,104 @@
+"""Runs that go on while nobody is there speak the language of who asked, not the project's or an operator's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils.translation import override
+
+from assistant.models import Approval, PersonSettings, Provider, Run
+from assistant.services.pending.arrivals import deliver
+from assistant.services.runs.approvals import answer_for_member, resume_of
+from assistant.services.runs.manager import get_runs
+from tests.base import Cast
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.services.pending.waiting import ask, expire, tokens, tools_of_acme, work
+from tests.services.schedules.test_firing import ask as ask_what_is_due
+from tests.services.schedules.test_firing import come_due, make
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GERMAN = "Der Anbieter"
+
+
+@pytest.fixture(autouse=True)
+async def tools(cast: Cast, provider: Provider) -> AsyncIterator[None]:
+    manager = tools_of_acme(cast)
+    await sync_to_async(manager.__enter__)()
+    yield
+    await get_runs().stop()
+    manager.__exit__(None, None, None)
+
+
+async def wait_for_bank(cast: Cast, fake_provider: FakeProvider, language: str) -> Run:
+    fake_provider.call("ask_bank", {"question": "May we?"})
+    with override(language):
+        return await ask(cast)
+
+
+async def said_on_going_on(fake_provider: FakeProvider) -> str:
+    """Return why the last run failed, whose provider refuses the key."""
+    fake_provider.respond(401)
+    await work()
+    return (await Run.objects.alatest("number")).error_message
+
+
+@pytest.mark.parametrize(("language", "is_german"), [("de", True), ("en", False)])
+async def test_a_run_goes_on_in_the_language_of_the_one_that_waited(
+    cast: Cast, fake_provider: FakeProvider, language: str, is_german: bool
+) -> None:
+    await wait_for_bank(cast, fake_provider, language)
+    await sync_to_async(deliver)(tenant_slug="acme", token=tokens[0], value="Yes.", is_error=False)
+    said = await said_on_going_on(fake_provider)
+    assert said.startswith(GERMAN) == is_german and said
+
+
+async def test_a_run_goes_on_in_it_after_nothing_has_come(cast: Cast, fake_provider: FakeProvider) -> None:
+    await wait_for_bank(cast, fake_provider, "de")
+    await expire()
+    assert (await said_on_going_on(fake_provider)).startswith(GERMAN)
+
+
+async def test_a_run_that_waits_twice_keeps_its_language(cast: Cast, fake_provider: FakeProvider) -> None:
+    await wait_for_bank(cast, fake_provider, "de")
+    for _ in range(2):
+        fake_provider.call("ask_bank", {"question": "Really?"})
+        await sync_to_async(deliver)(tenant_slug="acme", token=tokens[-1], value="Yes.", is_error=False)
+        await work()
+    await sync_to_async(deliver)(tenant_slug="acme", token=tokens[-1], value="Yes.", is_error=False)
+    assert (await said_on_going_on(fake_provider)).startswith(GERMAN)
+
+
+async def test_an_operators_answer_does_not_change_a_members_language(cast: Cast, fake_provider: FakeProvider) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "send_letter", policy="ask")
+    fake_provider.call("send_letter", {"to": "Bob"})
+    with override("de"):
+        await ask(cast)
+    calls = [one async for one in Approval.objects.select_related("run__tenant", "run__assistant")]
+    answers = [resume_of(call, approved=True) for call in calls]
+    fake_provider.respond(401)
+    with override("fr"):
+        opened = await answer_for_member(calls=calls, answers=answers, decided_by=cast.root.pk)
+    await get_runs().ended(pk=opened.key.pk)
+    assert (await Run.objects.aget(pk=opened.key.pk)).error_message.startswith(GERMAN)
+
+
+async def test_what_goes_on_keeps_no_language_once_it_has_ended(cast: Cast, fake_provider: FakeProvider) -> None:
+    run = await wait_for_bank(cast, fake_provider, "de")
+    assert run.client_input == {"language": '"de"'}
+    await sync_to_async(deliver)(tenant_slug="acme", token=tokens[0], value="Yes.", is_error=False)
+    fake_provider.reply("They agree.")
+    await work()
+    assert (await Run.objects.alatest("number")).client_input is None
+
+
+async def test_a_schedules_question_is_answered_in_its_members_language(
+    cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await PersonSettings.objects.acreate(user=cast.alice, language="de")
+    await sync_to_async(come_due)(await sync_to_async(make)(cast))
+    fake_provider.respond(401)
+    await ask_what_is_due()
+    assert (await Run.objects.aget()).error_message.startswith(GERMAN)
