@@ -59,7 +59,7 @@ ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
 # Whether servers send the assistant's static files if no middleware does; otherwise a proxy or another host has to.
 STATIC_FROM_SERVER = _env.flag("STATIC_FROM_SERVER", True)
 
-# Whether servers deliver webhooks, and apply retention. Otherwise `deliver_webhooks` and `apply_retention` do, from cron.
+# Whether servers deliver webhooks and apply retention; otherwise cron runs `deliver_webhooks`, `apply_retention`.
 WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 RETENTION_FROM_SERVER = _env.flag("RETENTION_FROM_SERVER", True)
 
