@@ -59,10 +59,8 @@ ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
 # Whether servers send the assistant's static files if no middleware does; otherwise a proxy or another host has to.
 STATIC_FROM_SERVER = _env.flag("STATIC_FROM_SERVER", True)
 
-# Whether servers deliver webhooks. Otherwise `manage.py deliver_webhooks` does, from cron.
+# Whether servers deliver webhooks and apply retention; otherwise cron runs `deliver_webhooks`, `apply_retention`.
 WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
-
-# Whether servers apply retention once a day. Otherwise `manage.py apply_retention` does, from cron.
 RETENTION_FROM_SERVER = _env.flag("RETENTION_FROM_SERVER", True)
 
 # For how many days records are kept if the tenant sets no period, and the longest period it can set; 0: no limit.
