@@ -155,6 +155,8 @@ async def follow_links(context: BrowserContext, page: Page, watch: Watch) -> Non
     hrefs = await page.evaluate("[...new Set([...document.querySelectorAll('.answer a')].map((one) => one.href))]")
     assert len(hrefs) > 40
     for href in hrefs[:: max(1, len(hrefs) // 15)]:
+        # A page that comes into sight again and has lost its connection draws its messages anew.
+        await page.wait_for_function("href => [...document.links].some((one) => one.href === href)", arg=href)
         async with context.expect_page() as opening:
             await page.evaluate("href => [...document.links].find((one) => one.href === href).click()", href)
         opened = await opening.value
