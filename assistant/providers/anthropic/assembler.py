@@ -202,8 +202,8 @@ class AnthropicAssembler:
 
     def _check_failure(self, event: Event) -> None:
         """Raise the `ModelError` that an event reports, if it does; events of unknown types are left out."""
-        if event.error is not None or event.type == "error":
-            error = failure_of(None, event.error if event.error is not None else event.message)
+        if (failure := event.failure) is not None:
+            error = failure_of(None, failure)
             error.is_worth_repeating = error.kind in UNAVAILABLE
             raise error
 

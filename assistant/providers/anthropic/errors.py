@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assistant.core.llm.protocol import ModelError
-from assistant.providers.openai_wire.error_sentences import failure
+from assistant.providers.openai_wire.error_sentences import failure, status_in
 from assistant.toolkit.translation import gettext_noop
 
 OVERLOADED = gettext_noop("The provider is overloaded. Try again later.")
@@ -37,7 +37,7 @@ def failure_of(status: int | None, reported: Any, *, request_id: str = "") -> Mo
     """
     found: Mapping[str, Any] = reported if isinstance(reported, Mapping) else {"message": reported}
     kind, said = str(found.get("type") or ""), found.get("message")
-    status = status or _STATUSES.get(kind)
+    status = status or _STATUSES.get(kind) or status_in(found.get("status"), found.get("code"))
     error = failure(status, kind, said=said if isinstance(said, str) else "", request_id=request_id)
     if status == 529 and error.kind == "down":
         overloaded = ModelError(OVERLOADED, kind="busy")

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from assistant.providers.openai_wire.error_sentences import with_status
+
 
 class Block(msgspec.Struct, gc=False):
     """The beginning of a content block, or a whole one."""
@@ -49,7 +51,15 @@ class Event(msgspec.Struct, gc=False):
     delta: Change | None = None
     usage: Any = None
     error: Any = None
+    status: Any = None
     content: list[Block] | None = None
     stop_reason: str | None = None
     id: Any = None
     model: str | None = None
+
+    @property
+    def failure(self) -> Any:
+        """The error that the server reports, in its own form; None if there is none."""
+        if self.error is not None:
+            return with_status(self.error, self.status)
+        return (self.message or "") if self.type == "error" else None

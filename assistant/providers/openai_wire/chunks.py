@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from assistant.providers.openai_wire.error_sentences import with_status
+
 
 class FunctionPiece(msgspec.Struct, gc=False):
     """More of a function's name and arguments; `arguments` is text, but some providers send an object."""
@@ -82,8 +84,7 @@ class Chunk(msgspec.Struct, gc=False):
     def failure(self) -> Any:
         """The error that the provider reports, in its own form; None if there is none."""
         if self.error:
-            has_status = isinstance(self.error, str) and isinstance(self.status, int)
-            return {"message": self.error, "status": self.status} if has_status else self.error
+            return with_status(self.error, self.status)
         if self.choices is not None or self.usage is not None:
             return None
         if said := self.message or self.detail or self.msg or self.error_msg:

@@ -140,12 +140,22 @@ def failure_in_stream(reported: Any) -> ModelError:
         error.is_worth_repeating = error.kind == "down"
         return error
     code = reported.get("code")
-    status = reported.get("status") if isinstance(reported.get("status"), int) else code
-    number = int(status) if isinstance(status, int | str) and re.fullmatch(r"[1-5][0-9]{2}", str(status)) else None
+    number = status_in(reported.get("status"), code)
     words = code, reported.get("type"), reported.get("param")
     error = failure(number, *words, said=_said(reported), failed_call=_failed_call(reported))
     error.is_worth_repeating = error.kind in UNAVAILABLE or number in _PASSING
     return error
+
+
+def with_status(error: Any, status: Any) -> Any:
+    """Return an error as a server reports it beside a status: a text becomes an object that has the status too."""
+    return {"message": error, "status": status} if isinstance(error, str) and isinstance(status, int) else error
+
+
+def status_in(*codes: object) -> int | None:
+    """Return the first of a reported error's numbers that is an HTTP status; None if none is."""
+    found = (str(code) for code in codes if isinstance(code, int | str))
+    return next((int(code) for code in found if re.fullmatch(r"[1-5][0-9]{2}", code)), None)
 
 
 def request_id_in(headers: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from assistant.providers.openai_wire.error_sentences import with_status
 from assistant.providers.openai_wire.sse import Decoder
 
 
@@ -61,7 +62,7 @@ class Event(msgspec.Struct, gc=False):
         """The error that the server reports, in its own form; None if there is none."""
         if self.type == "error" or self.type is None:
             if self.error:
-                return self.error
+                return with_status(self.error, self.status)
             if self.type == "error":
                 return {"code": self.code, "message": self.message or self.detail, "param": self.param}
             return None if self.is_whole else self.message or self.detail

@@ -224,6 +224,8 @@ ANTHROPIC = (
     ),
     Quirk("Comments between events", b": keep-alive\n\n" + anthropic(*a.text(0, "Hi"), b": ping\n\n", *a.end()), "Hi"),
     Quirk("An error as text", anthropic({"type": "error", "error": "overloaded"}), error="failed"),
+    Quirk("An error as text, with a status", b'{"error": "Unauthorized", "status": 401}', error="refused the key"),
+    Quirk("An error with a number", anthropic({"type": "error", "error": {"code": 401}}), error="refused the key"),
     Quirk(
         "A whole error with status 200",
         json.dumps({"type": "error", "error": {"type": "api_error", "message": "x"}}).encode(),

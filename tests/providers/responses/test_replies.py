@@ -126,6 +126,7 @@ CASES = [
     Case("An error event with an error object", sse({"type": "error", "error": TOO_LONG}), error="too long"),
     Case("An error without a type", event({"error": {"message": "x", "code": "rate_limit_exceeded"}}),
          error="too many requests", code="provider_rate_limited"),
+    Case("An error as text, with a status", b'{"error": "Unauthorized", "status": 401}', error="refused the key"),
     Case("Cut in the text", sse(*streamed(HELLO)[:5]), error="broke off"),
     Case("Cut after a complete call", sse(*streamed(OTHER)[:-1]), error="broke off"),
     Case("[DONE] without a last event", sse(*streamed(HELLO)[:-1]) + event("[DONE]"), "Hello, you"),
