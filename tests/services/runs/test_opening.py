@@ -19,9 +19,11 @@ from assistant.core.values.messages import Message, Usage
 from assistant.core.values.timeline import Timeline
 from assistant.models import ApiKey, Conversation, Run, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
+from assistant.models.fields import WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.opening.open_run import open_run
+from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.runs.run_configurations import record_of
 from assistant.services.runs.run_input import RunInput, TextMessage
@@ -165,6 +167,27 @@ def test_a_run_that_another_process_closes_is_counted(alice_member: Member) -> N
     take_turn(alice_member, thread)
     assert MessageRow.objects.filter(conversation=thread).count() == 4
     assert Conversation.objects.get(pk=thread).message_count == 4
+
+
+@pytest.mark.parametrize("wanted", [WhenBusy.QUEUE, WhenBusy.REPLACE])
+def test_a_run_that_ends_while_the_next_is_refused_keeps_nobody_waiting(
+    alice_member: Member, monkeypatch: pytest.MonkeyPatch, wanted: WhenBusy
+) -> None:
+    thread = uuid.uuid4()
+    opened = begin(alice_member, thread)
+
+    asked = replace(given(thread), when_busy=wanted)
+    names = {"run_id": asked.run_id, "message_id": ""}
+    states = [read_opening_state(alice_member, "support", thread, **names)]
+    assert states[0] is not None and states[0].is_busy
+    close_run(key=opened.key, messages=[], usage={}, ending=FINISHED, last_seq=3)
+
+    def read_late(*args: Any, **more: Any) -> Any:
+        return states.pop() if states else read_opening_state(*args, **more)
+
+    monkeypatch.setattr("assistant.services.runs.opening.open_run.read_opening_state", read_late)
+    follower = open_run(member=alice_member, assistant_slug="support", given=asked, owner="here")
+    assert follower.setup is not None and Run.objects.count() == 2
 
 
 def test_a_former_member_cannot_open_a_run(alice_member: Member, cast: Cast) -> None:

@@ -39,17 +39,26 @@ class ThreadBusy(Refused):
         self.on_disconnect = on_disconnect
 
 
+class FreeAgain(Exception):
+    """The run that kept a thread busy has ended since that was read, so that an input which waits can be opened."""
+
+
 def refusal_of_busy(*, member: Member, given: RunInput, state: OpeningState, default: WhenBusy) -> ThreadBusy:
     """Return the exception for an input of a busy thread.
 
     Args:
         default: what happens if neither the input nor the assistant's setting says it.
+
+    Raises:
+        FreeAgain: the input waits, and there is no run to wait for any more.
     """
     wanted = given.when_busy or WhenBusy(state.assistant.when_busy or default)
     if wanted is WhenBusy.REFUSE or state.conversation is None:
         return ThreadBusy()
     active = Run.objects.filter(IS_ACTIVE, tenant_id=member.tenant_id, conversation=state.conversation)
     run = active.select_related("conversation").first()
-    if run is None or (wanted is WhenBusy.REPLACE and run.api_key_id != key_of_run(member)):
+    if run is None:
+        raise FreeAgain
+    if wanted is WhenBusy.REPLACE and run.api_key_id != key_of_run(member):
         return ThreadBusy()
     return ThreadBusy(wanted, key_of(run, ""), given.on_disconnect or OnDisconnect(state.assistant.on_disconnect))

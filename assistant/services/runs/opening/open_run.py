@@ -20,7 +20,7 @@ from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
 from assistant.services.run_key import key_of
 from assistant.services.runs.opening.begin_run import begin_run
-from assistant.services.runs.opening.busy_thread import refusal_of_busy
+from assistant.services.runs.opening.busy_thread import FreeAgain, ThreadBusy, refusal_of_busy
 from assistant.services.runs.opening.client_input import to_store
 from assistant.services.runs.opening.followed_path import (
     Followed,
@@ -114,6 +114,9 @@ def _open(
             # The same answers may have come twice at the same time: then the run that they began is there now.
             if not attempts_left:
                 raise
+        except FreeAgain:
+            if not attempts_left:
+                raise ThreadBusy from None
         except IntegrityError:
             # Another run of this thread, or the thread itself, was created at the same time, and can now be read.
             if not attempts_left:
