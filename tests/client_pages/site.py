@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from assistant.models import WidgetOrigin
+from playwright.async_api import Page, expect
+
+from assistant.models import Run, WidgetOrigin
 from tests.agui_clients.door import RUNS
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks
+from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.websocket.test_websocket import until
 from tests.widget.minting import backend, token_for
 
 HERE = Path(__file__).parent
@@ -105,3 +110,22 @@ def site(client: str, folder: Path, server: Server, cast: Cast, thread: str = "m
         serving.shutdown()
         thread_of_server.join()
         serving.server_close()
+
+
+async def lose_connection(page: Page, fake_provider: FakeProvider, say: Callable[[Page, str], Awaitable[None]]) -> None:
+    """Cut a page's connection in the middle of an answer, which is stored whole and goes into the next request."""
+    await page.add_init_script(CUTTABLE)
+    await page.reload()
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Once upon", gate, " a time"])
+    await say(page, "A story")
+    await asyncio.to_thread(gate.wait_reached)
+    await page.wait_for_function("!!window.cut")
+    await page.evaluate("cut()")
+    gate.release()
+    await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
+    fake_provider.reply("The end.")
+    await say(page, "Go on")
+    await expect(page.get_by_text("The end.")).to_be_visible()
+    texts = [str(message["content"]) for message in fake_provider.requests[-1].json["messages"][1:]]
+    assert texts[:2] == ["A story", "Once upon a time"] and texts[-1].endswith("Go on")

@@ -14,11 +14,10 @@ from playwright.async_api import Browser, Page, expect
 from assistant.models import Message, Provider, Run
 from tests.base import Cast
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
-from tests.client_pages.site import CUTTABLE, site, unpack
+from tests.client_pages.site import lose_connection, site, unpack
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
-from tests.websocket.test_websocket import until
 
 # ruff: noqa: F811 - the fixture of another module
 pytestmark = [
@@ -95,21 +94,7 @@ async def test_stop_and_another_message(page: Page, fake_provider: FakeProvider)
 
 
 async def test_a_lost_connection_stops_nothing(page: Page, fake_provider: FakeProvider) -> None:
-    await page.add_init_script(CUTTABLE)
-    await page.reload()
-    gate = fake_provider.gate()
-    fake_provider.reply(chunks=["Once upon", gate, " a time"])
-    await say(page, "A story")
-    await asyncio.to_thread(gate.wait_reached)
-    await page.wait_for_function("!!window.cut")
-    await page.evaluate("cut()")
-    gate.release()
-    await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
-    fake_provider.reply("The end.")
-    await say(page, "Go on")
-    await expect(page.get_by_text("The end.")).to_be_visible()
-    texts = [str(message["content"]) for message in fake_provider.requests[-1].json["messages"][1:]]
-    assert texts[:2] == ["A story", "Once upon a time"] and texts[-1].endswith("Go on")
+    await lose_connection(page, fake_provider, say)
 
 
 async def test_a_reload_goes_on_with_the_thread(page: Page, fake_provider: FakeProvider) -> None:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from asgiref.sync import sync_to_async
 from django.utils.translation import override
 
-from assistant.models import Approval, PersonSettings, Provider, Run
+from assistant.models import Approval, PersonSettings, Run
 from assistant.services.pending.arrivals import deliver
 from assistant.services.runs.approvals import answer_for_member, resume_of
 from assistant.services.runs.manager import get_runs
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
-from tests.services.pending.waiting import ask, expire, tokens, tools_of_acme, work
+from tests.services.pending.test_waiting_runs import tools
+from tests.services.pending.waiting import ask, expire, tokens, work
 from tests.services.schedules.test_firing import ask as ask_what_is_due
 from tests.services.schedules.test_firing import come_due, make
 
+__all__ = ["tools"]
+
 pytestmark = pytest.mark.django_db(transaction=True)
 GERMAN = "Der Anbieter"
-
-
-@pytest.fixture(autouse=True)
-async def tools(cast: Cast, provider: Provider) -> AsyncIterator[None]:
-    manager = tools_of_acme(cast)
-    await sync_to_async(manager.__enter__)()
-    yield
-    await get_runs().stop()
-    manager.__exit__(None, None, None)
 
 
 async def wait_for_bank(cast: Cast, fake_provider: FakeProvider, language: str) -> Run:
