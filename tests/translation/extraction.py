@@ -100,6 +100,8 @@ def _texts(path: Path) -> Iterator[Text]:
         calls = _calls(source if path.suffix == ".js" else templatize(source, origin=str(path)))
     for function, found, comments in calls:
         texts = found if isinstance(found, tuple) else (found,)
+        if texts[0] is None:
+            continue  # of a variable, whose texts are marked where they are written
         if function.startswith("p"):
             yield Text(place, texts[1], texts[0], tuple(comments))
         else:

@@ -25,6 +25,7 @@ from assistant.admin.tenants.requests_form import KeepRequestsForm, keep_or_end
 from assistant.admin.tenants.roles import labels_of
 from assistant.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.admin.tenants.tabs import Tab, page_of, tenant_of_tab
+from assistant.admin.tools.wording import shown_rule
 from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
@@ -78,9 +79,9 @@ def _assistants(request: HttpRequest, tenant: Tenant) -> Context:
 
 
 def _tools(request: HttpRequest, tenant: Tenant) -> Context:
-    rows = [(row, row.cells[0]) for row in board_of_assistants(tenant=tenant, assistants=[])]
-    counts = {policy: sum(cell.decision.policy == policy for _, cell in rows) for policy in ("on", "ask", "off")}
-    return {"rows": rows, "counts": counts}
+    rows = [(row, row.cells[0].decision) for row in board_of_assistants(tenant=tenant, assistants=[])]
+    counts = {policy: sum(decision.policy == policy for _, decision in rows) for policy in ("on", "ask", "off")}
+    return {"rows": [(row, decision.policy, shown_rule(decision.rule)) for row, decision in rows], "counts": counts}
 
 
 def _spend(request: HttpRequest, tenant: Tenant) -> Context:

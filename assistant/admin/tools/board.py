@@ -24,7 +24,7 @@ from assistant.admin.tools.board_request import (
     require_board,
 )
 from assistant.admin.tools.cells import Texts, cells_html
-from assistant.admin.tools.wording import state_word, undo_label
+from assistant.admin.tools.wording import shown_rule, state_word, undo_label
 from assistant.models import Tenant
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, read_blocks
@@ -106,7 +106,7 @@ def _column(tool: Tool, blocks: Mapping[str, Block]) -> dict[str, Any]:
         "changes_things": not tool.read_only,
         "asks": tool.requires_approval is not False,
         "is_outside": tool.name not in catalogue.registry(),
-        "block": "" if block is None else block.rule,
+        "block": "" if block is None else shown_rule(block.rule),
     }
 
 

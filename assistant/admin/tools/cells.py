@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from assistant.admin.tools.wording import after_outside, last_change, state_word
+from assistant.admin.tools.wording import after_outside, last_change, shown_rule, state_word
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, State, is_in_state
 from assistant.services.toolpolicy.last_switches import LastSwitch
 from assistant.services.toolpolicy.switch_changes import FOLLOW
@@ -64,7 +64,7 @@ def classes_of(cell: BoardCell, is_shown: bool = True) -> str:
 def texts_of(cell: BoardCell) -> tuple[str, str]:
     """Return the rule that decided, and what holds after text from outside."""
     policy = cell.decision.policy
-    return cell.decision.rule, "" if policy == "off" else after_outside(
+    return shown_rule(cell.decision.rule), "" if policy == "off" else after_outside(
         policy=policy,
         marked=cell.marked.policy,
         is_read_only=cell.tool.read_only,

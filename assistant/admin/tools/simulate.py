@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.admin.tools.board_request import number_in, require_board
-from assistant.admin.tools.wording import state_word
+from assistant.admin.tools.wording import shown_rule, state_word
 from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
@@ -112,7 +112,7 @@ def _shown(found: Simulation) -> dict[str, Any]:
                 "name": entry.tool.name,
                 "policy": entry.policy,
                 "word": state_word(entry.policy),
-                "rule": entry.rule,
+                "rule": shown_rule(entry.rule),
                 "tokens": offered.get(entry.tool.name),
             }
             for entry in setup.tools

@@ -23,7 +23,7 @@ from assistant.admin.base.visible_tenants import is_operator, picked_tenant, ten
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import PERMISSION, read_targets, require_board
 from assistant.admin.tools.tool_facts import facts_of, facts_of_servers
-from assistant.admin.tools.wording import last_change, state_word, time_of, undo_label
+from assistant.admin.tools.wording import last_change, shown_rule, state_word, time_of, undo_label
 from assistant.models import Tenant, ToolSetting
 from assistant.services.mcp_servers.tools import RemoteTool
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
@@ -146,7 +146,7 @@ def _block(request: HttpRequest, tool: Tool, form: BlockForm) -> bool:
     except ValueError as exc:
         form.add_error(None, _("Nothing was changed: %(why)s.") % {"why": exc})
         return False
-    messages.success(request, _("For everyone: %(rule)s") % {"rule": made.rule})
+    messages.success(request, _("For everyone: %(rule)s") % {"rule": shown_rule(made.rule)})
     return True
 
 
@@ -249,7 +249,7 @@ def _line(tenant: Tenant, cell: BoardCell, use: ToolUse | None, settings: Sequen
         "tenant": tenant,
         "policy": cell.decision.policy,
         "word": state_word(cell.decision.policy),
-        "rule": cell.decision.rule,
+        "rule": shown_rule(cell.decision.rule),
         "is_own": cell.own != FOLLOW,
         "calls": use.calls if use else 0,
         "use": use,
@@ -276,4 +276,4 @@ def _block_of(tool: Tool) -> dict[str, str] | None:
         return None
     who = str(row.actor) if row.actor else _("a command")
     by = _("Switched off by %(who)s, %(when)s") % {"who": who, "when": time_of(row.created_at)}
-    return {"rule": Block(row.reason, row.until).rule, "by": by}
+    return {"rule": shown_rule(Block(row.reason, row.until).rule), "by": by}
