@@ -71,15 +71,15 @@ class JobAdmin(ReadOnlyAdmin):
     permission = "prompts"
     actions = ("retry", "cancel")  # type: ignore[assignment]
     change_form_template = "admin/assistant/job/change_form.html"
-    list_display = ("what", "about", "tenant", "condition", "due_at", "attempts", "problem", "who", "ended_at")
+    list_display = ("what", "about", "tenant", "condition", "due_at", "attempts", "why", "who", "ended_at")
     list_filter = (JobStateFilter, TENANT, ("name", NewestValuesFilter))
     search_fields = ("name", "problem")
     list_select_related = ("tenant", "created_by")
     ordering = ("-due_at", "-pk")
     fields = (
-        "what", "about", "tenant", "condition", "due_at", "attempts", "problem", "who", "created_at", "ended_at",
+        "what", "about", "tenant", "condition", "due_at", "attempts", "why", "who", "created_at", "ended_at",
     )  # fmt: skip
-    readonly_fields = ("what", "about", "condition", "who")
+    readonly_fields = ("what", "about", "condition", "why", "who")
     who = user_column("created_by")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
@@ -120,6 +120,11 @@ class JobAdmin(ReadOnlyAdmin):
         if job.state == Job.State.WAITING:
             return _("Due") if job.is_due else _("Waiting")
         return str(dict(_ENDED)[job.state])
+
+    @admin.display(description=gettext_lazy("problem"), ordering="problem")
+    def why(self, job: Job) -> str:
+        # Stored in English; those that the product itself gives are translated.
+        return _(job.problem) if job.problem else ""
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

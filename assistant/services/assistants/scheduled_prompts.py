@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from assistant.models import Job, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables, check_variables
@@ -20,6 +21,7 @@ from assistant.services.tenancy.row_scope import tenant_scope
 MAX_AHEAD = timedelta(days=366)
 # Publications of an assistant that wait; more are refused.
 MAX_WAITING = 20
+DELETED = gettext_noop("The version was deleted.")
 # How long, and how many, failed publications are shown.
 FAILURE_DAYS, MAX_FAILURES = 14, 20
 
@@ -84,7 +86,7 @@ def _publish(job: Job) -> None:
         rows = PromptVersion.objects.select_related("assistant__tenant")
         version = rows.filter(assistant__tenant_id=job.tenant_id, pk=int(job.key)).first()
         if version is None:
-            raise JobRefused("The version was deleted.")
+            raise JobRefused(DELETED)
         try:
             publish_prompt(version=version, actor=job.created_by, was_scheduled=True)
         except UnknownVariables as exc:

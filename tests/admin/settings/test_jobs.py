@@ -12,6 +12,7 @@ from django.utils import timezone
 from assistant.admin.base.job_titles import JOB_TITLES
 from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVersion, Tenant
 from assistant.services.assistants.prompts import draft_prompt
+from assistant.services.assistants.scheduled_prompts import DELETED
 from assistant.services.jobs.names import EVALUATE_JOB, OF_TENANTS, PUBLISH_JOB
 from assistant.services.runs.kept_requests import ERASE_JOB
 from tests.admin.conftest import signed_in
@@ -98,6 +99,13 @@ def test_a_job_is_not_tried_again_while_another_does_the_same(amys: Client, cast
     assert "another job does the same work" in page
     row.refresh_from_db()
     assert row.state == "failed"
+
+
+def test_a_reason_that_the_product_gives_is_in_the_language_of_the_page(amys: Client, cast: Cast) -> None:
+    job(cast.acme, "1", problem=DELETED)
+    job(cast.acme, "2", problem="Something else.")
+    page = amys.get(LIST, headers={"accept-language": "de"}).content.decode()
+    assert "Die Version wurde gelöscht." in page and "Something else." in page
 
 
 def test_another_tenants_jobs_are_not_seen_and_not_changed(amys: Client, cast: Cast) -> None:
