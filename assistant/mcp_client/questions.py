@@ -33,7 +33,7 @@ _AGREED = "go_on"
 NO_PAGES = "The server wanted the user to open a web page. That is not possible here, and it was declined."
 NOBODY = "The server asked the user a question. Nobody can be asked here, and it was declined."
 TOO_MANY = "The server asked the user too many questions. The rest were declined."
-NO_ANSWER = "The server asked the user a question, who did not answer it."
+NO_ANSWER = "The server asked the user a question, and got no answer."
 UNFIT = "The server asked the user a question. The answer did not fit, and it was declined."
 UNREADABLE = "The server asked the user a question that cannot be shown as a form. It was declined."
 

@@ -29,6 +29,7 @@ PANEL = (
     "assistant/services/redteam/",
     "assistant/services/reports/",
     "assistant/services/tenancy/api_keys.py",
+    "assistant/services/toolpolicy/rules.py",
     "assistant/static/assistant/admin/",
     "templates/admin/",
 )

@@ -25,7 +25,6 @@ from assistant.admin.tenants.requests_form import KeepRequestsForm, keep_or_end
 from assistant.admin.tenants.roles import labels_of
 from assistant.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.admin.tenants.tabs import Tab, page_of, tenant_of_tab
-from assistant.admin.tools.wording import shown_rule
 from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
@@ -38,6 +37,7 @@ from assistant.services.reports.tenants import tenant_reports
 from assistant.services.runs.kept_requests import LIFETIME
 from assistant.services.tenancy import invitations
 from assistant.services.tenancy.mail import is_mail_configured
+from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switchboard import board_of_assistants
 
 Context = dict[str, Any]

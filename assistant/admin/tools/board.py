@@ -24,12 +24,13 @@ from assistant.admin.tools.board_request import (
     require_board,
 )
 from assistant.admin.tools.cells import Texts, cells_html
-from assistant.admin.tools.wording import shown_rule, state_word, undo_label
+from assistant.admin.tools.wording import state_word, undo_label
 from assistant.models import Tenant
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, read_blocks
 from assistant.services.toolpolicy.board import BoardRow, BoardTools, read_board, with_state
 from assistant.services.toolpolicy.last_switches import last_switches
+from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import latest_change
 from assistant.toolkit import Tool
 

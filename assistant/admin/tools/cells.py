@@ -8,9 +8,10 @@ from typing import Any
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from assistant.admin.tools.wording import after_outside, last_change, shown_rule, state_word
+from assistant.admin.tools.wording import after_outside, last_change, state_word
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, State, is_in_state
 from assistant.services.toolpolicy.last_switches import LastSwitch
+from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import FOLLOW
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.admin.tools.board_request import number_in, require_board
-from assistant.admin.tools.wording import shown_rule, state_word
+from assistant.admin.tools.wording import state_word
 from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
@@ -22,6 +22,7 @@ from assistant.models import Assistant, Membership, Tenant
 from assistant.services.limits.quota_report import limit_name
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
+from assistant.services.toolpolicy.rules import shown_rule
 
 # Choices that a field offers; others are typed.
 MAX_CHOICES = 60

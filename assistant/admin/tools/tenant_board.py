@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.admin.tools.board_changes import undo
 from assistant.admin.tools.board_request import PERMISSION, number_in, require_board
-from assistant.admin.tools.wording import after_outside, last_change, shown_rule, undo_label
+from assistant.admin.tools.wording import after_outside, last_change, undo_label
 from assistant.models import Assistant, Tenant
+from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import FOLLOW, latest_change
 from assistant.services.toolpolicy.switchboard import Cell, Row, board_of_assistants, reach_of, set_switch
 

@@ -23,7 +23,7 @@ from assistant.admin.base.visible_tenants import is_operator, picked_tenant, ten
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import PERMISSION, read_targets, require_board
 from assistant.admin.tools.tool_facts import facts_of, facts_of_servers
-from assistant.admin.tools.wording import last_change, shown_rule, state_word, time_of, undo_label
+from assistant.admin.tools.wording import last_change, state_word, time_of, undo_label
 from assistant.models import Tenant, ToolSetting
 from assistant.services.mcp_servers.tools import RemoteTool
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
@@ -32,6 +32,7 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import MAX_REASON, Block, active_blocks, block_tool, read_blocks, unblock_tool
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, BoardTools, read_board, tools_named
 from assistant.services.toolpolicy.last_switches import last_switches
+from assistant.services.toolpolicy.rules import shown_rule
 from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, latest_change
 from assistant.services.toolpolicy.tool_settings import read_secrets
 from assistant.toolkit import Tool

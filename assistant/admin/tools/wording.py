@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Any
 
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import ngettext
 
 from assistant.core.toolcalls.protocols import Policy
 from assistant.services.toolpolicy.last_switches import LastSwitch
 from assistant.services.toolpolicy.switch_changes import FOLLOW, Change, LatestChange
-
-# The sentences of `assistant.services.toolpolicy.policy.decide` and `Block.rule`, which are stored in English: those
-# without names, and patterns of those with names.
-RULES = frozenset(
-    (
-        gettext_noop("Not in this deployment's catalogue."),
-        gettext_noop("Switched on for this assistant."),
-        gettext_noop("Set to ask first for this assistant."),
-        gettext_noop("Switched off for this assistant."),
-        gettext_noop("Switched on for the tenant."),
-        gettext_noop("Set to ask first for the tenant."),
-        gettext_noop("Switched off for the tenant."),
-        gettext_noop("The tool itself asks before every call."),
-        gettext_noop("Allowed on the page of its server."),
-        gettext_noop("On by default; the tenant has not switched it."),
-        gettext_noop("Off until the tenant switches it on."),
-        gettext_noop("Left out by the client."),
-    )
-)
-RULES_WITH_NAMES = (
-    (
-        re.compile(r"Off in the whole deployment until (?P<until>[\d-]+ [\d:]+) UTC: (?P<reason>.*)\.", re.DOTALL),
-        gettext_noop("Off in the whole deployment until %(until)s UTC: %(reason)s."),
-    ),
-    (
-        re.compile(r"Off in the whole deployment: (?P<reason>.*)\.", re.DOTALL),
-        gettext_noop("Off in the whole deployment: %(reason)s."),
-    ),
-    (
-        re.compile(r"The user lacks the permission (?P<permission>\S+)\."),
-        gettext_noop("The user lacks the permission %(permission)s."),
-    ),
-)
-
-
-def shown_rule(rule: str) -> str:
-    """Return the rule that decided about a tool in the language of the page; others than the above as they are."""
-    if rule in RULES:
-        return _(rule)
-    for pattern, sentence in RULES_WITH_NAMES:
-        if found := pattern.fullmatch(rule):
-            return _(sentence) % found.groupdict()
-    return rule
 
 
 def state_word(policy: str) -> str:

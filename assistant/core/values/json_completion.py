@@ -126,7 +126,7 @@ class JsonStream:
             scalar = _SCALAR_LETTERS.match(text, at) if self._state in _TAKES_VALUE else None
             if scalar is not None and scalar.end() == len(text) and not is_last and len(scalar[0]) < MAX_SCALAR:
                 break
-            if scalar is None or not _SCALAR.fullmatch(scalar[0]) or not _is_held(scalar[0]):
+            if scalar is None or not _SCALAR.fullmatch(scalar[0]) or not _is_representable(scalar[0]):
                 self._is_broken = True
                 break
             at = scalar.end()
@@ -176,8 +176,8 @@ def completion_of(begun: str) -> str:
     return stream.finish() if begun else ""
 
 
-def _is_held(scalar: str) -> bool:
-    """Whether a word or a number can be held: many parsers refuse a whole document for a number beyond a double."""
+def _is_representable(scalar: str) -> bool:
+    """Return whether all parsers can read a word or a number: many refuse a document with a number beyond a double."""
     return scalar[0] in "tfn" or math.isfinite(float(scalar))
 
 

@@ -81,7 +81,7 @@ async def stream_changes(scope: Scope, receive: Receive, send: Send, member: Mem
         async with watching(member, list(LISTS), lambda: settings.watched if settings else ()) as watch:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             if headers.get("mcp-protocol-version", "") >= RESUMABLE_SINCE:
-                # When the process ends its client is to come back, without an id: the changes are then listed again.
+                # Has the client reconnect when this process ends; it lists all again then, so no event id is needed.
                 await send({"type": "http.response.body", "body": _RETRY, "more_body": True})
             await _send_events(watch, receive, send)
     except TooManyStreams:

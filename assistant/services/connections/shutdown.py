@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import Any
 
+from assistant.services.listeners import Listeners
+
 # How long event streams may continue during a shutdown. uvicorn cuts them off after 10 s (docs/production.md).
 MAX_STREAM_SECONDS = 8.0
 
-_listeners: set[Callable[[], object]] = set()
+_listeners = Listeners[[]]()
 _began_at: float | None = None
 
 
@@ -30,8 +32,7 @@ def must_end_streams() -> bool:
 
 def add_listener(listener: Callable[[], object]) -> Callable[[], None]:
     """Call `listener` in the event loop when the process is asked to end; return a function that removes it."""
-    _listeners.add(listener)
-    return lambda: _listeners.discard(listener)
+    return _listeners.add(listener)
 
 
 def begin() -> None:
@@ -39,8 +40,7 @@ def begin() -> None:
     global _began_at  # noqa: PLW0603 - a process ends once
     if _began_at is None:
         _began_at = time.monotonic()
-    for listener in list(_listeners):
-        listener()
+    _listeners.call()
 
 
 def handle_signals() -> None:

@@ -23,7 +23,6 @@ from assistant.services.jobs.names import EVALUATE_JOB
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import find_member
 
-# The name of the jobs that replay an evaluation, whose key is its primary key.
 # Of a tenant: evaluations that are under way or wait at once.
 MAX_UNDER_WAY = 2
 

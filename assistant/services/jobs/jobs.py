@@ -21,6 +21,7 @@ from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.threads import in_database
 from assistant.services.errors import is_outage, log_failure
 from assistant.services.jobs import engine
+from assistant.services.listeners import Listeners
 from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ RETRY_SECONDS, MAX_ATTEMPTS = 60.0, 5
 MAX_AT_ONCE = 20
 _handlers: dict[str, Handler] = {}
 _long: set[str] = set()
-_listeners: set[Callable[[datetime], object]] = set()
+_listeners = Listeners[[datetime]]()
 
 
 class Look(NamedTuple):
@@ -60,8 +61,8 @@ def handles(name: str, *, is_long: bool = False) -> Callable[[Handler], Handler]
 
     Args:
         is_long: the function returns the work itself, an async function, which the process runs after the transaction.
-            The function has the job wait again (`again`) until that process must be dead, and the work renews that
-            moment (`renew`), and ends it (`finish`). If the work fails unexpectedly, the job is tried again later.
+            The function postpones the job (`again`) to a moment at which the process must be dead if the work has not
+            postponed it further (`renew`) or ended it (`finish`). If the work raises, the job is tried again later.
 
     Raises:
         ValueError: another function is registered for the name.
@@ -87,21 +88,24 @@ def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_b
         defaults={"due_at": due_at, "created_by_id": created_by, "attempts": 0, "problem": ""},
     )
     engine.order(job.pk, due_at)
-    transaction.on_commit(lambda: _call_listeners(due_at))
+    _listeners.call_after_commit(due_at)
     return job
 
 
 def again(job: Job, after: timedelta) -> Job:
-    """Have the job that is being done wait again, for so long from now: its row goes on, and is returned.
+    """Postpone the job that is being done, and return it: the same row waits again.
 
-    Whoever was taken for dead does not find out by `renew` that another process does the work. Work that has to is
-    held by a new row (`schedule`).
+    A process that was wrongly taken for dead does not learn from `renew` that another one does the work, because the
+    row is the same. Where it has to learn that, schedule a new job instead (`schedule`).
+
+    Args:
+        after: how long from now the job waits.
     """
     due_at = timezone.now() + after
-    # Its row is locked by whoever does it, so that no other job of this name and key waits beside it.
+    # The row is locked while its job is done, so that no second job of this name and key can wait beside it.
     Job.objects.filter(tenant_id=job.tenant_id, pk=job.pk).update(state=Job.State.WAITING, due_at=due_at, ended_at=None)
     engine.order(job.pk, due_at)
-    transaction.on_commit(lambda: _call_listeners(due_at))
+    _listeners.call_after_commit(due_at)
     return job
 
 
@@ -110,13 +114,7 @@ def add_listener(listener: Callable[[datetime], object]) -> Callable[[], None]:
 
     Returns a function that removes it.
     """
-    _listeners.add(listener)
-    return lambda: _listeners.discard(listener)
-
-
-def _call_listeners(due_at: datetime) -> None:
-    for listener in list(_listeners):
-        listener(due_at)
+    return _listeners.add(listener)
 
 
 def cancel(*, tenant_id: int, name: str, key: str) -> bool:
@@ -131,18 +129,18 @@ def finish(*, tenant_id: int, name: str, key: str) -> None:
 
 
 def drop(*, tenant_id: int, pk: int) -> None:
-    """Delete the waiting job by which a process held long work, and of which nobody wants to know that it was done."""
+    """Delete the waiting job of long work that has ended, so that no row of it is kept."""
     Job.objects.filter(tenant_id=tenant_id, pk=pk, state=Job.State.WAITING).delete()
 
 
 def renew(*, tenant_id: int, pk: int, due_at: datetime, is_new: bool = False) -> bool:
     """Give a tenant's waiting job a new moment; return False if it waits no more.
 
-    By its waiting job a process holds long work: another one that takes it over has ended that job, unless it goes on
-    with its row (`again`).
+    A process holds long work by its waiting job. Another process that takes the work over ends that job, unless it
+    postpones the same row (`again`).
 
     Args:
-        is_new: the work is done, and will be done anew then: its failures are forgotten.
+        is_new: the work starts afresh at that moment: earlier failures no longer count.
     """
     values: dict[str, Any] = {"due_at": due_at, **({"attempts": 0, "problem": ""} if is_new else {})}
     return bool(Job.objects.filter(tenant_id=tenant_id, pk=pk, state=Job.State.WAITING).update(**values))
@@ -230,7 +228,7 @@ async def _work(pk: int, work: LongWork) -> None:
         await work()
     except Exception as exc:
         if is_outage(exc):
-            raise  # tried again when nobody has renewed the job in time
+            raise  # the job is due again when the moment of its last renewal has come
         problem = log_failure(logger, exc, "The work of job %s failed", pk).message
         await in_database(_try_again, pk, problem, is_counted=True)
 

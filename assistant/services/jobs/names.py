@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# The key of a job is the primary key of the prompt version, the run of checks, or the evaluation.
 PUBLISH_JOB = "prompt.publish"
 CHECKS_JOB = "assistant.checks"
 EVALUATE_JOB = "evaluation.run"

@@ -20,7 +20,7 @@ from assistant.services.tenancy.row_scope import set_tenants
 
 RETENTION_JOB = "retention.apply"
 EVERY = timedelta(days=1)
-# How long the job is held without a batch.
+# How long a batch may take before another process does the job.
 LEASE = timedelta(minutes=5)
 # How often tenants without a job get one, and how many at once.
 PLAN_SECONDS, MAX_PLANNED = 600.0, 200
@@ -28,9 +28,9 @@ PLAN_SECONDS, MAX_PLANNED = 600.0, 200
 
 @recurs("retention.plan", seconds=PLAN_SECONDS, is_first_later=True)
 def plan_retention() -> int:
-    """Plan the first job of tenants that have none, at any time within a day; return how many there were.
+    """Schedule the first job of tenants that have none, at a random time within a day; return how many there were.
 
-    One that has failed is left to people for a day.
+    A tenant whose job has failed gets no new one for a day, so that people can see the failed one and retry it.
     """
     if not settings.RETENTION_FROM_SERVER:
         return 0
@@ -46,7 +46,7 @@ def plan_retention() -> int:
 
 @jobs.handles(RETENTION_JOB, is_long=True)
 def _begin(job: Job) -> LongWork | None:
-    """Return the work of one day; None if it is switched off, until it is planned anew."""
+    """Return the work of one day; None if retention by servers is switched off."""
     if not settings.RETENTION_FROM_SERVER:
         return None
     return partial(_apply, job.tenant_id, jobs.again(job, LEASE).pk)

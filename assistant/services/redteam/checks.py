@@ -23,7 +23,6 @@ from assistant.services.jobs.names import CHECKS_JOB
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.members import Member, find_member
 
-# The name of the jobs that make an assistant's checks; their key is the run's primary key.
 # Runs of a tenant that are under way or wait at once, and those of an assistant that are kept.
 MAX_UNDER_WAY, MAX_KEPT = 2, 50
 

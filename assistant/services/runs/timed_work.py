@@ -57,7 +57,7 @@ class TimedWork:
         if now >= self._next_look_at:
             self._start("jobs", self._look_for_jobs)
         for one in recurring():
-            if now >= self._next_at.setdefault(one.name, now + one.seconds * one.is_first_later):
+            if now >= self._next_at.setdefault(one.name, now + (one.seconds if one.is_first_later else 0.0)):
                 # Beside the others, because an e-mail, or a storage elsewhere, takes its time.
                 self._start(one.name, partial(self._recur, one))
 

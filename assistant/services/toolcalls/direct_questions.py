@@ -37,7 +37,7 @@ def settle_question(
 ) -> Decision | None:
     """Take the answer to a question, once. Return the decision that its call is run with; None if it is not waiting.
 
-    Who asked answers, also where approvals need another person: it is a question to them, and permits nothing.
+    The caller answers even where approvals need another person, because an answer permits nothing.
 
     Args:
         content: the answer; None if there is none, so that the call is declined.

@@ -236,7 +236,7 @@ def record_outcomes(
 ) -> None:
     """Record the outcomes of a batch. Calls that did not run get their row here. `waits`: as for `record_waits`.
 
-    If another process has taken the run over, it alone says which calls the run had besides those that had begun here.
+    If another process has taken the run over, only calls that were begun here are recorded; it records the others.
     """
     unknown = [outcome.call.id for outcome in outcomes if outcome.call.id not in rows]
     asked = {row.call_id: row for row in _of_conversation(key).filter(call_id__in=unknown)} if unknown else {}

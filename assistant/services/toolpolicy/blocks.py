@@ -13,6 +13,7 @@ from assistant.models import McpTool, ToolBlock
 from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.rules import BLOCKED, BLOCKED_UNTIL
 
 MAX_REASON = 150
 # An end that is further away is a mistake in the date.
@@ -35,8 +36,10 @@ class Block:
     @property
     def rule(self) -> str:
         """The sentence that calls, listings and pages give for it."""
-        end = "" if self.until is None else f" until {self.until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        return f"Off in the whole deployment{end}: {self.reason.rstrip('.')}."
+        reason = self.reason.rstrip(".")
+        if self.until is None:
+            return BLOCKED % {"reason": reason}
+        return BLOCKED_UNTIL % {"until": f"{self.until.astimezone(UTC):%Y-%m-%d %H:%M}", "reason": reason}
 
 
 def active_blocks() -> QuerySet[ToolBlock]:

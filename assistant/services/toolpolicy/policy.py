@@ -16,7 +16,7 @@ from assistant.core.values.untrusted import named
 from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
-from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy import catalogue, rules
 from assistant.services.toolpolicy.blocks import Block
 from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
@@ -38,7 +38,6 @@ Layer = Literal[
 ]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
-_WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", "off": "Switched off"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +102,20 @@ def decide(
             read from external systems.
     """
     if tool is None:
-        return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
+        return PolicyDecision("off", rules.NOT_IN_CATALOGUE, "catalogue")
     if block is not None:
         return PolicyDecision("off", block.rule, "deployment")
     if refusal:
         return PolicyDecision("off", refusal, "server")
     decisions = [_tenant_decision(tool, tenant, is_remote=refusal is not None)]
     if assistant is not None:
-        decisions.append(
-            PolicyDecision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant")
-        )
+        decisions.append(PolicyDecision(assistant.policy, rules.FOR_ASSISTANT[assistant.policy], "assistant"))
     if tool.requires_approval is True:
-        decisions.insert(0, PolicyDecision("ask", "The tool itself asks before every call.", "tool"))
+        decisions.insert(0, PolicyDecision("ask", rules.ASKS_ITSELF, "tool"))
     if tool.permission and not has_permission:
-        decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
+        decisions.append(PolicyDecision("off", rules.LACKS_PERMISSION % {"permission": tool.permission}, "user"))
     if narrowing is not None and tool.name not in narrowing:
-        decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
+        decisions.append(PolicyDecision("off", rules.LEFT_OUT, "client"))
     # A search of the web changes nothing, but can carry away what is searched for: only the strictest rule covers it.
     reads_outside = refusal is not None or bool(tool.open_world)
     is_ruled = bool(tool.destinations) or not tool.read_only or (reads_outside and after_untrusted == "off")
@@ -167,12 +164,12 @@ def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Ma
 
 def _tenant_decision(tool: Tool, switch: Switch | None, *, is_remote: bool) -> PolicyDecision:
     if switch is not None:
-        return PolicyDecision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
+        return PolicyDecision(switch.policy, rules.FOR_TENANT[switch.policy], "tenant")
     if is_remote:
-        return PolicyDecision("on", "Allowed on the page of its server.", "server")
+        return PolicyDecision("on", rules.ALLOWED_FOR_SERVER, "server")
     if tool.enabled_by_default:
-        return PolicyDecision("on", "On by default; the tenant has not switched it.", "catalogue")
-    return PolicyDecision("off", "Off until the tenant switches it on.", "tenant")
+        return PolicyDecision("on", rules.ON_BY_DEFAULT, "catalogue")
+    return PolicyDecision("off", rules.NOT_SWITCHED_ON, "tenant")
 
 
 def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:

@@ -25,6 +25,7 @@ from django.utils.crypto import salted_hmac
 from assistant.models import Assistant, Run, Tenant, ToolCall, Webhook, WebhookDelivery
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
+from assistant.services.listeners import Listeners
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
 from assistant.toolkit.trace_context import trace_headers
@@ -36,7 +37,7 @@ SECRET_OVERLAP = timedelta(hours=24)
 # The most webhooks of a tenant.
 MAX_WEBHOOKS = 20
 TEST_EVENT = "webhook.test"
-_listeners: set[Callable[[], object]] = set()
+_due_listeners = Listeners[[]]()
 
 
 def record_event(*, tenant_id: int, event: str, data: Mapping[str, Any], event_key: str) -> int:
@@ -97,13 +98,12 @@ def _create_deliveries(
 
 def add_listener(listener: Callable[[], object]) -> Callable[[], None]:
     """Call `listener`, in any thread, when deliveries of this process are due. Returns a function that removes it."""
-    _listeners.add(listener)
-    return lambda: _listeners.discard(listener)
+    return _due_listeners.add(listener)
 
 
 def tell_of_due() -> None:
     """Have deliveries that are due now sent once the current transaction is committed."""
-    transaction.on_commit(lambda: [listener() for listener in list(_listeners)])
+    _due_listeners.call_after_commit()
 
 
 def _message_id(tenant_id: int, event: str, event_key: str) -> str:

@@ -25,8 +25,8 @@ from assistant.toolkit.guards.guarded_http import guarded_client
 
 logger = logging.getLogger(__name__)
 
-# How often the queue is looked at while nothing is sent. A look sees when the next delivery is due, and one that this
-# process stores wakes it, so that only those of a process that died wait; and with workers those of web processes.
+# How often the queue is polled while nothing is sent. New deliveries of this process and retries that become due wake
+# the sender earlier, so only deliveries of a process that died wait so long; with workers, those of web processes too.
 POLL_SECONDS, POLL_SECONDS_OF_WORKERS = 5.0, 2.0
 LEAST_SECONDS = 0.02
 # Timeout of an attempt; shorter than `deliveries.CLAIM_TIMEOUT`.

@@ -40,7 +40,7 @@ class ThreadBusy(Refused):
 
 
 class FreeAgain(Exception):
-    """The run that kept a thread busy has ended since that was read, so that an input which waits can be opened."""
+    """The run that kept the thread busy has ended in the meantime, so a waiting input can be opened now."""
 
 
 def refusal_of_busy(*, member: Member, given: RunInput, state: OpeningState, default: WhenBusy) -> ThreadBusy:

@@ -78,6 +78,7 @@ class RunRecovery:
             self.note_blind()
         self._started_at = since
         if self.task is None or self.task.done():
+            self._stop_timer()
             self.task = asyncio.create_task(self._recover(since), name="runs-recovery", context=contextvars.Context())
         return self.task
 
@@ -90,10 +91,14 @@ class RunRecovery:
 
     def stop(self) -> None:
         """Stop recovering runs. What has begun in the database is completed."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._stop_timer()
         if self.task is not None:
             self.task.cancel()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     async def resume(self, run: KnownRun) -> bool:
         """Go on with a run that this process has taken over, or leave it to another one if there is no room.

@@ -1,0 +1,46 @@
+"""The sentences that say which rule decided about a tool: stored in English, shown in the language of a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from django.utils.translation import gettext, gettext_noop
+
+from assistant.core.toolcalls.protocols import Policy
+
+NOT_IN_CATALOGUE = gettext_noop("Not in this deployment's catalogue.")
+FOR_ASSISTANT: Mapping[Policy, str] = {
+    "on": gettext_noop("Switched on for this assistant."),
+    "ask": gettext_noop("Set to ask first for this assistant."),
+    "off": gettext_noop("Switched off for this assistant."),
+}
+FOR_TENANT: Mapping[Policy, str] = {
+    "on": gettext_noop("Switched on for the tenant."),
+    "ask": gettext_noop("Set to ask first for the tenant."),
+    "off": gettext_noop("Switched off for the tenant."),
+}
+ASKS_ITSELF = gettext_noop("The tool itself asks before every call.")
+ALLOWED_FOR_SERVER = gettext_noop("Allowed on the page of its server.")
+ON_BY_DEFAULT = gettext_noop("On by default; the tenant has not switched it.")
+NOT_SWITCHED_ON = gettext_noop("Off until the tenant switches it on.")
+LEFT_OUT = gettext_noop("Left out by the client.")
+BLOCKED_UNTIL = gettext_noop("Off in the whole deployment until %(until)s UTC: %(reason)s.")
+BLOCKED = gettext_noop("Off in the whole deployment: %(reason)s.")
+LACKS_PERMISSION = gettext_noop("The user lacks the permission %(permission)s.")
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    """Return a pattern of a sentence with names in it, which finds the names."""
+    return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+?)", re.escape(sentence)), re.DOTALL)
+
+
+_PATTERNS = {sentence: _pattern(sentence) for sentence in (BLOCKED_UNTIL, BLOCKED, LACKS_PERMISSION)}
+
+
+def shown_rule(rule: str) -> str:
+    """Return a decision's rule in the active language; sentences of other origin, as of a server, as they are."""
+    for sentence, pattern in _PATTERNS.items():
+        if found := pattern.fullmatch(rule):
+            return gettext(sentence) % found.groupdict()
+    return gettext(rule) if rule else ""
