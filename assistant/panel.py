@@ -43,7 +43,7 @@ class PanelSite(AdminSite):
 
         context = super().each_context(request)
         panel = rooms.frame(self, request) if context["has_permission"] else None
-        return {**context, "panel": panel, "has_second_factor": is_on()}
+        return {**context, "panel": panel, "is_control_panel": True, "has_second_factor": is_on()}
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Sign out; the page after it shows no tenants."""

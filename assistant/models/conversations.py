@@ -227,7 +227,7 @@ class Message(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.role}: {self.content[:60]}"
+        return f"{self.get_role_display()}: {self.content[:60]}"
 
 
 class Feedback(models.Model):

@@ -7,6 +7,7 @@ import re
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
@@ -46,7 +47,7 @@ class WidgetOrigin(models.Model):
         constraints = [models.UniqueConstraint(fields=["tenant", "assistant", "origin"], name="one_row_per_origin")]
 
     def __str__(self) -> str:
-        return f"{self.assistant} at {self.origin}"
+        return gettext("%(assistant)s at %(origin)s") % {"assistant": self.assistant, "origin": self.origin}
 
 
 class EndUser(models.Model):

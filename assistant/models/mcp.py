@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.fields import AddressField, EncryptedTextField
@@ -130,7 +131,7 @@ class McpCredential(Credentials):
         constraints = [models.UniqueConstraint(fields=["server", "user"], name="one_mcp_credential_per_member")]
 
     def __str__(self) -> str:
-        return f"{self.server} for {self.user}"
+        return gettext("%(server)s for %(user)s") % {"server": self.server, "user": self.user}
 
 
 class McpTool(models.Model):

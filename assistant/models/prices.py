@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Provider
@@ -74,7 +75,10 @@ class ModelPrice(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.model or 'every model'} from {self.valid_from}"
+        return gettext("%(model)s from %(day)s") % {
+            "model": self.model or gettext("every model"),
+            "day": self.valid_from,
+        }
 
     def clean(self) -> None:
         super().clean()

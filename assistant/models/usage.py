@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.assistants import Assistant
@@ -54,4 +55,5 @@ class UsageEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.model}: {self.input_tokens} in, {self.output_tokens} out"
+        tokens = {"model": self.model, "input": self.input_tokens, "output": self.output_tokens}
+        return gettext("%(model)s: %(input)d in, %(output)d out") % tokens

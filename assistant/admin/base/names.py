@@ -5,12 +5,14 @@ Names that stand in a model are translated there. Naming each field in its model
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
@@ -22,29 +24,42 @@ from assistant.services.toolpolicy.switch_changes import FOLLOW
 MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
     "alarm": (_("alarm"), _("alarms")),
     "apikey": (_("API key"), _("API keys")),
+    "apikeyuse": (_("API key use"), _("API key uses")),
     "approval": (_("pending approval"), _("pending approvals")),
     "assistant": (_("assistant"), _("assistants")),
+    "attachment": (_("attachment"), _("attachments")),
     "auditentry": (_("audit entry"), _("audit entries")),
+    "brandimage": (_("brand image"), _("brand images")),
     "conversation": (_("conversation"), _("conversations")),
+    "conversationshare": (_("share"), _("shares")),
     "document": (_("document"), _("documents")),
     "enduser": (_("end user"), _("end users")),
     "feedback": (_("feedback"), _("feedback")),
+    "idempotentanswer": (_("stored answer"), _("stored answers")),
     "incident": (_("incident"), _("incidents")),
     "job": (_("job"), _("jobs")),
+    "keptrequest": (_("kept request"), _("kept requests")),
     "mcpcredential": (_("MCP credential"), _("MCP credentials")),
     "mcpserver": (_("MCP server"), _("MCP servers")),
     "mcptool": (_("MCP tool"), _("MCP tools")),
     "membership": (_("membership"), _("memberships")),
     "message": (_("message"), _("messages")),
     "modelprice": (_("price"), _("prices")),
+    "passage": (_("passage"), _("passages")),
     "pendingcall": (_("pending call"), _("pending calls")),
+    "personsettings": (_("own settings of a person"), _("own settings of people")),
     "promptversion": (_("prompt version"), _("prompt versions")),
     "provider": (_("provider"), _("providers")),
+    "quotause": (_("use of a limit"), _("uses of limits")),
     "run": (_("run"), _("runs")),
+    "runconfiguration": (_("configuration of a run"), _("configurations of runs")),
     "schedule": (_("schedule"), _("schedules")),
     "schedulerun": (_("schedule run"), _("schedule runs")),
+    "signindevice": (_("sign-in device"), _("sign-in devices")),
+    "spendnotice": (_("warning about spend"), _("warnings about spend")),
     "tenant": (_("tenant"), _("tenants")),
     "toolcall": (_("tool call"), _("tool calls")),
+    "toolfile": (_("file of a tool"), _("files of tools")),
     "toolsetting": (_("tool setting"), _("tool settings")),
     "usageentry": (_("usage entry"), _("usage entries")),
     "webhook": (_("webhook"), _("webhooks")),
@@ -110,6 +125,17 @@ def shown_value(model: type[models.Model] | None, name: str, value: object) -> o
     return next(
         (str(label) for choice, label in choices if choice not in (None, "") and str(choice) == str(value)), value
     )
+
+
+def rows_by_kind(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return what pages call the models of `counts`, with their numbers of rows, sorted by name.
+
+    The keys of `counts` are labels of models, such as "assistant.Conversation". Tables that only link two models have
+    no name, and are left out.
+    """
+    of_models = [(apps.get_model(label)._meta, number) for label, number in counts.items()]
+    shown = [(str(capfirst(one.verbose_name_plural)), number) for one, number in of_models if not one.auto_created]
+    return sorted(shown)
 
 
 def state_word(policy: str) -> str:

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -119,7 +120,7 @@ class CheckRunAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("cost"), ordering="cost")
     def spent(self, run: CheckRun) -> str:
-        return f"{run.cost / MILLIONTHS:.4f}"
+        return number_format(round(run.cost / MILLIONTHS, 4), 4)
 
     @admin.display(description=gettext_lazy("configuration"))
     def made_with(self, run: CheckRun) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import EvaluationCase, EvaluationResult
-from assistant.services.evaluations.figures import Figures
+from assistant.services.evaluations.figures import Figures, SideFigures
 
 # Characters of texts that are shown, so that the page of fifty questions stays small.
 MAX_TEXT, MAX_CALL = 6_000, 400
@@ -30,10 +31,14 @@ def shown_sides(figures: Figures) -> list[tuple[str, list[str]]]:
         (_("Failed"), [str(one.errors) for one in sides]),
         (_("As expected"), [f"{one.passed} / {one.expected}" if one.expected else "—" for one in sides]),
         (_("Tool calls"), [str(one.calls) for one in sides]),
-        (_("Tokens in, out"), [f"{one.input_tokens:,} / {one.output_tokens:,}" for one in sides]),
-        (_("Cost"), [f"{one.cost / MILLIONTHS:.4f}" for one in sides]),
-        (_("Seconds, median"), [f"{one.seconds:.1f}" for one in sides]),
+        (_("Tokens in, out"), [_tokens(one) for one in sides]),
+        (_("Cost"), [number_format(round(one.cost / MILLIONTHS, 4), 4) for one in sides]),
+        (_("Seconds, median"), [number_format(round(one.seconds, 1), 1) for one in sides]),
     ]
+
+
+def _tokens(one: SideFigures | EvaluationResult) -> str:
+    return " / ".join(number_format(tokens, force_grouping=True) for tokens in (one.input_tokens, one.output_tokens))
 
 
 def _version(number: int | None) -> str:
@@ -61,9 +66,9 @@ def _result(result: EvaluationResult, *, is_shown: bool) -> dict[str, Any]:
         "answer": result.answer[:MAX_TEXT] if is_shown else "",
         "is_cut": len(result.answer) > MAX_TEXT,
         "calls": [_call(call, is_shown=is_shown) for call in result.calls],
-        "tokens": f"{result.input_tokens:,} / {result.output_tokens:,}",
-        "cost": f"{result.cost / MILLIONTHS:.4f}",
-        "seconds": f"{result.milliseconds / 1000:.1f}",
+        "tokens": _tokens(result),
+        "cost": number_format(round(result.cost / MILLIONTHS, 4), 4),
+        "seconds": number_format(round(result.milliseconds / 1000, 1), 1),
     }
 
 

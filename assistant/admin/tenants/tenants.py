@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
+from assistant.admin.base.names import rows_by_kind
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.admin.tenants import tabs
@@ -126,7 +127,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
                 "title": gettext("Erase %(tenant)s") % {"tenant": tenant.name},
                 "opts": self.opts,
                 "object": tenant,
-                "counts": sorted(erasure.count_tenant(tenant).items()),
+                "counts": rows_by_kind(erasure.count_tenant(tenant)),
             }
             return TemplateResponse(request, "admin/assistant/tenant/erase.html", context | (extra_context or {}))
         if request.POST.get("slug", "").strip() != tenant.slug:

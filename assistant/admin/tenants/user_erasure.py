@@ -15,6 +15,7 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_protect
 
+from assistant.admin.base.names import rows_by_kind
 from assistant.services.privacy.erasure import count_user, erase_user
 from assistant.services.tenancy.memberships import LastAdministrator, check_users_leaving
 
@@ -49,7 +50,7 @@ class UserErasure:
                 "opts": page.opts,
                 "object": user,
                 "reason": reason,
-                "counts": sorted(count_user(user).items()),
+                "counts": rows_by_kind(count_user(user)),
             }
             template = "admin/assistant/user/erase.html"
             return TemplateResponse(request, template, context | (extra_context or {}))

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Exists, F, Model, OuterRef, Q
+from django.utils.translation import gettext
 
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import (
@@ -18,6 +19,7 @@ from assistant.models import (
     Assistant,
     CheckRun,
     Incident,
+    Job,
     McpServer,
     McpTool,
     Provider,
@@ -149,11 +151,16 @@ def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) 
     found = list(chosen.select_related("tenant").order_by("-ended_at")[:MOST])
     names = names_of(found[:NAMED])
     return [
-        Item(f"{names[job.pk]}: {job.problem}", job.tenant.name, job.pk)
+        Item(f"{names[job.pk]}: {_problem(job)}", job.tenant.name, job.pk)
         if job.pk in names
-        else Item(job.problem, job.tenant.name, job.pk, job.name)
+        else Item(_problem(job), job.tenant.name, job.pk, job.name)
         for job in found
     ]
+
+
+def _problem(job: Job) -> str:
+    """Return why a job failed, in the language of the page."""
+    return gettext(job.problem) if job.problem else ""
 
 
 def _failed_checks(tenants: TenantFilter) -> list[Item]:

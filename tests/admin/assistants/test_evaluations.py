@@ -108,6 +108,7 @@ def test_the_page_shows_both_answers_with_their_figures_and_is_judged(amys: Clie
     shown = amys.get(page(evaluation)).content.decode()
     assert "The published answer." in shown and "The draft answer." in shown
     assert "recorded result, would ask first" in shown and "0.0015" in shown
+    assert "0,0015" in amys.get(page(evaluation), headers={"accept-language": "de"}).content.decode()
     amys.post(page(evaluation), {"do": "judge:1", "verdict": "better", "note": "Kinder."})
     amys.post(page(evaluation), {"do": "expect:1", "expected_tool": "get_order", "expected_text": "published"})
     case = EvaluationCase.objects.get()

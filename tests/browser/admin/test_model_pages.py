@@ -21,6 +21,8 @@ from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
+# Those of the page of spend are further down.
+BARS = ":is(.panel-bar, .panel-pages, .tenant-page:not(.spend-page) .tenant-tabs) [aria-current]"
 BOARD = "/admin/assistant/toolsetting/switchboard/acme/"
 
 
@@ -138,9 +140,17 @@ async def test_the_bar_of_rooms_begins_with_the_current_one_in_sight(
     browser: Browser, uvicorn_server: Server, cast: Cast
 ) -> None:
     roots = await enter(browser, uvicorn_server.url, "root", viewport={"width": 390, "height": 844})
-    for path in ("/admin/spend/", "/admin/assistant/auditentry/", "/admin/advanced/"):
+    tenant = f"/admin/assistant/tenant/{cast.acme.pk}"
+    paths = (
+        "/admin/spend/",
+        "/admin/assistant/auditentry/",
+        "/admin/advanced/",
+        f"{tenant}/danger/",
+        f"{tenant}/change/",
+    )
+    for path in paths:
         page = await roots.open(path)
-        for current in await page.locator(".panel-bar [aria-current], .panel-pages [aria-current]").all():
+        for current in await page.locator(BARS).all():
             await expect(current).to_be_in_viewport(ratio=0.9)
         await page.close()
     await roots.context.close()
