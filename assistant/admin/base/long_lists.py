@@ -9,16 +9,16 @@ from django.core.paginator import Paginator
 from django.utils.functional import cached_property
 
 # Rows that a list counts and pages through; filters reach the others.
-MOST_COUNTED = 10_000
+MAX_COUNTED_ROWS = 10_000
 
 
 class BoundedPaginator(Paginator[Any]):
-    """Counts `MOST_COUNTED` rows at most, because databases read every row that they count."""
+    """Counts `MAX_COUNTED_ROWS` rows at most, because databases read every row that they count."""
 
     @cached_property
     def count(self) -> int:
         rows: Any = self.object_list
-        return int(rows.order_by().values("pk")[:MOST_COUNTED].count())
+        return int(rows.order_by().values("pk")[:MAX_COUNTED_ROWS].count())
 
 
 class LongList(admin.ModelAdmin[Any]):

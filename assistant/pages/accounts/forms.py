@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 MAX_CODE, MAX_CREDENTIAL = 64, 20_000
 # Errors of made-up bytes that django-allauth lets through.
-_MADE_UP = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, struct.error)
+_MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, struct.error)
 
 
 class CredentialField(forms.JSONField):
@@ -51,7 +51,7 @@ def checked(check: Callable[[], T]) -> T:
     """Return what a check of a passkey returns. Raises `ValidationError` for whatever is wrong with it."""
     try:
         return check()
-    except (*_MADE_UP, InvalidSignature, UnsupportedAlgorithm) as exc:
+    except (*_MALFORMED, InvalidSignature, UnsupportedAlgorithm) as exc:
         raise ValidationError(_("This is no passkey of yours for this site.")) from exc
 
 

@@ -1,4 +1,4 @@
-"""Fields of an answer that the provider wants back with it, and that mean nothing to anybody else.
+"""Fields of an answer that the provider wants back with it, and that no other provider can use.
 
 `extra_content` is Gemini's. `reasoning_details` comes from OpenRouter and MiniMax, and `thinking_blocks` from LiteLLM:
 lists of reasoning with signatures or in encrypted form, in pieces that are joined here.

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 # sooner, and died, begins so many seconds late, at most.
 JOBS_SECONDS = 5.0
 # Between two looks: databases round moments differently.
-LEAST_SECONDS = 0.02
+MIN_SECONDS = 0.02
 
 
 class TimedWork:
@@ -104,7 +104,7 @@ class TimedWork:
 
     def _look_in(self, seconds: float) -> None:
         """Look for jobs in so many seconds, or at the next turn if that comes first."""
-        seconds = max(seconds, LEAST_SECONDS)
+        seconds = max(seconds, MIN_SECONDS)
         self._next_look_at = min(self._next_look_at, time.monotonic() + seconds)
         asyncio.get_running_loop().call_later(seconds, self._look)
 

@@ -32,7 +32,7 @@ from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 logger = logging.getLogger(__name__)
 
 # Between the end of a lease and the look for it: databases round moments differently.
-LEAST_SECONDS = 0.05
+MIN_SECONDS = 0.05
 # A process that has not looked for so long did not run: what stopped it may have stopped others too.
 STOPPED_SECONDS = LEASE_SECONDS - RENEWAL_SECONDS
 
@@ -166,7 +166,7 @@ class RunRecovery:
             logger.exception("Recovering dead runs failed")
         if self._next_in < RENEWAL_SECONDS:
             # A lease that was not renewed in time: its run is found when it expires, not at the next turn.
-            seconds = self._next_in + LEAST_SECONDS
+            seconds = self._next_in + MIN_SECONDS
             self._timer = asyncio.get_running_loop().call_later(seconds, self._look_again)
 
     async def _recover_some(self, since: float) -> bool:
