@@ -36,9 +36,9 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.tool_settings import read_secrets
 
 FULL = 80
-# Counted to this number; a page shows more as "100+".
+# Things are counted up to this number; a page shows more as "100+".
 MAX_COUNTED = 100
-# Named one by one.
+# How many of each kind are named.
 NAMED = 5
 
 Kind = Literal[

@@ -21,7 +21,8 @@ from assistant.services.runs.responses.output_items import ItemWriter, ids_of
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import catalogue
 
-# Responses before one, which are read to continue it; older ones are left out, as the model's window would.
+# How many earlier responses are read to continue one; older ones are left out, since they would not fit the model's
+# context anyway.
 MAX_CHAIN = 200
 STATUSES: Mapping[str, str] = {
     Run.Status.QUEUED: "queued",
@@ -202,7 +203,7 @@ def stored_message(
 ) -> list[Message]:
     """Return a message of a stored response by its id, or that with a call, and the call's result; nothing without.
 
-    A result has no id of its own here: it must not become something that a person said.
+    A result has no id of its own here, so that it cannot be mistaken for a message of a person.
     """
     rows = MessageRow.objects.filter(
         conversation_id=conversation,
