@@ -1,6 +1,7 @@
 """Makes the checks of an assistant one after the other, within limits.
 
-Another process can continue them, and they can be cancelled. Servers import this module, so that its jobs are done; the command `assistant_checks` calls `make_checks`.
+Another process can continue them, and they can be cancelled. Servers import this module, so that its jobs
+are done; the command `assistant_checks` calls `make_checks`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 # The least time between two moments of a cron line.
 MIN_INTERVAL = timedelta(minutes=15)
-# The moments of a cron line that are looked at for that.
+# How many moments of a cron line are checked for that.
 LOOKED_AT = 100
 FIELDS = 5
 
