@@ -1,6 +1,6 @@
 """Names of models and fields that Django derives from those of their classes and attributes, for translation.
 
-Names that stand in a model are translated there. Naming each field in its model would be a migration of all of them.
+Names that a model sets itself are translated there. Setting a name for each field would need a migration of all fields.
 """
 
 from __future__ import annotations

@@ -16,13 +16,13 @@ from assistant.services.toolpolicy.switch_changes import FOLLOW, Change, LatestC
 
 
 def state_word(policy: str) -> str:
-    """Return what a tool is, by its decided policy, or by "follow" what its switch is."""
+    """Return the word for a tool's decided policy; for "follow", the word for its switch."""
     words = {"on": _("on"), "ask": _("asks first"), "off": _("off"), FOLLOW: _("no switch of its own")}
     return words.get(policy, policy)
 
 
 def after_outside(*, policy: Policy, marked: Policy, is_read_only: bool, has_destinations: bool) -> str:
-    """Return what becomes of a tool that is not off in a conversation that has read text from outside."""
+    """Return the sentence about a tool that is not off, for conversations that have read text from outside."""
     if marked == policy:
         if marked == "ask":
             return _("asks first, as always.")
