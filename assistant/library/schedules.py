@@ -1,4 +1,4 @@
-"""The schedule tools: a member has an assistant asked at moments, after they have approved it."""
+"""The schedule tools: a member schedules questions to an assistant, and approves each schedule."""
 
 from __future__ import annotations
 
