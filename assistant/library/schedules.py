@@ -128,7 +128,7 @@ def _moment(text: str, context: ToolContext) -> datetime:
 
 def _record(row: Schedule, context: ToolContext) -> ScheduleRecord:
     if row.sources:
-        # The question may repeat what a document or a mail told the model to write.
+        # The question may repeat untrusted text that the model had read.
         context.mark_untrusted(*row.sources)
     moment = "" if row.next_at is None else format_datetime(row.next_at.astimezone(parse_zone(row.timezone)))
     return ScheduleRecord(row.pk, row.name, row.prompt, row.cron, moment, row.state)

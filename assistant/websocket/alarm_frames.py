@@ -96,8 +96,8 @@ class AlarmFrames:
                 try:
                     found = await in_database(ringing_of, **whose)
                 except OUTAGE_ERRORS:
-                    continue  # told at the next change, or when the client connects again
-                # A change may be told twice: by this process, and by the message that it sends to all.
+                    continue  # sent at the next change, or when the client connects again
+                # A change may be reported twice: by this process, and by the message that it sends to all processes.
                 if found == told and not self._is_asked:
                     continue
                 told, self._is_asked = found, False

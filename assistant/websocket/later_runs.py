@@ -56,7 +56,7 @@ class LaterRuns:
         self._stopped = [*self._stopped[1 - MAX_STOPPED :], key]
 
     async def close(self) -> None:
-        """Stop what is to be stopped, and open no waiting run that would be; others are opened all the same."""
+        """Stop the runs that end with the connection, and drop their waiting inputs. Other waiting runs are opened."""
         for task, waiting in list(self._waiting.items()):
             if not self.keeps_runs:
                 waiting.leave()

@@ -14,7 +14,7 @@ from assistant.providers.openai_wire.provider_state import MAX_BYTES, merge_fiel
 
 # Fields of an entry that arrive in pieces; any other is replaced by a later piece, unless that is null.
 _IN_PIECES = ("text", "summary", "thinking")
-# Fields without which an answer that has no calls can go back without the entry.
+# The entries go back with an answer without calls only if one of them has one of these fields.
 _PROOFS = ("signature", "data", "encrypted_content")
 _MAX_ENTRIES = 1_000
 

@@ -164,5 +164,5 @@ def _write_file(archive: ZipFile, row: models.Model, field: models.Field[Any, An
             for chunk in content.chunks():
                 to.write(chunk)
     except (OSError, ValueError):
-        # The row says that there was one; an export of the rest is worth more than none.
+        # The row still names the file; an incomplete export is better than none.
         logger.warning("The file of %s %s is not stored any more", row._meta.label, row.pk, exc_info=True)

@@ -80,7 +80,7 @@ class WaitingInput:
         self._is_left = False
 
     async def opened(self) -> OpenedRun | None:
-        """Wait, and return the run; None if the input was dropped. If this is cancelled, it waits all the same.
+        """Wait, and return the run; None if the input was dropped. If this is cancelled, the waiting itself continues.
 
         Raises:
             Refused: as for `Runs.open`; `thread_busy` if the other run cannot be stopped, or the wait is too long.

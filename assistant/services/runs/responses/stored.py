@@ -159,8 +159,8 @@ def input_items(run: Run) -> list[dict[str, Any]]:
 def messages_before(*, member: Member, run: Run) -> list[Message]:
     """Return the messages of a response and of those that it continues, oldest first.
 
-    What older responses were told as `instructions` is not among them, nor are those that have more messages together
-    than a request may have.
+    The `instructions` of earlier responses are left out, and so are the oldest responses if all together have more
+    messages than a request may have.
     """
     pks, earlier = [run.pk], run.follows
     while (conversation := conversation_of(earlier)) is not None and len(pks) < MAX_CHAIN:
