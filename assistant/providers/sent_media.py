@@ -34,7 +34,7 @@ def with_pdfs(messages: Sequence[Message], *, reads_pdfs: bool) -> Sequence[Mess
 
 def with_sent_pdfs(request: ModelRequest, *, reads_pdfs: bool) -> ModelRequest:
     """Return a request with its messages as `with_pdfs` returns them."""
-    messages = with_pdfs(request.messages, reads_pdfs=reads_pdfs)
+    messages = with_pdfs(request.messages, reads_pdfs=reads_pdfs and not request.without_files)
     return request if messages is request.messages else replace(request, messages=messages)
 
 

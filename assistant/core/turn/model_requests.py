@@ -100,6 +100,7 @@ class ModelRequests:
             options=settings.options,
             tool_choice=choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages)),
             response_format=plan.response_format,
+            without_files=recovery.without_files,
         )
         counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)

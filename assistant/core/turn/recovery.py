@@ -39,12 +39,14 @@ class Recovery:
         model: the model to ask now: the plan's, or one of its fallbacks.
         prices: what its tokens cost.
         history_tokens: how many tokens of the conversation to send; 0 for all.
+        without_files: whether images and PDFs are left out, to the end of the turn.
         repair_messages: messages that are sent after the conversation and are not part of it.
     """
 
     def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline, estimates: Estimates) -> None:
         self.model, self.prices = plan.model, plan.settings.prices
         self.history_tokens = plan.settings.history_tokens
+        self.without_files = False
         self.repair_messages: tuple[Message, ...] = ()
         self._plan = plan
         self._transcript = transcript
@@ -85,9 +87,14 @@ class Recovery:
             self._was_empty = True
         elif is_begun:
             return None
+        elif error.kind == "too_long" and self._fallbacks and error.code == "provider_rate_limited":
+            events = [self._fall_back("busy")]  # it may have more tokens a minute
         elif error.kind == "too_long":
             events = self._again_if(not self._was_too_long and self._trim_harder())
             self._was_too_long = True
+        elif error.kind == "bad_file":
+            events = self._again_if(not self.without_files and any(message.media for message in self._sent))
+            self.without_files = True
         elif error.kind == "bad_call":
             events = self._again_if(self._repair_call(error))
         elif error.is_worth_repeating and self._repeats < MAX_REPEATS:

@@ -14,7 +14,7 @@ from typing import Any
 from assistant.core.llm.protocol import Delta, ModelError
 from assistant.core.values.messages import FinishReason, Reply, ToolCall, Usage
 from assistant.providers.openai_wire.call_assembler import MIXED_UP, NO_NAME
-from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, EMPTY
+from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, without_text
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.reply_parts import UNREADABLE, id_in, plain_text
 from assistant.providers.openai_wire.sse import TOO_LARGE, StreamReader
@@ -61,7 +61,7 @@ class ResponseAssembler:
         self._shown = ShownReply(begins_thinking=begins_thinking)
         self._state: list[ItemState] = []
         self._is_state_whole = True
-        self._is_refused = False
+        self._is_refused = self._has_image = False
         self._searches = 0
         self._ending: Mapping[str, Any] | None = None
         self._model = ""
@@ -136,7 +136,7 @@ class ResponseAssembler:
             reason = "refusal"
         text = self._shown.text
         if reason == "stop" and not text.strip():
-            raise ModelError(EMPTY, kind="empty")
+            raise without_text(has_media=self._has_image)
         return Reply(
             text=text,
             reasoning=self._shown.reasoning,
@@ -200,6 +200,9 @@ class ResponseAssembler:
             case kind if kind == SEARCH:
                 self._state.append(ItemState("search", fields=returned(raw)))
                 self._shown.add_call(replace(search_of(raw), provider_state=self._take_state()))
+            case "image_generation_call":
+                self._has_image = True
+                self._is_state_whole = False  # an image does not go back
             case kind if kind.endswith("_call"):
                 # The answer depends on a tool that is neither offered nor shown here.
                 raise ModelError(UNREADABLE)
