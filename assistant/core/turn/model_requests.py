@@ -88,6 +88,9 @@ class ModelRequests:
         offered = await offered_tools(plan)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in offered):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
+        tool_choice = choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages))
+        if tool_choice not in (None, "auto", "none", "required") and all(one.name != tool_choice for one in offered):
+            raise TurnFailed(f"There is no tool named {tool_choice[:64]!r} to choose.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
@@ -98,7 +101,7 @@ class ModelRequests:
             messages=for_model([*sent, *recovery.repair_messages]),
             tools=tools,
             options=settings.options,
-            tool_choice=choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages)),
+            tool_choice=tool_choice,
             response_format=plan.response_format,
             without_files=recovery.without_files,
         )
