@@ -58,7 +58,7 @@ assert "Alicia" in found["people.Person.jsonl"] and "globex" not in "".join(foun
 Conversation.objects.create(tenant=acme, assistant=helper, user=alice)
 audit_trail.record(actor=None, action="x", target="Alicia of Vienna", tenant=acme)
 assert "The account is your project's, and stays" in command("delete_user", alice.email)
-assert Person.objects.get(pk=alice.pk).is_active and alice.places.count() == 1
+assert Person.objects.get(pk=alice.pk).is_active and alice.memberships.count() == 1
 assert not Conversation.objects.exists() and not Membership.objects.filter(user=alice).exists()
 assert AuditEntry.objects.get(action="x").target == f"user {alice.pk} of Vienna"
 
