@@ -8,6 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
+from assistant.models import Membership
 from assistant.services.tenancy.memberships import add_member
 from tests.base import Cast
 from tests.browser.conftest import Visitor
@@ -49,6 +50,8 @@ async def test_whoever_is_no_member_has_no_access_and_is_not_retried_until_they_
     await expect(page.locator("tenant-assistant textarea")).to_be_enabled()
     await expect(page.locator(".trouble")).to_be_hidden()
     assert asked == [404, 200]
+    await Membership.objects.filter(tenant=cast.acme, user=cast.mallory).adelete()
+    await expect(page.locator(".trouble")).to_have_text(NO_ACCESS)
     await context.close()
 
 

@@ -11,6 +11,7 @@ from organisations.models import Order, Organisation
 from people.models import Person
 
 from assistant.hosting import restore_tenant
+from assistant.management.deployment.site import site_findings
 from assistant.models import Assistant, AuditEntry, Conversation, EndUser, Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.tenancy import audit_trail
@@ -73,6 +74,7 @@ row = Organisation.objects.get(slug="acme")
 row.save()
 call_command("sync_tenants")
 assert slugs() == ["globex"], slugs()
+assert [found.fix for found in site_findings() if found.part == "tenants"] == [""]
 assert restore_tenant(row).slug == "acme" and not Assistant.objects.filter(tenant__slug="acme").exists()
 
 # Hooks that delete are called.
