@@ -49,7 +49,7 @@ def _choices_of(request: HttpRequest, model: type[models.Model], permission: str
     if model is Tenant:
         return Tenant.objects.filter(pk__in=mine)
     if model is get_user_model():
-        return model._default_manager.filter(memberships__tenant_id__in=mine).distinct()
+        return model._default_manager.filter(assistant_memberships__tenant_id__in=mine).distinct()
     if model is Provider:
         # Providers of the deployment can be chosen by name, though their pages are for operators only.
         return Provider.objects.filter(Q(tenant_id__in=mine) | Q(tenant=None))

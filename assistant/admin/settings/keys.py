@@ -117,7 +117,7 @@ class ApiKeyAdmin(KeyPages):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user":
-            people = choices_of(request, db_field.related_model, self.permission).filter(end_user=None)
+            people = choices_of(request, db_field.related_model, self.permission).filter(assistant_end_user=None)
             if not is_operator(request) and not administered(request):
                 people = people.filter(pk=request.user.pk)
             # A superuser has every permission that a tool can require; a tenant's admin may not make keys for one.

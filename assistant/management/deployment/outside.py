@@ -25,7 +25,8 @@ def outside_findings(url: str) -> Iterator[Finding]:
         try:
             alive = client.get(f"{prefix()}healthz").status_code
         except httpx2.HTTPError as exc:
-            yield Finding("proxy", f"{url} does not answer ({type(exc).__name__})", "Start the proxy and the servers.")
+            reason = str(exc) or type(exc).__name__
+            yield Finding("proxy", f"{url} does not answer: {reason}", "Start the proxy and the servers.")
             return
         yield Finding(
             "proxy",

@@ -20,6 +20,7 @@ from assistant.management.deployment.content_policy import policy_finding
 from assistant.management.deployment.findings import Finding
 from assistant.management.deployment.plan import asgi_application, prefix
 from assistant.models import Provider, Tenant
+from assistant.models.tenants import ErasedTenant
 from assistant.services.tenancy.host import host_model
 from assistant.setting_text import misspelt
 from assistant.staticfiles import has_whitenoise
@@ -142,6 +143,8 @@ def _tenants() -> Iterator[Finding]:
     model = host_model()
     if model is not None:
         known = set(Tenant.objects.exclude(external_id=None).values_list("external_id", flat=True))
+        # A sync makes none for those whose data was deleted here.
+        known |= set(ErasedTenant.objects.values_list("external_id", flat=True))
         count = sum(str(pk) not in known for pk in model._default_manager.values_list("pk", flat=True))
         yield Finding("tenants", f"{count} of yours have none here", "manage.py sync_tenants" if count else "")
     has_model = bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL)

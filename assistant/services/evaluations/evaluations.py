@@ -207,8 +207,8 @@ def member_of(evaluation: Evaluation) -> Any:
 
 def default_person(*, assistant: Assistant, actor: AbstractBaseUser) -> AbstractBaseUser | None:
     """Return in whose name somebody's evaluations run: their own, for an operator the oldest owner's or admin's."""
-    people = get_user_model()._base_manager.filter(is_active=True, memberships__tenant=assistant.tenant_id)
-    own = people.filter(pk=actor.pk).exclude(memberships__role=Membership.Role.END_USER).first()
+    people = get_user_model()._base_manager.filter(is_active=True, assistant_memberships__tenant=assistant.tenant_id)
+    own = people.filter(pk=actor.pk).exclude(assistant_memberships__role=Membership.Role.END_USER).first()
     if own is not None or not getattr(actor, "is_superuser", False):
         return own
     roles = (Membership.Role.OWNER, Membership.Role.ADMIN)

@@ -69,7 +69,7 @@ def export_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None, to: I
 
 
 def _people(tenant: Tenant) -> models.QuerySet[Any]:
-    return get_user_model()._base_manager.filter(memberships__tenant=tenant).distinct()
+    return get_user_model()._base_manager.filter(assistant_memberships__tenant=tenant).distinct()
 
 
 def _tables(root: type[models.Model], pk: Any) -> Tables:

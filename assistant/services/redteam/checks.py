@@ -122,9 +122,9 @@ def _under_way(run: CheckRun) -> QuerySet[CheckRun]:
 
 def _person(assistant: Assistant, actor: audit_trail.Actor) -> AbstractBaseUser | None:
     """Return in whose name an assistant is asked: the actor's own, else the tenant's oldest owner's or admin's."""
-    people = get_user_model()._base_manager.filter(is_active=True, memberships__tenant=assistant.tenant_id)
+    people = get_user_model()._base_manager.filter(is_active=True, assistant_memberships__tenant=assistant.tenant_id)
     if actor is not None:
-        own = people.filter(pk=actor.pk or 0).exclude(memberships__role=Membership.Role.END_USER).first()
+        own = people.filter(pk=actor.pk or 0).exclude(assistant_memberships__role=Membership.Role.END_USER).first()
         if own is not None:
             return own
     roles = (Membership.Role.OWNER, Membership.Role.ADMIN)
