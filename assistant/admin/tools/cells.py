@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from assistant.admin.tools.wording import after_outside, last_change, state_word
+from assistant.admin.base.names import state_word
+from assistant.admin.tools.wording import after_outside, last_change
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, State, is_in_state
 from assistant.services.toolpolicy.last_switches import LastSwitch
 from assistant.services.toolpolicy.rules import shown_rule

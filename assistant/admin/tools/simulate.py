@@ -12,9 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.admin.tools.board_request import number_in, require_board
-from assistant.admin.tools.wording import state_word
 from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota

@@ -10,15 +10,10 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assistant.admin.base.names import state_word
 from assistant.core.toolcalls.protocols import Policy
 from assistant.services.toolpolicy.last_switches import LastSwitch
-from assistant.services.toolpolicy.switch_changes import FOLLOW, Change, LatestChange
-
-
-def state_word(policy: str) -> str:
-    """Return what a tool is, by its decided policy, or by "follow" what its switch is."""
-    words = {"on": _("on"), "ask": _("asks first"), "off": _("off"), FOLLOW: _("no switch of its own")}
-    return words.get(policy, policy)
+from assistant.services.toolpolicy.switch_changes import Change, LatestChange
 
 
 def after_outside(*, policy: Policy, marked: Policy, is_read_only: bool, has_destinations: bool) -> str:
