@@ -1,4 +1,4 @@
-"""What a client gave with a run besides messages, its language and trace, as the row keeps it for another process."""
+"""What a run's row keeps of its input besides messages, its language and trace, so that another process can go on."""
 
 from __future__ import annotations
 
