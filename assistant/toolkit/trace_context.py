@@ -44,6 +44,12 @@ def attach_parent(headers: Iterable[tuple[bytes, bytes]]) -> Token[Context] | No
     return None if parent is None else otel_context.attach(parent)
 
 
+def continue_trace(headers: Mapping[str, str]) -> None:
+    """Make the span that `trace_headers` named, if any, the current one, to the end of the current task."""
+    if (parent := parent_in(headers)) is not None:
+        otel_context.attach(parent)
+
+
 def detach_parent(token: Token[Context] | None) -> None:
     """Undo `attach_parent`."""
     if token is not None:

@@ -22,11 +22,12 @@ from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused, LongWork
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening.client_input import language_of
+from assistant.services.runs.opening.client_input import language_of, trace_of
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State, settle_calls
+from assistant.toolkit.trace_context import continue_trace
 
 # How long this process has to open the run before another one tries.
 LEASE = timedelta(seconds=60)
@@ -131,6 +132,7 @@ def _approvals_until(run: Run) -> datetime | None:
 async def _work(one: _Continuation) -> None:
     set_tenants(one.tenant_id)
     run = one.run
+    continue_trace(trace_of(run))
     given = RunInput(
         thread_id=run.conversation_id,
         run_id=f"{RUN_PREFIX}{run.pk}",

@@ -28,7 +28,7 @@ from assistant.services.knowledge.citations import GivenDocument, cited_passages
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
-from assistant.services.runs.opening.client_input import language_to_store
+from assistant.services.runs.opening.client_input import waiting_to_store
 from assistant.services.runs.run_configurations import RunRecord, store_configuration
 from assistant.services.webhooks.events import record_run_event
 
@@ -138,7 +138,7 @@ def close_run(
             "checkpoint_seq": last_seq,
             "lease_until": None,
             "ended_at": now,
-            "client_input": language_to_store() if ending.status == Run.Status.WAITING else None,
+            "client_input": waiting_to_store() if ending.status == Run.Status.WAITING else None,
         },
         pk=key.pk,
         tenant_id=key.tenant_id,

@@ -25,6 +25,7 @@ from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
 from assistant.services.runs.recovery.reopened_run import ReopenedRun, reopen_run
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.row_scope import set_tenants
+from assistant.toolkit.trace_context import continue_trace
 
 logger = logging.getLogger(__name__)
 
@@ -130,6 +131,7 @@ class Dispatcher:
         try:
             run = await in_database(reopen_run, pk=pk, tenant_id=tenant_id, owner=self._owner)
             activate(run.language)
+            continue_trace(run.trace)
             place = self.queue.enter_taken(run.member)
             try:
                 await self._begin(run.key, run.setup, place, await self._start_of(run))

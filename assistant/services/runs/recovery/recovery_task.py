@@ -28,6 +28,7 @@ from assistant.services.runs.recovery.dead_runs import KnownRun, recover_dead_ru
 from assistant.services.runs.recovery.resume import claim, read_setup
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
+from assistant.toolkit.trace_context import continue_trace
 
 logger = logging.getLogger(__name__)
 
@@ -117,6 +118,7 @@ class RunRecovery:
             return False
         reopened = found.reopened
         activate(reopened.language)
+        continue_trace(reopened.trace)
         place = self._place(reopened.member)
         if place is None:
             self._is_full = True

@@ -5,6 +5,7 @@ Messages, files and configuration are read again; what else the run was opened w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from django.db import transaction
@@ -22,7 +23,7 @@ from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.kept_requests import keeps_requests
-from assistant.services.runs.opening.client_input import language_of, stored_input
+from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
@@ -52,6 +53,7 @@ class ReopenedRun:
     Attributes:
         last_seq: the number of its last stored event.
         language: of the sentences that its client reads.
+        trace: the headers that name the span that it belongs to.
     """
 
     key: RunKey
@@ -59,6 +61,7 @@ class ReopenedRun:
     member: Member
     last_seq: int
     language: str
+    trace: Mapping[str, str]
 
 
 def reopen_run(*, pk: int, tenant_id: int, owner: str) -> ReopenedRun:
@@ -95,7 +98,9 @@ def read_rows(*, run: Run, key: RunKey) -> ReopenedRun:
     if member is None or state is None or state.conversation is None:
         raise CannotReopen
     choose_version(state=state, version_id=run.prompt_version_id)
-    return ReopenedRun(key, _setup(key, run, member, state), member, run.checkpoint_seq, language_of(run))
+    return ReopenedRun(
+        key, _setup(key, run, member, state), member, run.checkpoint_seq, language_of(run), trace_of(run)
+    )
 
 
 def _member_of(run: Run) -> Member | None:
