@@ -18,11 +18,24 @@ from django.utils.functional import Promise
 from django.utils.translation import override
 
 from assistant.admin.base.names import FIELDS, MODELS
+from assistant.models import Assistant, Brand, Evaluation, McpServer, OwnCheck, Tenant, TenantLimits, ToolSetting
+from assistant.services.bundles import format as bundles
 from tests.translation.extraction import ROOT
 
 TEMPLATES = sorted((ROOT / "templates" / "admin").rglob("*.html"))
 MODULES = sorted((ROOT / "assistant" / "admin").rglob("*.py")) + sorted((ROOT / "assistant" / "models").rglob("*.py"))
 WORDS = re.compile(r"[A-Za-z]{2}")
+# The models whose fields an imported bundle sets.
+BUNDLED: tuple[tuple[type[Model], type[bundles.Part]], ...] = (
+    (Tenant, bundles.SettingsPart),
+    (TenantLimits, bundles.LimitsPart),
+    (Brand, bundles.BrandPart),
+    (McpServer, bundles.ServerPart),
+    (ToolSetting, bundles.ToolPart),
+    (Assistant, bundles.AssistantPart),
+    (OwnCheck, bundles.CheckPart),
+    (Evaluation, bundles.EvaluationPart),
+)
 # Units and abbreviations that are the same in all languages.
 SAME = {"UTC", "ms", "CSV"}
 # Blocks that hold no text for people.
@@ -156,6 +169,9 @@ def shown_fields() -> Iterator[Field[Any, Any]]:
             )
             for inline in own.inlines:
                 yield from _fields(inline.model, set(inline.fields or _all(inline.model, inline)))
+    # What an imported bundle changes is shown field by field.
+    for model, part in BUNDLED:
+        yield from _fields(model, part.model_fields)
 
 
 def _all(model: type[Model], page: Any) -> list[str]:

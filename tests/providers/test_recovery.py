@@ -14,7 +14,7 @@ from assistant.client import ChatClient, ChatReply, RunFailed
 from assistant.core.llm.circuits import CIRCUITS, COOLDOWN_SECONDS, MAX_CIRCUITS, MAX_FAILURES, Circuits
 from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
 from assistant.core.llm.usage_estimate import usage_of_partial
-from assistant.core.turn.recovery import MAX_REPEATS, MEND
+from assistant.core.turn.recovery import MAX_REPEATS, REPAIR_CALL
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers import OpenAIModel, ScriptedModel
 from assistant.providers.failure_masking import MAX_MESSAGE, masked
@@ -147,9 +147,9 @@ async def test_a_call_that_the_provider_cannot_read_goes_back_to_the_model(fake_
     fake_provider.reply("Noon.")
     reply = await client.call("What time is it?")
     assert (reply.text, [call.result for call in reply.tool_calls]) == ("Noon.", ["Noon in Rome"])
-    assert [m["content"] for m in fake_provider.requests[1].messages[-2:]] == [wrote, MEND]
-    assert fake_provider.requests[2].messages[-1]["content"] == MEND
-    assert MEND not in json.dumps([message.content for message in reply.messages])
+    assert [m["content"] for m in fake_provider.requests[1].messages[-2:]] == [wrote, REPAIR_CALL]
+    assert fake_provider.requests[2].messages[-1]["content"] == REPAIR_CALL
+    assert REPAIR_CALL not in json.dumps([message.content for message in reply.messages])
     await go_on(fake_provider, client, reply)
 
 
@@ -169,7 +169,7 @@ async def test_a_call_that_a_server_could_not_read_is_known_by_its_sentence(
     fake_provider.reply("Noon.")
     reply = await client.call("What time is it?")
     assert reply.text == "Noon."
-    assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == [*filter(None, [wrote]), MEND]
+    assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == [*filter(None, [wrote]), REPAIR_CALL]
     await go_on(fake_provider, client, reply)
 
 

@@ -10,11 +10,12 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext, override
 
+from assistant.admin.base.names import label_of, shown_value, state_word
 from assistant.models import AuditEntry, Provider, Tenant
 
 # Numbers, switches, choices and dates: never a secret, and never what a person wrote.
 _SHOWN = (models.BooleanField, models.IntegerField, models.FloatField, models.DecimalField, models.DateField)
-# Names of models of providers are texts, and decide what a change costs.
+# Names of providers' models are shown although they are texts, because they determine costs.
 _SHOWN_TEXTS = ("model", "default_model")
 Values = dict[str, list[str | None]]
 
@@ -46,10 +47,13 @@ def _provider(row: Any, pk: int | None) -> Provider | None:
     return rows.filter(pk=pk or 0).first()
 
 
-def sentence_of(values: Mapping[str, Any]) -> str:
-    """Return changed values as text: "tenant cost per month: 10.00 → 20.00"."""
+def _sentence_of(values: Mapping[str, Any], model: type[models.Model] | None) -> str:
+    """Return changed values as text: "All members together: cost a month: 10.00 → 20.00"."""
     pairs = ((name, pair) for name, pair in values.items() if isinstance(pair, list) and len(pair) == 2)
-    return "; ".join(f"{name.replace('_', ' ')}: {_word(before)} → {_word(after)}" for name, (before, after) in pairs)
+    return "; ".join(
+        f"{label_of(model, name)}: {_word(shown_value(model, name, before))} → {_word(shown_value(model, name, after))}"
+        for name, (before, after) in pairs
+    )
 
 
 def sentence_of_entry(entry: AuditEntry) -> str:
@@ -59,28 +63,34 @@ def sentence_of_entry(entry: AuditEntry) -> str:
     """
     details = entry.details if isinstance(entry.details, dict) else {}
     if "before" in details and "policy" in details:
-        return f"{details['before']} → {details['policy']}"
+        return " → ".join(state_word(str(details[name])) for name in ("before", "policy"))
     values = details.get("values")
     values = values if isinstance(values, dict) else {}
-    labels = _labels(entry.action.partition(".")[0])
-    shown = {_plain(text) for name in map(str, values) for text in (name, labels.get(name, name))}
-    others = dict.fromkeys(name for name in _changed_names(details.get("changes")) if _plain(name) not in shown)
-    sentences = [sentence_of(values)] if values else []
+    model = _model(entry.action.partition(".")[0])
+    names = _names_by_label(model)
+    changed = (names.get(_plain(name), name) for name in _changed_names(details.get("changes")))
+    others = dict.fromkeys(name for name in changed if name not in values)
+    sentences = [_sentence_of(values, model)] if values else []
     if others:
-        names = ", ".join(name.replace("_", " ") for name in others)
-        sentences.append(gettext("changed: %(names)s") % {"names": names})
+        labels = ", ".join(label_of(model, name) for name in others)
+        sentences.append(gettext("changed: %(names)s") % {"names": labels})
     return "; ".join(sentences)
 
 
-def _labels(model: str) -> dict[str, str]:
-    """Return the labels of a model's fields by their names, as Django's message about a change has them."""
+def _model(action: str) -> type[models.Model] | None:
+    """Return the model that the first word of an action names."""
     try:
-        fields = apps.get_model("assistant", model)._meta.concrete_fields
+        return apps.get_model("assistant", "tenantlimits" if action == "limits" else action)
     except LookupError:
-        return {}
+        return None
+
+
+def _names_by_label(model: type[models.Model] | None) -> dict[str, str]:
+    """Return the names of a model's fields by what Django's messages about a change call them."""
+    fields = model._meta.concrete_fields if model else ()
     # Django writes these messages untranslated.
     with override(None):
-        return {field.name: str(field.verbose_name) for field in fields}
+        return {_plain(text): field.name for field in fields for text in (field.name, str(field.verbose_name))}
 
 
 def _plain(name: str) -> str:

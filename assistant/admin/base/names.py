@@ -1,6 +1,6 @@
 """Names of models and fields that Django derives from those of their classes and attributes, for translation.
 
-Names that stand in a model are translated there. Naming each field in its model would be a migration of all of them.
+Names that a model sets itself are translated there. Setting a name for each field would need a migration of all fields.
 """
 
 from __future__ import annotations
@@ -8,9 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist
+from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
+
+from assistant.models import TenantLimits
+from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
+from assistant.services.toolpolicy.switch_changes import FOLLOW
 
 # By the name of the model: of one row, of several.
 MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
@@ -62,15 +68,15 @@ FIELDS: tuple[str | Promise, ...] = (
     _("max cost"), _("max rounds"), _("max seconds"), _("max tokens"), _("max tool calls"), _("message count"),
     _("message id"), _("model"), _("name"), _("next try at"), _("note"), _("number"), _("origin"), _("other models"),
     _("output tokens"), _("pinned at"), _("policy"), _("position"), _("prefix"), _("prices"), _("problem"),
-    _("prompt version"), _("provider"), _("provider name"), _("published at"), _("purpose"), _("questions"),
-    _("rating"),
+    _("prompt"), _("prompt version"), _("provider"), _("provider name"), _("published at"), _("purpose"),
+    _("questions"), _("rating"),
     _("reasoning"), _("reasoning tokens"), _("replaced model"), _("requests per day"), _("requests per minute"),
     _("response code"), _("result"), _("revoked at"), _("rings"), _("role"), _("rule"), _("run"), _("run as"),
     _("run count"), _("run id"), _("runs at once"), _("scopes"), _("seen at"), _("sees images"), _("server"), _("slug"),
     _("sources"), _("started at"), _("starters"), _("state"), _("status"), _("summarised to"), _("summary"),
     _("summary sources"), _("target"), _("task schema"), _("temperature"), _("tenant"), _("test tools"), _("text"),
     _("thread key"), _("timeout seconds"), _("timezone"), _("title"), _("title origin"), _("told"), _("tool"),
-    _("tool call id"), _("tool calls"), _("tried at"), _("until"),
+    _("tool call id"), _("tool calls"), _("translations"), _("tried at"), _("until"),
     _("updated at"), _("user"), _("valid from"), _("webhook"),
     _("wire format"),
 )  # fmt: skip
@@ -80,6 +86,42 @@ def name_of(field: str) -> Any:
     """Return the name that Django derives for a field, in the language of the page."""
     name = field.replace("_", " ")
     return _BY_NAME.get(name, name)
+
+
+def label_of(model: type[models.Model] | None, name: str) -> str:
+    """Return what pages call a field of a model, in the language of the page; of a limit also whose it is.
+
+    A name that is not a field, such as one that a later version removed, is returned in words.
+    """
+    label = str(getattr(_field(model, name), "verbose_name", "") or name_of(name))
+    whose = _WHOSE.get(name) if model is TenantLimits else None
+    return f"{whose}: {label}" if whose else label
+
+
+def shown_value(model: type[models.Model] | None, name: str, value: object) -> object:
+    """Return a value of a field as people read it: the label of a choice, "yes" or "no" for a switch.
+
+    Also of values that are stored as text, such as those of the audit trail.
+    """
+    field = _field(model, name)
+    if isinstance(field, models.BooleanField) and str(value) in _YES_NO:
+        return str(_YES_NO[str(value)])
+    choices = getattr(field, "flatchoices", None) or ()
+    return next(
+        (str(label) for choice, label in choices if choice not in (None, "") and str(choice) == str(value)), value
+    )
+
+
+def state_word(policy: str) -> str:
+    """Return the word for a tool's decided policy; for "follow", the word for its switch."""
+    return str(_STATES.get(policy, policy))
+
+
+def _field(model: type[models.Model] | None, name: str) -> Any:
+    try:
+        return None if model is None else model._meta.get_field(name)
+    except FieldDoesNotExist:
+        return None
 
 
 def translate_names() -> None:
@@ -93,5 +135,14 @@ def translate_names() -> None:
                 field.verbose_name = name_of(field.name)
 
 
+LIMIT_GROUPS: tuple[tuple[str | Promise, tuple[str, ...]], ...] = (
+    (_("All members together"), OF_TENANT),
+    (_("Each member"), OF_MEMBER),
+    (_("Each end user"), OF_END_USER),
+    (_("Files attached to messages"), OF_ATTACHMENTS),
+)
+_WHOSE = {name: title for title, names in LIMIT_GROUPS[:3] for name in names}
+_STATES = {"on": _("on"), "ask": _("asks first"), "off": _("off"), FOLLOW: _("no switch of its own")}
+_YES_NO = {"True": _("yes"), "False": _("no")}
 with override(None):
     _BY_NAME = {str(name): name for name in FIELDS}

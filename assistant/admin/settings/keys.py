@@ -55,7 +55,7 @@ class KeyForm(TenantForm, SingleUseForm):
         tenant, user = cleaned.get("tenant"), cleaned.get("user")
         if tenant is None or user is None or self.administered is None or tenant.pk in self.administered:
             return cleaned
-        # A key acts as its member, who may do or read what the one who makes it may not.
+        # A key acts as its member, who may be allowed more than the user who creates it.
         if user.pk != self.user_id:
             self.add_error("user", gettext("You may make keys for yourself only."))
         return cleaned

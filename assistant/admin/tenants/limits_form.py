@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.changes import Values, changed_values
+from assistant.admin.base.names import LIMIT_GROUPS
 from assistant.models import Provider, Tenant, TenantLimits
 from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.services.limits.quota_ledger import reset_use
@@ -95,10 +96,7 @@ class LimitsForm(forms.ModelForm[TenantLimits]):
     def groups(self) -> Iterator[tuple[str | Promise, list[BoundField]]]:
         """Yield the fields by whose limits they are."""
         for title, names in (
-            (_("All members together"), OF_TENANT),
-            (_("Each member"), OF_MEMBER),
-            (_("Each end user"), OF_END_USER),
-            (_("Files attached to messages"), OF_ATTACHMENTS),
+            *LIMIT_GROUPS,
             (_("Warnings of spend"), WARNINGS),
             (_("Another model above a part of the limit of cost a month"), SOFT),
         ):

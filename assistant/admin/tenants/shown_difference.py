@@ -7,10 +7,23 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from assistant.services.bundles.difference import Difference, Entry, FieldChange, Kind
+from assistant.admin.base.names import label_of, shown_value
+from assistant.models import (
+    Assistant,
+    Brand,
+    Evaluation,
+    McpServer,
+    OwnCheck,
+    PromptVariable,
+    Tenant,
+    TenantLimits,
+    ToolSetting,
+)
+from assistant.services.bundles.difference import Difference, Entry, FieldChange, Kind, Section
 
 # Texts of more lines are not compared line by line, which could take long; longer values are not shown whole.
 MAX_LINES, MAX_SHOWN, MAX_INLINE = 1_000, 20_000, 80
@@ -31,6 +44,17 @@ _SECTIONS = {
     "assistant": _("Assistant"),
     "check": _("Own check"),
     "evaluation": _("Evaluation"),
+}
+_MODELS: dict[Section, type[Model]] = {
+    "settings": Tenant,
+    "limits": TenantLimits,
+    "brand": Brand,
+    "variable": PromptVariable,
+    "mcp_server": McpServer,
+    "tool": ToolSetting,
+    "assistant": Assistant,
+    "check": OwnCheck,
+    "evaluation": Evaluation,
 }
 _SIGNS = {"+": "added", "-": "removed", "@": "place"}
 
@@ -75,13 +99,13 @@ def shown_parts(difference: Difference) -> list[ShownPart]:
 
 
 def _entry(entry: Entry) -> ShownEntry:
-    changes = tuple(_change(one, is_new=entry.kind == "create") for one in entry.changes)
+    changes = tuple(_change(one, _MODELS[entry.section], is_new=entry.kind == "create") for one in entry.changes)
     return ShownEntry(_SECTIONS[entry.section], entry.name, changes, entry.reason)
 
 
-def _change(change: FieldChange, *, is_new: bool) -> ShownChange:
-    name = change.name.replace("_", " ")
-    before, after = _text(change.before), _text(change.after)
+def _change(change: FieldChange, model: type[Model], *, is_new: bool) -> ShownChange:
+    name = label_of(model, change.name)
+    before, after = (_text(shown_value(model, change.name, value)) for value in (change.before, change.after))
     if all("\n" not in text and len(text) <= MAX_INLINE for text in (before, after)):
         return ShownChange(name, before, after)
     return ShownChange(name, "", "", tuple(_lines("" if is_new else before, after)))

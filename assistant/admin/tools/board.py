@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import (
@@ -24,7 +25,7 @@ from assistant.admin.tools.board_request import (
     require_board,
 )
 from assistant.admin.tools.cells import Texts, cells_html
-from assistant.admin.tools.wording import state_word, undo_label
+from assistant.admin.tools.wording import undo_label
 from assistant.models import Tenant
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import Block, read_blocks
@@ -86,7 +87,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
 def _page(
     request: HttpRequest, filters: Filters, blocks: Mapping[str, Block]
 ) -> tuple[BoardTools, Any, list[BoardRow]]:
-    """Return the tools, the page of tenants and its rows. A state is looked for in the rows of all tenants."""
+    """Return the tools, the page of tenants and its rows. A filter by state searches the rows of all tenants."""
     tenants, number = filters.tenants(request), request.GET.get("page")
     page = None if filters.state else Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
     read: Sequence[Tenant] = list(tenants if page is None else page)

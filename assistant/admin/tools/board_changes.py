@@ -13,10 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.admin.tools.board_request import PERMISSION, cells_of
 from assistant.admin.tools.cells import classes_of, texts_of
-from assistant.admin.tools.wording import change_message, last_change, left_message, state_word, undo_label
+from assistant.admin.tools.wording import change_message, last_change, left_message, undo_label
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
 from assistant.services.toolpolicy.blocks import read_blocks
 from assistant.services.toolpolicy.board import BoardRow, read_board, tools_named

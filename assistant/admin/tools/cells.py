@@ -1,4 +1,4 @@
-"""The cells of the board as HTML, and what each says."""
+"""The cells of the board as HTML, with their texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from assistant.admin.tools.wording import after_outside, last_change, state_word
+from assistant.admin.base.names import state_word
+from assistant.admin.tools.wording import after_outside, last_change
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, State, is_in_state
 from assistant.services.toolpolicy.last_switches import LastSwitch
 from assistant.services.toolpolicy.rules import shown_rule
@@ -63,7 +64,7 @@ def classes_of(cell: BoardCell, is_shown: bool = True) -> str:
 
 
 def texts_of(cell: BoardCell) -> tuple[str, str]:
-    """Return the rule that decided, and what holds after text from outside."""
+    """Return the rule that decided, and the decision after text from outside was read."""
     policy = cell.decision.policy
     return shown_rule(cell.decision.rule), "" if policy == "off" else after_outside(
         policy=policy,

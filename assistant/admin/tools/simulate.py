@@ -1,4 +1,4 @@
-"""Simulate: the tools, prompt and limits that a member's run with an assistant would be given now."""
+"""The page "Simulate": the tools, prompt and limits that a member's run with an assistant would have now."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import picked_tenant, tenants_of
 from assistant.admin.tools.board_request import number_in, require_board
-from assistant.admin.tools.wording import state_word
 from assistant.core.llm.usage_estimate import schema_tokens
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota
@@ -29,7 +29,7 @@ MAX_CHOICES = 60
 
 
 def simulate_view(request: HttpRequest) -> HttpResponse:
-    """Show the choices, and once they are made, what the run would be given. Changes nothing."""
+    """Show the choices, and once they are made, what the run would have. Changes nothing."""
     require_board(request)
     given = {
         name: request.GET.get(name, "").replace("\x00", "").strip()[:200]

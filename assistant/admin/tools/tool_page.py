@@ -19,11 +19,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.csv_file import csv_response
+from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import is_operator, picked_tenant, tenants_of
 from assistant.admin.tools.board_changes import change_switches, undo
 from assistant.admin.tools.board_request import PERMISSION, read_targets, require_board
 from assistant.admin.tools.tool_facts import facts_of, facts_of_servers
-from assistant.admin.tools.wording import last_change, state_word, time_of, undo_label
+from assistant.admin.tools.wording import last_change, time_of, undo_label
 from assistant.models import Tenant, ToolSetting
 from assistant.services.mcp_servers.tools import RemoteTool
 from assistant.services.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of

@@ -10,19 +10,14 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assistant.admin.base.names import state_word
 from assistant.core.toolcalls.protocols import Policy
 from assistant.services.toolpolicy.last_switches import LastSwitch
-from assistant.services.toolpolicy.switch_changes import FOLLOW, Change, LatestChange
-
-
-def state_word(policy: str) -> str:
-    """Return what a tool is, by its decided policy, or by "follow" what its switch is."""
-    words = {"on": _("on"), "ask": _("asks first"), "off": _("off"), FOLLOW: _("no switch of its own")}
-    return words.get(policy, policy)
+from assistant.services.toolpolicy.switch_changes import Change, LatestChange
 
 
 def after_outside(*, policy: Policy, marked: Policy, is_read_only: bool, has_destinations: bool) -> str:
-    """Return what becomes of a tool that is not off in a conversation that has read text from outside."""
+    """Return the sentence about a tool that is not off, for conversations that have read text from outside."""
     if marked == policy:
         if marked == "ask":
             return _("asks first, as always.")

@@ -34,12 +34,13 @@ class ModelRequests:
     """The requests of one turn.
 
     Args:
-        limiter: told once the tokens reach a limit; then no further tool runs. Counts the provider's calls.
+        limiter: stops further tools once the tokens reach a limit, and counts the provider's calls.
         answer: the typed answer that the turn must give; None for a text.
-        checks: the program's, which say what the model must mend.
+        checks: the program's checks of answers, whose reasons are sent with the next request.
 
     Attributes:
-        rounds: how many were made, without those that were repeated, and by a process before as far as is known.
+        rounds: how many were made, not counting repetitions, including those of an earlier process as far as they are
+            known.
         provider_calls: the calls that the provider runs itself.
     """
 
@@ -94,7 +95,7 @@ class ModelRequests:
         self._transcript.read = ReadText.of(sent)
         tools = await self.provider_calls.allowed(offered, self.model, self._transcript.read)
         request = ModelRequest(
-            messages=for_model([*sent, *recovery.mending]),
+            messages=for_model([*sent, *recovery.repair_messages]),
             tools=tools,
             options=settings.options,
             tool_choice=choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages)),

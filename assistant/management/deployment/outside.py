@@ -42,7 +42,8 @@ def outside_findings(url: str) -> Iterator[Finding]:
         yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
         page = client.get(f"{prefix()}docs/")
         yield policy_finding(page.headers.get("content-security-policy", ""))
-        # The server refuses a websocket of nobody with 403. 426 says that it did not hear of an upgrade.
+        # The server refuses a websocket without credentials with 403. 426 means that the proxy did not pass the upgrade
+        # on.
         status = client.get("/ws/-/-/", headers=_UPGRADE).status_code
         fix = "Let the proxy pass the headers Upgrade and Connection at /ws/, over HTTP/1.1."
         yield Finding("websockets", f"/ws/ answers {status} to a handshake", "" if status == 403 else fix)

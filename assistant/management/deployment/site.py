@@ -25,7 +25,7 @@ from assistant.setting_text import misspelt
 from assistant.staticfiles import has_whitenoise
 
 # Loggers that would write prompts and answers.
-_TALKATIVE = ("openai", "anthropic", "google_genai", "httpx2", "aiohttp", "mcp")
+_PROMPT_LOGGERS = ("openai", "anthropic", "google_genai", "httpx2", "aiohttp", "mcp")
 
 
 def site_findings(*, has_proxy: bool = False) -> Iterator[Finding]:
@@ -122,9 +122,9 @@ def _logging() -> Iterator[Finding]:
     fix = "Add the filter assistant.toolkit.logs.ContextFilter to LOGGING: docs/production.md#in-your-own-project"
     message = "lines name the tenant, run and request" if has_labels else "lines name neither tenant nor run"
     yield Finding("logging", message, "" if has_labels else fix)
-    talkative = [name for name in _TALKATIVE if logging.getLogger(name).isEnabledFor(logging.DEBUG)]
-    if talkative:
-        yield Finding("logging", f"{', '.join(talkative)} would log prompts", "Set their level to WARNING in LOGGING.")
+    writing = [name for name in _PROMPT_LOGGERS if logging.getLogger(name).isEnabledFor(logging.DEBUG)]
+    if writing:
+        yield Finding("logging", f"{', '.join(writing)} would log prompts", "Set their level to WARNING in LOGGING.")
 
 
 def _bounds() -> Iterator[Finding]:

@@ -30,7 +30,7 @@ REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-r
 # What is logged as a code; a longer text, or one with spaces, could quote the prompt.
 _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 # Codes of requests that would fail again, of errors in a stream, which have no status.
-_UNMENDABLE = re.compile(
+_NOT_WORTH_REPEATING = re.compile(
     r"invalid_(?:request|prompt|image|base64|value|type)|image_|_image|policy|content_filter|unsupported|not_supported"
     r"|model_not_found|missing_required|unknown_parameter"
 )
@@ -52,7 +52,7 @@ _NO_CREDIT = re.compile(r"credit balance is too low|insufficient (?:balance|cred
 _RAW_CALL = re.compile(r"raw='(.{1,4000}?)', err=", re.DOTALL)
 # Statuses after which the same request may soon succeed.
 _PASSING = frozenset({408, 409, 429})
-# Characters of a call that the provider could not read, which the model is shown to mend it.
+# Characters of a call that the provider could not read that the model is shown, to correct it.
 MAX_FAILED_CALL = 4_000
 
 
@@ -97,7 +97,7 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
         return ModelError(REFUSED_KEY)
     if "timeout" in hint:
         return ModelError(TOO_SLOW, "provider_timeout", kind="slow")
-    return ModelError(REFUSED) if status is None and _UNMENDABLE.search(hint) else None
+    return ModelError(REFUSED) if status is None and _NOT_WORTH_REPEATING.search(hint) else None
 
 
 def _by_status(status: int | None) -> ModelError:

@@ -42,7 +42,8 @@ class Assembler:
     Args:
         names: the offered tools.
         taken: ids of earlier tool calls of the conversation.
-        kind: the kind of the provider, `model` its model and `origin` its address, which get back its state.
+        kind: the kind of the provider, and `model` and `origin` its model and address: the reply's state is sent back
+            only to these.
         text_calls: take calls out of the text (`<tool_call>`), for models that write them there.
         begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
@@ -79,7 +80,7 @@ def import_limits(target: Target, part: Part) -> Iterator[Entry]:
         closed = [name for name in (*OF_TENANT, *OF_ATTACHMENT_SPACE) if getattr(row, name) != values.pop(name)]
         if closed:
             reason = _("Only operators set the limits of all members together: %(names)s.")
-            yield refused("limits", "", reason % {"names": ", ".join(closed)})
+            yield refused("limits", "", reason % {"names": ", ".join(map(_label, closed))})
     try:
         changes = put(row, values)
     except ValidationError as exc:
@@ -89,3 +90,9 @@ def import_limits(target: Target, part: Part) -> Iterator[Entry]:
         row.save()
         reset_use(tenant_id=target.tenant.pk)
     yield Entry(kind_of(changes, is_new=stored is None), "limits", changes=changes)
+
+
+def _label(name: str) -> str:
+    """Return what pages call a limit."""
+    field: Any = TenantLimits._meta.get_field(name)
+    return str(field.verbose_name)

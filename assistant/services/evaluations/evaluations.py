@@ -101,8 +101,8 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
     """Forget the answers and judgements of an earlier replay, and begin a new one.
 
     Args:
-        actor: who begins it, in whose name it runs from now on, as `default_person` says. Nobody may read by it what
-            the tools of another person read. None runs it as before.
+        actor: who begins it. From now on it runs as the person whom `default_person` returns, so that nobody sees
+            results of another person's tools. None leaves the person as it is.
         in_background: whether a server does it, as a job; if not, the caller does.
 
     Raises:

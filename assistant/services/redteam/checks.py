@@ -1,6 +1,6 @@
 """Begins, cancels and ends runs of checks, within their bounds. Each is audited.
 
-The pages and the command have found out that the person may change the tenant's prompts.
+The callers have checked that the person may change the tenant's prompts.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def begin_checks(*, assistant: Assistant, actor: audit_trail.Actor = None, in_ba
 
 
 def schedule(run: CheckRun, at: datetime) -> int:
-    """Have the checks of a run made, or gone on with, by a server at a moment; return the job's primary key."""
+    """Schedule a server to make, or to continue, the checks of a run; return the job's primary key."""
     key, actor_id = str(run.pk), run.created_by_id
     return jobs.schedule(tenant_id=run.tenant_id, name=CHECKS_JOB, key=key, due_at=at, created_by=actor_id).pk
 

@@ -106,7 +106,7 @@ def close_run(
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
         first_token: seconds until the model's first token; None if there was none.
         make_record: returns the run's times and configuration; None if they are not known.
-        passages: the passages of attached documents that the answer stands on.
+        passages: the passages of attached documents that the answer is based on.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -173,7 +173,7 @@ def close_run(
 
 
 async def cited_in(messages: Iterable[Message], documents: Sequence[GivenDocument]) -> Sequence[Mapping[str, Any]]:
-    """Return the passages of documents that a run's answer stands on; called before the transaction of `close_run`."""
+    """Return the passages of documents that an answer is based on. Called before the transaction of `close_run`."""
     if not documents:
         return ()
     answer = "\n".join(message.content for message in messages if message.role == "assistant")

@@ -268,7 +268,7 @@ def member_by_key(*, key: str) -> Member | None:
 
 
 def set_acting_key(key_id: int | None) -> None:
-    """Note, for the tools that the current task calls, with which API key their caller acts; None for none."""
+    """Set the API key of the caller for the tools that the current task calls; None for none."""
     _acting_key.set(key_id)
 
 

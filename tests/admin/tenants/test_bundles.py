@@ -9,7 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from assistant.models import Assistant, AuditEntry, Tenant
+from assistant.models import Assistant, AuditEntry, Tenant, TenantLimits
 from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
 from assistant.services.bundles.format import MAX_BYTES
 from assistant.services.bundles.imports import ImportRefused, import_bundle
@@ -107,6 +107,16 @@ def test_a_row_that_no_form_would_take_is_not_exported(amys: Client, cast: Cast)
     for address in (tab(cast.acme, "export/"), f"/admin/assistant/assistant/{cast.support.pk}/bundle/"):
         page = amys.get(address, follow=True).content.decode()
         assert "cannot be exported: temperature: Input should be less than or equal to 2" in page
+
+
+def test_the_difference_is_in_the_language_of_the_page(root: Client, cast: Cast) -> None:
+    cast.acme.trusts_documents = True
+    TenantLimits.objects.create(tenant=cast.acme, member_runs=3)
+    file = SimpleUploadedFile("a.json", acme_file(cast).encode())
+    page = root.post(tab(cast.globex), {"file": file}, headers={"Accept-Language": "de"}).content.decode()
+    for shown in ("vertraut seinen Dokumenten", "Jedes Mitglied: Läufe gleichzeitig", "Regelung", "Zuerst fragen"):
+        assert shown in page
+    assert "<del>nein</del> → <ins>ja</ins>" in page
 
 
 def test_a_confirmation_of_something_else_than_was_shown_imports_nothing(amys: Client, cast: Cast) -> None:

@@ -180,7 +180,7 @@ def test_an_admin_imports_into_their_own_tenant_what_they_may_set(cast: Cast) ->
     difference = import_bundle(bundle=bundle, tenant=cast.globex, actor=cast.greta)
     limits = TenantLimits.objects.get(tenant=cast.globex)
     assert (limits.member_messages_per_day, limits.tenant_cost_per_month, limits.tenant_runs) == (30, None, None)
-    assert "tenant_cost_per_month" in next(
+    assert "cost a month, runs at once" in next(
         one.reason for one in difference.of_kind("refused") if one.section == "limits"
     )
 

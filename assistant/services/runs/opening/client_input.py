@@ -1,4 +1,4 @@
-"""What a client gave with a run besides messages, and its language, as the row keeps it for another process."""
+"""What a run's row keeps of its input besides messages, and its language, so that another process can go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of prompts: who may try a version that is not published, and how the tools of such a run are answered."""
+"""Tests of prompts: who may try a version that is not published, and what answers the tool calls of such a run."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from assistant.services.runs.opening.client_input import language_of, stored_inp
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
-from assistant.services.runs.opening.open_run import as_asked, told_by
+from assistant.services.runs.opening.open_run import instructions_of, with_request
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import ignored_parts, with_page
 from assistant.services.runs.opening.run_setup import RunSetup
@@ -121,13 +121,18 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
     if given.asked is not None:
-        setup = as_asked(setup, given.asked)
+        setup = with_request(setup, given.asked)
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
     own_rows = Message.objects.filter(conversation=conversation, conversation__tenant_id=key.tenant_id, run_id=key.pk)
     own_count = own_rows.count()
     before = len(history) - own_count
-    history = [*history[:before], *told_by(given), *history[before:], *(() if own_count else request_to_go_on(history))]
+    history = [
+        *history[:before],
+        *instructions_of(given),
+        *history[before:],
+        *(() if own_count else request_to_go_on(history)),
+    ]
     summary, summary_sources = summary_of(conversation, path)
     is_queued = run.status == Run.Status.QUEUED
     return replace(
