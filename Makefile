@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-all test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-deployment bench resilience accessibility stories clean chromium lock messages sbom dist
+.PHONY: help demo dev shell check test test-all test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-deployment bench resilience accessibility stories clean chromium lock messages prepare sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -79,6 +79,10 @@ test-next: chromium  ## Run the tests that start a server on Python 3.13 and Dja
 	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 	@$(NEXT_VENV)/bin/python -c 'import django, sys; assert sys.version_info >= (3, 13) and django.VERSION >= (6, 1)'
 	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) test-server
+
+# What `make test-next`, `make conformance` and `make clients` install.
+prepare: $(BIN)/node $(CONFORMANCE)/node_modules/.installed $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed
+	@[ -z "$(NEXT_PYTHON)" ] || $(MAKE) --no-print-directory VENV=$(NEXT_VENV) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 
 # Without the code that relies on the internals of other packages; tests of that code itself are in folders of its name.
 PLAIN_TESTS := tests/websocket tests/api tests/services/runs

@@ -112,9 +112,9 @@ SECOND_FACTOR = _env.choice("SECOND_FACTOR", "off", ("off", "optional", "admins"
 INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
 # Whether drafts of prompts can be tried in test chats, and compared with what is published.
 PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
-# Whether tenants are told that a part of their monthly limit of cost is used.
+# Whether tenants are warned when a part of their monthly limit of cost is used.
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
-# Whether members can have assistants asked at moments that they choose, and whether alarms ring.
+# Whether members can schedule questions to assistants, and whether alarms ring.
 SCHEDULES, ALARMS_RING = _env.flag("SCHEDULES", True), _env.flag("ALARMS_RING", True)
 # Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
 PENDING_CALLS, PUBLIC_URL = _env.flag("PENDING_CALLS", True), _env.url("PUBLIC_URL")

@@ -43,7 +43,7 @@ REDIS_PROBE_KEEP_SECONDS = 60
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 while the process runs, whatever state its dependencies are in."""
+    """Answer 200 while the process runs, regardless of its dependencies."""
     return JsonResponse({"status": "alive"})
 
 

@@ -35,7 +35,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         return self._answer(request) if self._is_async else super().__call__(request)
 
     async def _answer(self, request: HttpRequest) -> HttpResponseBase:
-        # With autorefresh (in development) files are looked up on disk, hence in a thread.
+        # With autorefresh (in development) files are looked up on disk, so this runs in a thread.
         find = sync_to_async(self.find_file) if self.autorefresh else None
         found = await find(request.path_info) if find else self.files.get(request.path_info)
         if found is None:

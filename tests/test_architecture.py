@@ -6,6 +6,8 @@ import ast
 from collections import Counter
 from pathlib import Path
 
+from django.apps import apps
+
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = [
     path
@@ -40,3 +42,13 @@ def test_the_package_has_only_the_expected_modules_at_its_top() -> None:
 def test_imports_are_absolute() -> None:
     nodes = [(path, node) for path in MODULES for node in ast.walk(ast.parse(path.read_text()))]
     assert [path for path, node in nodes if isinstance(node, ast.ImportFrom) and node.level] == []
+
+
+def test_what_the_app_adds_to_other_models_carries_its_name() -> None:
+    """A host's own `related_name="memberships"` on its user model must not clash with ours."""
+    others = [model for model in apps.get_models() if model._meta.app_label != "assistant"]
+    added = [relation for model in others for relation in model._meta.related_objects if not relation.hidden]
+    ours = [relation for relation in added if relation.related_model._meta.app_label == "assistant"]
+    names = {str(relation.get_accessor_name()) for relation in ours}
+    assert "assistant_memberships" in names
+    assert sorted(name for name in names if not name.startswith("assistant_")) == []

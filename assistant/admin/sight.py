@@ -1,4 +1,4 @@
-"""Sets the tenants whose rows PostgreSQL's row-level security shows to an admin page."""
+"""Middleware that sets the tenants whose rows row-level security shows to pages of the admin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member's alarms: which there are, which ring, and what the member does then."""
+"""A member's alarms: listing them, ending one, and snoozing one that rings."""
 
 from __future__ import annotations
 

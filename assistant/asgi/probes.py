@@ -25,7 +25,7 @@ class _Probes(ASGIHandler):
 
 
 def with_probes(application: Application) -> Application:
-    """Wrap an ASGI application so that probes are answered wherever the app is mounted, whatever the middleware wants.
+    """Wrap an ASGI application so that probes are answered at any mount point and before all middleware.
 
     A project redirects plain HTTP and refuses unknown hosts, and a probe asks `http://127.0.0.1:8001`.
     """
@@ -34,7 +34,7 @@ def with_probes(application: Application) -> Application:
 
     async def route(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         probe = probe_of(path_of(scope))
-        # Whether the process lives is said whatever `readyz` waits for.
+        # `healthz` is answered even while `readyz` waits.
         chosen = application if probe is None else handler if probe is healthz else bounded
         await chosen(scope, receive, send)
 

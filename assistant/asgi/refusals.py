@@ -20,7 +20,7 @@ Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
 
 # The prefixes of the two APIs with JSON bodies. `API` comes first, because its addresses hold "v1/" too.
 API, OPENAI = "api/", "v1/"
-# How long the rest of a body is read that nobody needs.
+# How long the rest of a refused body is read.
 DRAIN_SECONDS = 2.0
 
 

@@ -71,7 +71,7 @@ class ChatClient(Generic[Deps]):
         output_validators: called with the answer and the context, and return the answer. The model reads a `ToolError`
             that one raises, and answers again, at most twice.
         on_question: called with what an MCP server asks people during a call and the call's context, and returns the
-            answer, which fits `question.schema`, or None. Without it servers are told that nobody can be asked.
+            answer, which fits `question.schema`, or None. Without it servers learn that nobody can be asked.
 
     Raises:
         InvalidTool: a tool's settings are not valid; `call` raises it too, for the tools of that call.

@@ -78,7 +78,7 @@ class McpTools:
     """The tools of MCP servers. Sessions stay open in each event loop, until five minutes without a call.
 
     Args:
-        on_question: asked what servers ask during a call; without it they are told that they cannot ask.
+        on_question: answers what servers ask during a call; without it they learn that they cannot ask.
     """
 
     def __init__(self, on_question: OnQuestion | None = None) -> None:
@@ -135,7 +135,7 @@ class McpTools:
         call: Callable[..., Awaitable[ToolResult]],
         context: ToolContext,
     ) -> ToolResult:
-        """Call within the server's time, which stands still while a person is asked."""
+        """Call within the server's timeout, which is paused while a person is asked."""
         loop = asyncio.get_running_loop()
         one_at_a_time = asyncio.Lock()
 

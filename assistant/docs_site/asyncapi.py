@@ -76,7 +76,7 @@ _CLIENT_FRAMES: dict[str, tuple[str, Schema]] = {
         _frame("show", {"threadId": _THREAD_ID, "messageId": {"type": "string"}}),
     ),
     "alarms": (
-        "Be told which alarms of the member ring, now and on every change, by a CUSTOM event named alarms.",
+        "Subscribe to the member's ringing alarms: a CUSTOM event named alarms lists them now and on every change.",
         _frame("alarms", {}),
     ),
     "alarm": (

@@ -215,7 +215,7 @@ def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
 
 def _record(alarm: Alarm, context: ToolContext, now: datetime) -> AlarmRecord:
     if alarm.sources:
-        # The label may repeat what a document or a mail told the model to write.
+        # The label may repeat untrusted text that the model had read.
         context.mark_untrusted(*alarm.sources)
     at = alarm.at.astimezone(parse_zone(context.tenant.timezone))
     state: State = "past" if alarm.state == Alarm.State.SET and at <= now - GRACE else _STATES[alarm.state]

@@ -1,4 +1,4 @@
-"""The schedule tools: a member has an assistant asked at moments, after they have approved it."""
+"""The schedule tools: a member schedules questions to an assistant, and approves each schedule."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _moment(text: str, context: ToolContext) -> datetime:
 
 def _record(row: Schedule, context: ToolContext) -> ScheduleRecord:
     if row.sources:
-        # The question may repeat what a document or a mail told the model to write.
+        # The question may repeat untrusted text that the model had read.
         context.mark_untrusted(*row.sources)
     moment = "" if row.next_at is None else format_datetime(row.next_at.astimezone(parse_zone(row.timezone)))
     return ScheduleRecord(row.pk, row.name, row.prompt, row.cron, moment, row.state)

@@ -222,8 +222,8 @@ def _unwrapped(text: str) -> str:
 def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]) -> None:
     """Switch every tool on or to "ask first" for the tenant, and some off for single assistants.
 
-    Those that ask the person stay as they are: small models ask for what they know already. Those for scheduled
-    questions are off: the embedded model has not been evaluated with them.
+    Tools that ask the person stay off: small models ask for what they know already. Those for scheduled questions are
+    off: the embedded model has not been evaluated with them.
     """
     known = [tool.name for tool in catalogue.registry() if tool.asks is None and not tool.is_provider_side]
     for name in NOT_EVALUATED:

@@ -1,4 +1,4 @@
-"""Questions that an external server asks during a call: read into a form of ours, answered with what people said."""
+"""Questions that an external server asks during a call: converted to our form, and answered by people."""
 
 from __future__ import annotations
 

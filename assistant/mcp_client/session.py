@@ -149,7 +149,7 @@ class RemoteSession:
 
     @contextmanager
     def _answering(self, questions: CallQuestions | None) -> Generator[None]:
-        """Within the block, what the server asks is asked of these questions."""
+        """Within the block, the server's questions are answered by `questions`."""
         token = _asking.set(questions)
         if questions is not None:
             self._asking.append(questions)

@@ -58,7 +58,7 @@ class Conversation(models.Model):
         help_text=_("AG-UI's threadId, if its client uses another one than `id`."),
     )
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversations")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_conversations")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=200, blank=True)
     title_origin = models.CharField(

@@ -58,7 +58,7 @@ class EndUser(models.Model):
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="end_users")
-    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="end_user")
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_end_user")
     external_id = models.CharField(max_length=128, help_text=_("The tenant's own id of the end user."))
     name = models.CharField(max_length=200, blank=True)
     context = models.JSONField(default=dict, blank=True, help_text=_("Available to tools, never sent to the model."))

@@ -191,7 +191,7 @@ class QuotaUse(models.Model):
 
 
 class SpendNotice(models.Model):
-    """That a tenant has spent `percent` of its limit of cost of a month, which is told once over all processes."""
+    """Records that a tenant spent `percent` of its monthly limit of cost, so that it is reported only once."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="spend_notices")
     month = models.DateField(help_text=_("The first day, in UTC."))

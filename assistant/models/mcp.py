@@ -114,7 +114,7 @@ class McpCredentialQuerySet(models.QuerySet["McpCredential"]):
 
     def of_member(self, user_id: UserId) -> McpCredentialQuerySet:
         """Return a user's credentials for servers of the tenants that they are a member of."""
-        return self.filter(user_id=user_id, user__memberships__tenant_id=models.F("server__tenant_id"))
+        return self.filter(user_id=user_id, user__assistant_memberships__tenant_id=models.F("server__tenant_id"))
 
 
 class McpCredential(Credentials):

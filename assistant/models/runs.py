@@ -37,7 +37,7 @@ class Run(models.Model):
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="runs")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_runs")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="runs")
     api_key = models.ForeignKey(
         ApiKey,

@@ -202,7 +202,7 @@ class Membership(models.Model):
         END_USER = "end_user", _("End user")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.MEMBER)
     custom_roles = models.ManyToManyField(
         "assistant.CustomRole",

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class ToolBlock(models.Model):
-    """A tool that no tenant can use, whatever its switches say, until `until` by the database's clock."""
+    """A tool that no tenant can use, regardless of its switches, until `until` by the database's clock."""
 
     tool = models.CharField(max_length=64, unique=True)
     reason = models.CharField(max_length=150)

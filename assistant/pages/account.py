@@ -1,4 +1,4 @@
-"""People's own page: name, language, appearance, and where they change what they sign in with."""
+"""A person's own page: name, language, appearance, and links to change their password and second factor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class AccountForm(forms.ModelForm[PersonSettings]):
 @never_cache
 @signed_in
 def account(request: HttpRequest) -> HttpResponse:
-    """Show and store the settings of whoever is signed in."""
+    """Show and store the settings of the signed-in person."""
     user: Any = request.user
     stored = PersonSettings.objects.filter(user_id=user.pk).first() or PersonSettings(user_id=user.pk)
     form = AccountForm(request.POST if request.method == "POST" else None, instance=stored)

@@ -1,4 +1,4 @@
-"""The list of conversations of the browser chat: its parts as HTML, and what is done with one conversation."""
+"""The list of conversations of the browser chat: its parts as HTML, and the actions on one conversation."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _flag(request: HttpRequest) -> bool:
 @require_POST
 @for_members
 def pin(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
-    """Pin a conversation if the form field `on` is 1, else let it go."""
+    """Pin a conversation if the form field `on` is 1, else unpin it."""
     if not pin_conversation(member=page.member, conversation_id=thread, is_pinned=_flag(page.request)):
         raise Http404
     return JsonResponse({"on": _flag(page.request)})

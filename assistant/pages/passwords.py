@@ -32,7 +32,7 @@ def _check_configured() -> None:
 
 
 class ResetForm(PasswordResetForm):
-    """Looks accounts up, and leaves all else to a thread: whether there is one must not be told by time either."""
+    """Looks accounts up, and leaves the rest to a thread: the response time must not reveal an account."""
 
     _found: list[Any]
     _languages: dict[Any, str]

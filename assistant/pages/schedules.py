@@ -1,4 +1,4 @@
-"""A member's page of their own schedules: when they ask next, what became of the last moments, pause and delete."""
+"""A member's page of their own schedules: the next time, the last outcomes, and buttons to pause and delete."""
 
 from __future__ import annotations
 

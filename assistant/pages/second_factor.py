@@ -35,7 +35,7 @@ class SecondFactor(MiddlewareMixin):
             return _instead_of_admins_sign_in(request)
         if match.app_name == "admin" and name != "logout":
             return answer_to_lack(request)
-        # Whoever has not proved a factor may not add one.
+        # A person who has not proved a factor may not add one.
         if name.startswith(("account_", "mfa_", "openid_")):
             return answer_to_lack(request, only=Lack.PROOF)
         return None
@@ -44,7 +44,7 @@ class SecondFactor(MiddlewareMixin):
 def answer_to_lack(request: HttpRequest, *, only: Lack | None = None) -> HttpResponse | None:
     """Return where a signed-in user has to go first; None if nothing is lacking.
 
-    A session in which somebody has signed in without the factor that they have is ended: they sign in again.
+    A session is ended if its user has a factor but signed in without it: they sign in again.
     """
     lack = lack_of(request.user, request.session)
     if lack is None or only not in (None, lack):

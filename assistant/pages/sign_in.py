@@ -93,7 +93,7 @@ def sign_in_context(request: HttpRequest) -> dict[str, Any]:
 
 
 class OwnPasswordForm(PasswordChangeForm):
-    """Counts and records wrong old passwords as sign-ins, because whoever has a session may guess with it."""
+    """Counts and records wrong old passwords as sign-ins, since a stolen session could be used to guess."""
 
     request: HttpRequest
     required_css_class = "required"

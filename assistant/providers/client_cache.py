@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from assistant.toolkit.per_loop import PerLoop
 
-# Clients in one event loop. A key that has been replaced leaves one behind.
+# Clients in one event loop. The client of a replaced key stays until it is the least recently used.
 MAX_CLIENTS = 1_000
 
 

@@ -16,11 +16,11 @@ MASK = "…"
 MAX_MESSAGE, MAX_CODE, MAX_REQUEST_ID = 500, 100, 128
 # Characters of a message that are looked at.
 MAX_SEARCHED = 2_000
-# From so many letters and digits on, text that the request has too counts as repeated from it.
+# Text with at least this many letters and digits that is in the request too counts as repeated from it.
 REPEATED_LETTERS = 12
 # The same for text that is not ASCII: a Chinese sentence has few characters.
 REPEATED_CHARACTERS = 5
-# Shorter messages, such as "yes", are not looked for.
+# Shorter messages, such as "yes", are not searched for.
 MIN_WHOLE_TEXT = 4
 _KEYS = re.compile(
     r"\b(?:sk|pk|rk|gsk|key|xai|hf|nvapi)[-_][\w*.-]{6,}"

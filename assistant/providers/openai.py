@@ -237,7 +237,7 @@ class OpenAIModel:
             strict=self._strict,
             small=self.is_small,
             with_usage=self._server_key not in _without_usage,
-            sees_images=self._sees_images,
+            sees_images=self._sees_images and not request.without_files,
             profile=self._profile,
             extra=self._extra_body,
             origin=origin_of(self._url),

@@ -27,7 +27,7 @@ class UnavailableModel:
         self._reason = reason
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
-        """Raise `ModelError`, of a kind that only people can mend."""
+        """Raise a `ModelError` without a kind: only an operator can resolve it."""
         for delta in _NOTHING:
             yield delta
         error = ModelError(UNAVAILABLE)

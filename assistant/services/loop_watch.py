@@ -28,7 +28,7 @@ INTERVAL_SECONDS = 0.05
 HELD_SECONDS = 0.1
 # The shortest time between two log lines; the metric counts every case.
 LOG_SECONDS = 1.0
-# When the thread that samples is late by so much too, no task held the loop: the whole process did not run.
+# If the sampling thread is also late by this much, no task held the loop: the whole process did not run.
 STOPPED_SECONDS = 2.0
 UNKNOWN = "unknown"
 IDLE = "idle"

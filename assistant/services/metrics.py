@@ -91,7 +91,7 @@ def count_run(
     usage: Mapping[tuple[str, str], Usage],
     is_test: bool = False,
 ) -> None:
-    """Count a run that has ended. A test of a prompt counts apart; its tokens are tokens as any.
+    """Count a run that has ended. Tests of prompts are counted separately, except for their tokens.
 
     Args:
         seconds: the run's duration; None if it is unknown.

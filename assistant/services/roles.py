@@ -1,4 +1,4 @@
-"""Which part of the work this process has (`ASSISTANT_ROLE`): all of it, or that of a web or a worker process."""
+"""Which work this process does (`ASSISTANT_ROLE`): all of it, or that of a web or a worker process."""
 
 from __future__ import annotations
 

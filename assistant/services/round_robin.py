@@ -14,7 +14,7 @@ class RoundRobin(Generic[K, T]):
     """Items by key: keys take turns, and of one key the item that was added first comes first."""
 
     def __init__(self) -> None:
-        # The key whose turn is next comes first.
+        # In the order of the turns.
         self._items: OrderedDict[K, deque[T]] = OrderedDict()
         self._length = 0
 
@@ -68,7 +68,7 @@ class RoundRobin(Generic[K, T]):
 
 
 class WeightedTurns(Generic[K]):
-    """Whose turn it is among keys that wait: each gets as many turns as it has weight, for the weight of the others.
+    """Orders waiting keys by turns: over time, each key gets turns in proportion to its weight.
 
     Start-time fair queueing: a turn of a key takes the time 1/weight, and the key that may begin first is next.
     """

@@ -1,4 +1,4 @@
-"""The addresses of the modules that a page's script imports, for browsers to fetch at once.
+"""Finds the addresses of all modules that a page's script imports, so that browsers can fetch them at once.
 
 A browser finds the imports of a module only once it has fetched it. On a slow line each level of imports costs a
 round trip, unless the page names the modules of all levels (`<link rel="modulepreload">`).

@@ -12,7 +12,7 @@ _is_skipped = False
 
 
 def skip_warm_up() -> None:
-    """Do without it in this process. Called by `assistant.testing`: tests seldom ask a provider."""
+    """Skip the warm-up in this process. Called by `assistant.testing`: tests seldom ask a provider."""
     global _is_skipped  # noqa: PLW0603 - of the whole process
     _is_skipped = True
 

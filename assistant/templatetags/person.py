@@ -1,4 +1,4 @@
-"""The settings of whoever is signed in, for templates of all pages."""
+"""The settings of the signed-in person, for templates of all pages."""
 
 from __future__ import annotations
 

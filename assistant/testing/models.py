@@ -11,7 +11,7 @@ from assistant.services.assistants.provider_choice import replace_models
 
 @contextmanager
 def answer_with(model: Model) -> Iterator[Model]:
-    """Let a model answer in all runs of tenants while the block runs, whichever providers are configured.
+    """Let a model answer in all runs of tenants while the block runs, regardless of the configured providers.
 
     Args:
         model: a `ScriptedModel`, the model of a cassette, or one of your own.

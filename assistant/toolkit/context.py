@@ -142,13 +142,13 @@ class ToolContext(Generic[Deps]):
     def state(self) -> Any:
         """A copy of the state that the client's page shares with the run: AG-UI's `state`, any JSON value.
 
-        It comes from the caller, and tools have written into it: reading it marks nothing, but it is data, and no
-        destination is trusted because it is in it. Empty without a page.
+        It comes from the caller, and tools have written into it. Reading it does not mark the call's result as
+            untrusted, but no destination is trusted because it occurs there. Empty without a page.
         """
         return {} if self.shared_state is None else self.shared_state.value
 
     def set_state(self, value: Any) -> None:
-        """Replace the state of the page: its client is told at once, later calls of the run read it.
+        """Replace the state of the page. Its client gets the change at once, and later calls of the run read it.
 
         Raises:
             ToolError: it is no JSON value, is too long, or the run has no page.

@@ -30,7 +30,7 @@ class LeftThreads:
         self._next: dict[str, int] = {}
 
     def add(self, tool: str, threads: Iterable[threading.Thread]) -> None:
-        """Note the threads that a call has left, if they run."""
+        """Note those of the threads of a call that still run after it."""
         with self._lock:
             left = self._by_tool.setdefault(tool, WeakSet())
             left.update(thread for thread in threads if thread.is_alive())

@@ -32,8 +32,8 @@ class SharedState:
 
         Args:
             value: any JSON value.
-            tell: called with the new state, and the operations that make it of the last one that it was called with;
-                None for the first change, and where the state is not an object. Changes are told in their order.
+            tell: called with the new state, and with the operations that turn the state of the call before into it;
+                None for the first change, and if a state is not an object. It is called once per change, in order.
 
         Raises:
             ToolError: it is no JSON value, or has more than `MAX_STATE` characters.
@@ -53,7 +53,7 @@ class SharedState:
 
 
 def _patch(before: Any, after: Any) -> list[Operation] | None:
-    """Return the operations on the members of an object; None if one of both is no object."""
+    """Return the operations on the members of an object; None unless both are objects."""
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
     gone = [{"op": "remove", "path": _pointer(name)} for name in before if name not in after]

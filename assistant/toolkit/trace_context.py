@@ -1,6 +1,7 @@
 """W3C trace context: read from requests, and sent to providers, MCP servers and webhooks.
 
-Baggage is neither read nor sent: it may be anything. `OTEL_PROPAGATORS` without `tracecontext` switches both off, as it
+Baggage is neither read nor sent, because it may contain anything. `OTEL_PROPAGATORS` without `tracecontext` switches
+    both off, as it
 does in OpenTelemetry's own instrumentations. Source: https://www.w3.org/TR/trace-context/.
 """
 
@@ -41,6 +42,12 @@ def attach_parent(headers: Iterable[tuple[bytes, bytes]]) -> Token[Context] | No
     given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers if name[:5] == b"trace"}
     parent = parent_in(given) if given else None
     return None if parent is None else otel_context.attach(parent)
+
+
+def continue_trace(headers: Mapping[str, str]) -> None:
+    """Make the span that `trace_headers` named, if any, the current one, to the end of the current task."""
+    if (parent := parent_in(headers)) is not None:
+        otel_context.attach(parent)
 
 
 def detach_parent(token: Token[Context] | None) -> None:

@@ -20,10 +20,10 @@ class Pending:
     The run ends, and goes on by itself when the result comes to the call's `context.callback`, or the time is over.
 
     Attributes:
-        until: when nothing is waited for any more: a datetime with a time zone, or a time from now; 90 days at most.
+        until: when waiting ends: a datetime with a time zone, or a time from now; 90 days at most.
         note: what is waited for, in a few words for people, such as "the approval of the bank".
-        trusted: whether what comes is as trustworthy as the tool's own words. Otherwise it counts as text that
-            outsiders wrote, as `context.mark_untrusted` says.
+        trusted: whether the result is as trustworthy as one that the tool returns itself. Otherwise it counts as text
+            that outsiders wrote, as `context.mark_untrusted` says.
         ends_at: `until` as a datetime.
 
     Raises:

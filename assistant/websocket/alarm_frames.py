@@ -36,7 +36,7 @@ NOT_UNDERSTOOD = (
 
 
 class AlarmFrames:
-    """Tells a client which alarms of its member ring, once it has asked, and takes what the member does then.
+    """Sends a client the ringing alarms of its member, once it has asked, and handles what the member does with them.
 
     `send` sends a frame to the client. `on_failure` is called when that fails, and must close the connection.
     """
@@ -75,7 +75,7 @@ class AlarmFrames:
             self._answer()
 
     async def close(self) -> None:
-        """Stop telling the client."""
+        """Stop sending changes to the client."""
         if self._remove is not None:
             self._remove()
         if self._task is not None:
@@ -96,8 +96,8 @@ class AlarmFrames:
                 try:
                     found = await in_database(ringing_of, **whose)
                 except OUTAGE_ERRORS:
-                    continue  # told at the next change, or when the client connects again
-                # A change may be told twice: by this process, and by the message that it sends to all.
+                    continue  # sent at the next change, or when the client connects again
+                # A change may be reported twice: by this process, and by the message that it sends to all processes.
                 if found == told and not self._is_asked:
                     continue
                 told, self._is_asked = found, False

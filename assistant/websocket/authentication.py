@@ -1,7 +1,7 @@
 """Reads the credentials of a websocket's handshake.
 
 A member connects with an API key, or with their session from an allowed origin. The widget connects with a token, from
-a page that may show it. A handshake that is not admitted is answered with 403, whatever the reason.
+a page that may show it. A handshake that is not admitted is answered with 403, for any reason.
 """
 
 from __future__ import annotations

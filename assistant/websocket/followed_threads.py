@@ -153,7 +153,7 @@ class FollowedThreads:
         try:
             return await in_database(answer_details, member=self._member, thread_id=thread_id, number=number)
         except OUTAGE_ERRORS:
-            return []  # the answer itself has been sent; a reload shows what is known of it
+            return []  # the answer itself has been sent; a reload shows its details
 
     async def _settle(self, thread_id: uuid.UUID) -> Position | None:
         if get_runs().works_on(str(thread_id)):

@@ -24,7 +24,7 @@ Notice = Callable[[str, int], Awaitable[tuple[str, Custom] | None]]
 Details = Callable[[int | None], Awaitable[list[dict[str, Any]]]]
 MayRead = Callable[[int], Awaitable[bool]]
 
-# Changes of a thread that clients with rendered blocks are told of.
+# Changes of a thread that are sent to clients with rendered blocks.
 NOTICES = (SUMMARY, TITLE, FOLLOW_UPS)
 # Rendering a long history takes time: after this many texts the event loop serves other connections.
 TEXTS_PER_TURN = 5
@@ -50,8 +50,8 @@ class Follower:
         refresh: returns a snapshot of the thread, which replaces events that the log no longer holds.
         settle: called when a run has sent nothing for long. It appends the run's end to the log if that is missing,
             and returns its position, or None while the run is still running.
-        notice: returns what is to be said of the thread, one of `NOTICES`, and a run's id by its number.
-        details: returns what is known of the answers of a run, by its number, or of all for None.
+        notice: returns the event of a notice, one of `NOTICES`, and the id of the run with a number.
+        details: returns the details of the answers of a run, by its number, or of all for None.
         may_read: says by a run's number whether the client may read it; None if it may read all. Others are left out.
         gate: limits how many snapshots the member's connections are sent at the same time.
         bucket: limits how many characters are rendered for the member.
@@ -211,7 +211,7 @@ class Follower:
         await self._send(frame if self.knows_outcomes else without_cancelled(frame))
 
     async def _send_rendered(self, renderer: BlockRenderer, entry: Entry) -> None:
-        """Send the blocks that an event completes, and after a run's end what is known of its answers."""
+        """Send the blocks that an event completes, and after a run's end the details of its answers."""
         await self._send_blocks(await renderer.apply(decode_event(entry.frame)), entry)
         if entry.is_end:
             await self._send_details(entry.position, entry.number)
@@ -230,7 +230,7 @@ class Follower:
             await self._send_snapshot()
 
     async def _send_notices(self, position: Position) -> None:
-        """Send what has changed of the thread, under the number of the event before."""
+        """Send the notices about the thread that have changed, with the number of the event before."""
         changes = self._log.changes
         if not position.seq or all(changes[what] == self._sent[what] for what in NOTICES):
             return
@@ -240,7 +240,7 @@ class Follower:
                 await self._send(FrameEncoder(run_id=found[0], thread=self.thread).frame(found[1], position.seq))
 
     async def _send_details(self, position: Position, number: int | None) -> None:
-        """Send what is known of the answers of run `number`, or of all, under the number of the event before."""
+        """Send the details of the answers of run `number`, or of all, with the number of the event before."""
         known = await self._details(number)
         for start in range(0, len(known), DETAILS_PER_EVENT):
             about = known[start : start + DETAILS_PER_EVENT]

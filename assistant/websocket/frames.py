@@ -31,7 +31,7 @@ def parse_message_id(value: object) -> str:
 
 
 def where_to_upload(tenant: str) -> str:
-    """Return the sentence for who sends a file that a frame cannot hold."""
+    """Return the sentence for a client that sends a file too large for a frame."""
     path = reverse("assistant:attachments", kwargs={"tenant": tenant})
     return f"Upload files at {path}, and send their ids."
 

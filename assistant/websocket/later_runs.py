@@ -1,4 +1,4 @@
-"""What one connection still has to do for its runs: open those that wait, and stop those that end with it."""
+"""The runs of one connection that still need it: those to open later, and those to stop when it is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.services.runs.busy_threads import WaitingInput, stop_run
 
 logger = logging.getLogger(__name__)
 
-# A connection begins few runs that end with it; of more, the oldest are over.
+# A connection begins few runs that end with it; beyond this number the oldest have ended already.
 MAX_STOPPED = 50
 Refuse = Callable[[Refused], Awaitable[None]]
 
@@ -22,7 +22,7 @@ class LaterRuns:
     """The runs of one connection that wait for their thread, and those that are stopped when it is lost.
 
     Args:
-        on_failure: called when nothing can be said to the client any more; it must close the connection.
+        on_failure: called when nothing can be sent to the client any more; it must close the connection.
 
     Attributes:
         keeps_runs: the server itself closes the connection, and stops no run with it.
@@ -56,7 +56,7 @@ class LaterRuns:
         self._stopped = [*self._stopped[1 - MAX_STOPPED :], key]
 
     async def close(self) -> None:
-        """Stop what is to be stopped, and open no waiting run that would be; others are opened all the same."""
+        """Stop the runs that end with the connection, and drop their waiting inputs. Other waiting runs are opened."""
         for task, waiting in list(self._waiting.items()):
             if not self.keeps_runs:
                 waiting.leave()

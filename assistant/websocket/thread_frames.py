@@ -75,7 +75,8 @@ class ThreadFrames:
             opening = self._run_when_free(waiting, given, renders)
             self._later.begin(lambda refusal: self._refuse(frame, refusal), waiting, opening)
             return
-        # Answers that were sent before under another id: what they began is sent again, because the client waits.
+        # Answers that were sent before under another id: the run that they began is sent again, because the client
+        # waits for it.
         is_repeat = opened.setup is None and given.run_id not in (opened.key.run_id, opened.key.client_run)
         await self._follow_run(opened, given, renders, again=is_repeat)
 

@@ -125,6 +125,8 @@ async def test_an_answer_under_the_runs_own_id_continues_it(talk: Talk, fake_pro
     assert text_of(events) == "Noon."
     assert {(events[0]["runId"], events[-1]["runId"])} == {("run-1", "run-1")}
     assert (await talk.post(given)) == events  # sent again, it joins what it began
+    other = talk.given(run="run-1", resume=[entry(one, NO) for one in asked])
+    assert error_of(await talk.post(other)) == "invalid_input"
     assert interrupts_of(await talk.post(asked_by)) == asked  # and so does the first input
     first, second = [run async for run in Run.objects.order_by("number")]
     assert (first.run_id, second.continues) == ("run-1", "run-1") and second.run_id != "run-1"

@@ -158,7 +158,7 @@ async def test_the_conversation_goes_on_at_the_next_page_and_ends_with_the_visit
     await open_widget(page)
     await expect(page.get_by_role("button", name="Where is my order?")).to_be_visible()
     await expect(page.locator(".answer, .bubble")).to_have_count(0)
-    owners = Conversation.objects.values_list("user__end_user__external_id", flat=True)
+    owners = Conversation.objects.values_list("user__assistant_end_user__external_id", flat=True)
     assert [owner async for owner in owners] == ["dora"]
 
 

@@ -77,14 +77,18 @@ def _code(client: str, language: str) -> str:
     return code
 
 
-def bundle(client: str, folder: Path) -> None:
-    """Write the client of that name from the document into a folder, as one module."""
-    code = _code(client, "jsx")
-    source = HERE / f"{client}.jsx"
-    source.write_text(code)
+def bundle(client: str, folder: Path, *, language: str = "jsx", alias: str = "") -> None:
+    """Write the client of that name from the document into a folder, as one module.
+
+    Args:
+        alias: a package in place of one that the code names, as in `--alias:NAME=OTHER`.
+    """
+    source = HERE / f"{client}.{language}"
+    source.write_text(_code(client, language))
     try:
         command = ["node_modules/.bin/esbuild", source.name, "--bundle", "--format=esm", "--jsx=automatic"]
         options = [f"--outfile={folder / client}.js", '--define:process.env.NODE_ENV="production"', "--log-level=error"]
+        options += [f"--alias:{alias}"] if alias else []
         subprocess.run([*command, *options, *LOADERS], cwd=HERE, check=True, timeout=120)
     finally:
         source.unlink()
@@ -110,6 +114,11 @@ def site(client: str, folder: Path, server: Server, cast: Cast, thread: str = "m
         serving.shutdown()
         thread_of_server.join()
         serving.server_close()
+
+
+async def runs_become(*statuses: str) -> None:
+    """Wait until the runs have these statuses: a page shows an answer a moment before its run has ended."""
+    await until(lambda: list(Run.objects.order_by("number").values_list("status", flat=True)) == list(statuses))
 
 
 async def lose_connection(page: Page, fake_provider: FakeProvider, say: Callable[[Page, str], Awaitable[None]]) -> None:

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from assistant.models import Message, Provider, Run
 from tests.base import Cast
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
-from tests.client_pages.site import bundle, lose_connection, site
+from tests.client_pages.site import bundle, lose_connection, runs_become, site
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
@@ -64,10 +64,6 @@ async def say(page: Page, text: str) -> None:
     await box.press("Enter")
 
 
-async def runs() -> list[str]:
-    return [run.status async for run in Run.objects.order_by("number")]
-
-
 async def test_text_and_a_tool_of_the_server(page: Page, cast: Cast, fake_provider: FakeProvider) -> None:
     await sync_to_async(switch_tool)(cast.acme, "calculate")
     fake_provider.call("calculate", {"expression": "6*7"})
@@ -78,7 +74,7 @@ async def test_text_and_a_tool_of_the_server(page: Page, cast: Cast, fake_provid
     fake_provider.reply("Still here.")
     await say(page, "And now?")
     await expect(page.get_by_text("Still here.")).to_be_visible()
-    assert await runs() == ["finished", "finished"]
+    await runs_become("finished", "finished")
 
 
 @pytest.mark.parametrize(("button", "status"), [("Approve", "ok"), ("Decline", "declined")])
@@ -106,7 +102,7 @@ async def test_stop_and_another_message(page: Page, fake_provider: FakeProvider,
     fake_provider.reply("Gladly.")
     await say(page, "No, a poem")
     await expect(page.get_by_text("Gladly.")).to_be_visible()
-    assert await runs() == ["cancelled", "finished"]
+    await runs_become("cancelled", "finished")
 
 
 async def test_a_tool_of_the_page(page: Page, fake_provider: FakeProvider) -> None:

@@ -55,6 +55,15 @@ def test_an_answer_is_printed_and_kept(committed: Cast, house: Provider, fake_pr
     assert (conversation.user, conversation.messages.count()) == (committed.alice, 2)
 
 
+@pytest.mark.parametrize(("arguments", "is_logged"), [((), False), (("--verbosity", "2"), True)])
+def test_the_log_is_shown_only_if_asked_for(
+    committed: Cast, house: Provider, fake_provider: FakeProvider, arguments: tuple[str, ...], is_logged: bool
+) -> None:
+    fake_provider.reply("Half past nine.")
+    shown = talk("What time is it?\n", "acme", *arguments)
+    assert ("Run ended" in shown.stderr) is is_logged, shown.stderr
+
+
 def test_turns_belong_to_one_conversation(committed: Cast, house: Provider, fake_provider: FakeProvider) -> None:
     fake_provider.reply("First.")
     fake_provider.reply("Second.")

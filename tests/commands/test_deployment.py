@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -340,6 +341,29 @@ def test_redis_and_migrations_and_the_clock_are_looked_at(settings: Any, monkeyp
     assert "Redis" in to_mend(stores.store_findings())
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     assert "Redis" in to_mend(stores.store_findings())
+
+
+@pytest.mark.django_db
+def test_a_folder_of_attachments_that_cannot_be_written_is_found(settings: Any, tmp_path: Path) -> None:
+    settings.ATTACHMENTS_DIR = str(tmp_path / "made/by/the/first/upload")
+    assert "attachments" not in to_mend(stores.store_findings())
+    (tmp_path / "made").write_text("in the way")
+    assert "attachments" in to_mend(stores.store_findings())
+
+
+@PLANS
+def test_processes_may_write_where_attached_files_are_stored(plan: DeploymentPlan) -> None:
+    texts = deployment_files(plan)
+    folder = f"/var/lib/{plan.name}"
+    assert f"ATTACHMENTS_DIR={folder}/attachments\n" in texts["env.example"]
+    for unit in (f"{plan.name}@.service", f"{plan.name}-worker@.service"):
+        assert f"StateDirectory={plan.name}\n" in texts[unit]
+    compose = yaml.safe_load(texts["compose.yaml"])
+    for name in ("web", "worker", "migrate"):
+        assert compose["services"][name]["volumes"] == [f"attachments:{folder}"]
+        assert compose["services"][name]["environment"]["ATTACHMENTS_DIR"] == f"{folder}/attachments"
+    # A new volume is given the owner of the image's folder.
+    assert f"install -d -o {plan.user} -g {plan.user} -m 700 {folder}\n" in texts["Dockerfile"]
 
 
 @pytest.mark.django_db

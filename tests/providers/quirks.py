@@ -34,6 +34,9 @@ def sse(*payloads: Any, done: bool = True) -> bytes:
     return body + (b"data: [DONE]\n\n" if done else b"")
 
 
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+
+
 def say(content: Any, **more: Any) -> dict[str, Any]:
     return chunk({"content": content}, **more)
 
@@ -613,6 +616,9 @@ ENDS = [
     Quirk("An empty answer", sse(say(""), end()), error="empty answer"),
     Quirk("An answer of white space", sse(say(" \n"), end()), error="empty answer"),
     Quirk("Reasoning and no answer", sse(chunk({"reasoning": "Hm"}), end()), error="empty answer"),
+    Quirk("An image alone", sse(say("", images=[]), chunk({"images": [IMAGE]}), end()), error="image or sound alone"),
+    Quirk("Sound alone", sse(chunk({"audio": {"id": "a", "data": "aGk="}}), end()), error="image or sound alone"),
+    Quirk("An image beside the text", sse(say("Hi"), chunk({"images": [IMAGE]}), end()), text="Hi"),
 ]
 
 ERRORS = [

@@ -144,6 +144,12 @@ async def test_other_choices_stay() -> None:
     assert [request.tool_choice for request in turn.model.requests] == ["auto", "auto"]
 
 
+async def test_a_choice_of_a_tool_that_is_not_offered_is_not_sent() -> None:
+    turn = await run_script(["3"], add, tool_choice="subtract")
+    assert (turn.error.code, turn.model.requests) == ("invalid_input", [])
+    assert "no tool named 'subtract'" in turn.error.message
+
+
 async def test_outer_spaces_of_a_called_tools_name_are_left_out() -> None:
     turn = await run_script([ToolCall("", " add\n", '{"a": 1, "b": 2}'), "3"], add)
     assert turn.journal.statuses == {"add": "ok"}

@@ -14,16 +14,18 @@ from assistant.client import ChatClient, ChatReply, RunFailed
 from assistant.core.llm.circuits import CIRCUITS, COOLDOWN_SECONDS, MAX_CIRCUITS, MAX_FAILURES, Circuits
 from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
 from assistant.core.llm.usage_estimate import usage_of_partial
-from assistant.core.turn.recovery import MAX_REPEATS, MEND
+from assistant.core.turn.recovery import MAX_REPEATS, REPAIR_CALL
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers import OpenAIModel, ScriptedModel
 from assistant.providers.failure_masking import MAX_MESSAGE, masked
 from assistant.providers.openai_wire.overflow_sentences import is_overflow
-from assistant.toolkit import tool
+from assistant.toolkit import Media, tool
 from tests import fake_answers
 from tests.fake_provider import FakeProvider
+from tests.providers.quirks import IMAGE
 
 KEY = "sk-canary-0123456789abcdef"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 OVERFLOW = "This model's maximum context length is 400 tokens. However, your messages resulted in 900 tokens."
 
 
@@ -102,6 +104,18 @@ async def test_a_second_empty_answer_is_the_failure(fake_provider: FakeProvider)
     await go_on(fake_provider, client_of(fake_provider), reply)
 
 
+async def test_an_image_alone_is_not_asked_again(fake_provider: FakeProvider) -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1290}}
+    fake_provider.stream(fake_answers.chunk({"images": [IMAGE]}), fake_answers.chunk(finish="stop"), usage)
+    with pytest.raises(RunFailed, match="an image or sound alone") as failed:
+        await client_of(fake_provider).call("Draw an owl")
+    assert (len(fake_provider.requests), failed.value.code) == (1, "provider_error")
+    assert failed.value.reply.usage.output_tokens == 1290
+    fake_provider.reply("Hello.")
+    reply = await client_of(fake_provider).call("Again", history=failed.value.reply.messages)
+    await go_on(fake_provider, client_of(fake_provider), reply)
+
+
 @pytest.mark.parametrize(
     "first",
     [error("overloaded", code=503), error("Overloaded", type="overloaded_error"), {"error": "worker died"}],
@@ -147,9 +161,9 @@ async def test_a_call_that_the_provider_cannot_read_goes_back_to_the_model(fake_
     fake_provider.reply("Noon.")
     reply = await client.call("What time is it?")
     assert (reply.text, [call.result for call in reply.tool_calls]) == ("Noon.", ["Noon in Rome"])
-    assert [m["content"] for m in fake_provider.requests[1].messages[-2:]] == [wrote, MEND]
-    assert fake_provider.requests[2].messages[-1]["content"] == MEND
-    assert MEND not in json.dumps([message.content for message in reply.messages])
+    assert [m["content"] for m in fake_provider.requests[1].messages[-2:]] == [wrote, REPAIR_CALL]
+    assert fake_provider.requests[2].messages[-1]["content"] == REPAIR_CALL
+    assert REPAIR_CALL not in json.dumps([message.content for message in reply.messages])
     await go_on(fake_provider, client, reply)
 
 
@@ -169,7 +183,7 @@ async def test_a_call_that_a_server_could_not_read_is_known_by_its_sentence(
     fake_provider.reply("Noon.")
     reply = await client.call("What time is it?")
     assert reply.text == "Noon."
-    assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == [*filter(None, [wrote]), MEND]
+    assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == [*filter(None, [wrote]), REPAIR_CALL]
     await go_on(fake_provider, client, reply)
 
 
@@ -212,6 +226,74 @@ async def test_a_conversation_that_is_too_long_is_trimmed_harder_and_asked_again
     assert 5 < second < 25
     assert fake_provider.requests[1].messages[-1]["content"] == "Well?"
     await go_on(fake_provider, client, reply)
+
+
+ABOVE_RATE = (
+    "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 300, Requested 460. The input "
+    "or output tokens must be reduced in order to run successfully."
+)
+
+
+async def test_a_request_above_the_tokens_a_minute_is_trimmed_or_goes_to_the_fallback(
+    fake_provider: FakeProvider,
+) -> None:
+    history = [Message("user" if place % 2 == 0 else "assistant", "words " * 50) for place in range(20)]
+    above = 429, error(ABOVE_RATE, type="tokens", code="rate_limit_exceeded")
+    fake_provider.respond(*above)
+    fake_provider.reply("In short, yes.")
+    reply = await client_of(fake_provider).call("Well?", history=history)
+    assert reply.text == "In short, yes."
+    assert len(fake_provider.requests[1].messages) < 16
+    await go_on(fake_provider, client_of(fake_provider), reply)
+    fake_provider.respond(*above)
+    client = client_of(fake_provider, fallback=ScriptedModel("Yes.", name="second"))
+    assert (await client.call("Well?", history=history)).text == "Yes."
+
+
+UNTAKEN = [
+    (400, "You uploaded an unsupported image. Please make sure your image is valid."),  # OpenAI
+    (400, "messages.2.content.1.image.source.base64: image exceeds 5 MB maximum: 5768568 bytes > 5242880 bytes"),
+    (400, "Unable to process input image. Please retry or report in https://ai.google.dev"),
+    (404, "No endpoints found that support image input"),  # OpenRouter
+    (400, "google/gemma-3-1b-it is not a multimodal model"),  # vLLM
+    (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+    (400, "'messages.1' : for 'role:user' the following must be satisfied[('messages.1.content' : value must be a "
+          "string)]"),  # Groq
+    (422, "Failed to deserialize the JSON body: messages[1]: unknown variant `image_url`, expected `text`"),
+    (400, "The PDF specified was not valid."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "said"), UNTAKEN, ids=[said[:40] for _, said in UNTAKEN])
+async def test_a_file_that_the_provider_refuses_is_left_out(
+    fake_provider: FakeProvider, status: int, said: str
+) -> None:
+    def picky(request: fake_answers.Recorded) -> fake_answers.Answer:
+        has_file = any(isinstance(message["content"], list) for message in request.messages)
+        refused, answered = fake_answers.respond(status, error(said)), fake_answers.reply("I cannot see it.")
+        return refused if has_file else answered(request)
+
+    fake_provider.rule(picky)
+    model = OpenAIModel(
+        "fake", base_url=fake_provider.url, api_key=KEY, max_retries=0, sees_images=True, reads_pdfs=True
+    )
+    client = ChatClient(model=model)
+    files = [Media(PNG, "image/png", name="owl.png"), Media(b"%PDF-1.4", "application/pdf", "a.pdf", "Of owls.")]
+    reply = await client.call("What is this?", files=files)
+    assert (reply.text, len(fake_provider.requests)) == ("I cannot see it.", 2)
+    asked = fake_provider.requests[1].messages[-1]["content"]
+    assert asked == "Of owls.\n\nWhat is this?\n\n[Images that are not shown: 1]"
+    for text in ("And then?", "And then again?"):
+        reply = await client.call(text, history=reply.messages)
+        assert reply.text == "I cannot see it."
+    check_valid(fake_provider)
+
+
+async def test_a_refusal_about_files_is_the_failure_if_there_are_none(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(*((UNTAKEN[0][0], error(UNTAKEN[0][1]))))
+    with pytest.raises(RunFailed, match="did not accept"):
+        await client_of(fake_provider).call("Hi")
+    assert len(fake_provider.requests) == 1
 
 
 async def test_a_message_that_is_too_long_by_itself_is_not_asked_again(fake_provider: FakeProvider) -> None:
@@ -317,16 +399,17 @@ async def test_a_reply_has_the_requests_as_they_were_sent(fake_provider: FakePro
     assert "canary" not in repr(reply.requests) + str([request.content for request in reply.requests])
 
 
-def sentences() -> list[tuple[str, bool]]:
+def sentences() -> list[tuple[int, str, bool]]:
     document = (Path(__file__).parents[2] / "docs" / "provider-quirks.md").read_text()
-    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| (too long|another error) \|$", document, re.MULTILINE)
-    return [(said, meaning == "too long") for said, meaning in rows]
+    rows = re.findall(r"^\| [^|]+? (?:with (\d+) )?\| ([^|]+) \| (too long|another error) \|$", document, re.MULTILINE)
+    return [(int(status or 400), said, meaning == "too long") for status, said, meaning in rows]
 
 
-@pytest.mark.parametrize(("said", "is_too_long"), sentences())
-def test_the_sentences_of_real_servers_are_recognised(said: str, is_too_long: bool) -> None:
-    assert is_overflow(400, "", said) == is_too_long
-    assert not is_overflow(429, "", said)
+@pytest.mark.parametrize(("status", "said", "is_too_long"), sentences())
+def test_the_sentences_of_real_servers_are_recognised(status: int, said: str, is_too_long: bool) -> None:
+    assert is_overflow(status, "", said) == is_too_long
+    assert status == 429 or not is_overflow(429, "", said)
+    assert not is_overflow(401, "", said)
 
 
 @pytest.mark.parametrize(

@@ -4,108 +4,93 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import httpx2
 import pytest
 from opentelemetry.semconv.schemas import Schemas
+from pytest_django import Settings
 
+from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES, WIRE_FORMATS
 from assistant.models import Provider, Webhook
 from assistant.spans import CONVENTIONS_VERSION
-from tests.api.calling import key_of
 from tests.base import Cast
-from tests.factories import make_conversation, switch_tool
+from tests.factories import switch_tool
+from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
-from tests.live import Server, serve
+from tests.mcp.allowing import add_server, allow, look
+from tests.mcp.conftest import outside_process, outsider
+from tests.mcp.outside import Outside
 from tests.mcp.talking import OLDER, Client
+from tests.providers.native import anthropic_wire, google_wire
+from tests.providers.responses import wire as responses_wire
+from tests.spans.doors import DOORS, Door, event_stream
+from tests.spans.site import PARENT, SPAN, TRACE, Site, recorded_site
 from tests.webhooks.conftest import hook, receiver
 from tests.webhooks.receiver import Receiver
-from tests.ws import open_socket, run_input
 
-__all__ = ["receiver"]
+__all__ = ["outside_process", "outsider", "receiver"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
-TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-PARENT = {"traceparent": f"00-{TRACE}-{SPAN}-01", "tracestate": "vendor=1", "baggage": "user=canary-baggage"}
-Spans = list[dict[str, Any]]
-
-
-class Site(NamedTuple):
-    server: Server
-    file: Path
-    cast: Cast
-    key: str
-
-    def spans(self, name: str) -> Spans:
-        """The spans that have ended so far and whose names begin so."""
-        text, found, at = self.file.read_text(), [], 0
-        while (start := text.find("{", at)) >= 0:
-            span, at = json.JSONDecoder().raw_decode(text, start)
-            found.append(span)
-        return [span for span in found if span["name"].startswith(name)]
-
-    def wait_for(self, name: str) -> dict[str, Any]:
-        """The only span whose name begins so, once it has ended."""
-        deadline = time.monotonic() + 30
-        while not (found := self.spans(name)):
-            assert time.monotonic() < deadline, self.file.read_text() + self.server.log
-            time.sleep(0.05)
-        (span,) = found
-        return span
+# An answer in each wire format.
+ANSWERS = {
+    CHAT_COMPLETIONS: reply("Hi."),
+    RESPONSES: responses_wire.answer(responses_wire.says("Hi.")),
+    ANTHROPIC: anthropic_wire.say("Hi."),
+    GOOGLE: google_wire.say("Hi."),
+}
 
 
 @pytest.fixture
-def site(cast: Cast, provider: Provider, tmp_path: Path) -> Iterator[Site]:
-    file = tmp_path / "spans"
-    application = "tests.isolation.sites.recorded_asgi:application"
-    env = {"TRACES": str(file), "TRACE_CONTENT": "true", "DJANGO_SETTINGS_MODULE": "tests.webhooks.settings"}
-    with serve(application=application, env=env) as server:
-        yield Site(server, file, cast, key_of(cast.acme, cast.alice))
+def site(cast: Cast, provider: Provider, fake_provider: FakeProvider, tmp_path: Path) -> Iterator[Site]:
+    with recorded_site(cast, fake_provider, tmp_path / "spans") as started:
+        yield started
 
 
-def post(site: Site, path: str, body: Any) -> None:
-    headers = {"Authorization": f"Bearer {site.key}", **PARENT}
-    assert httpx2.post(site.server.url + path, json=body, headers=headers, timeout=60).is_success
-
-
-def over_websocket(site: Site) -> None:
-    async def ask() -> None:
-        async with open_socket(site.server.url, key=site.key, headers=PARENT) as socket:
-            await socket.ask("Hello")
-
-    asyncio.run(ask())
-
-
-def over_sse(site: Site) -> None:
-    post(site, "/api/v1/tenants/acme/assistants/support/runs/", run_input("Hello"))
-
-
-def over_rest(site: Site) -> None:
-    talk = make_conversation(site.cast.alice, site.cast.support)
-    post(site, f"/api/v1/tenants/acme/conversations/{talk.pk}/runs/", {"message": "Hello"})
-
-
-def over_completions(site: Site) -> None:
-    post(site, "/v1/chat/completions", {"model": "support", "messages": [{"role": "user", "content": "Hello"}]})
-
-
-@pytest.mark.parametrize("ask", [over_websocket, over_sse, over_rest, over_completions])
-def test_runs_belong_to_the_trace_that_a_request_names(
-    ask: Callable[[Site], None], site: Site, fake_provider: FakeProvider, receiver: Receiver
-) -> None:
+@pytest.mark.parametrize("ask", DOORS, ids=lambda door: door.__name__)
+def test_runs_belong_to_the_trace_that_a_request_names(ask: Door, site: Site, receiver: Receiver) -> None:
     hook(site.cast.acme, receiver.url, events=[Webhook.Event.RUN_FINISHED])
     ask(site)
-    run, chat = site.wait_for("invoke_agent"), site.wait_for("chat ")
-    assert (run["context"]["trace_id"], run["parent_id"]) == (f"0x{TRACE}", f"0x{SPAN}")
+    run, chat = site.wait_for("invoke_agent", trace=TRACE), site.wait_for("chat ", trace=TRACE)
+    assert run["parent_id"] == f"0x{SPAN}"
     assert chat["parent_id"] == run["context"]["span_id"]
-    sent = fake_provider.requests[-1].headers
+    sent = site.model.requests[-1].headers
     assert sent["traceparent"] == f"00-{TRACE}-{chat['context']['span_id'][2:]}-01"
     assert sent["tracestate"] == "vendor=1" and "baggage" not in sent
     (told,) = receiver.wait_for(1)
     assert told.headers["traceparent"].startswith(f"00-{TRACE}-") and "baggage" not in told.headers
+
+
+@pytest.mark.parametrize("wire_format", WIRE_FORMATS)
+def test_a_request_in_every_wire_format_names_its_span(site: Site, wire_format: str) -> None:
+    Provider.objects.update(wire_format=wire_format)
+    site.model.queue(ANSWERS[wire_format])
+    event_stream(site)
+    chat = site.wait_for("chat ")
+    assert site.model.requests[-1].headers["traceparent"] == f"00-{TRACE}-{chat['context']['span_id'][2:]}-01"
+    told = chat["attributes"]
+    assert told["server.address"] == "127.0.0.1" and told["gen_ai.response.id"]
+    assert told["gen_ai.usage.output_tokens"] > 0 and told["gen_ai.response.time_to_first_chunk"] >= 0
+
+
+def test_a_call_of_an_external_server_is_one_span_which_it_is_told(
+    site: Site, outsider: Outside, settings: Settings
+) -> None:
+    settings.DEBUG = True
+
+    async def allow_whoami() -> None:
+        server = await add_server(site.cast.acme, outsider)
+        await look(server)
+        await allow(server, "whoami")
+
+    asyncio.run(allow_whoami())
+    site.model.call("crm__whoami", {})
+    event_stream(site)
+    run = site.wait_for("invoke_agent", trace=TRACE)
+    call = site.wait_for("execute_tool")
+    assert call["name"] == "execute_tool crm__whoami" and call["parent_id"] == run["context"]["span_id"]
+    assert [one["name"] for one in site.spans("tools/call")] == []
+    assert f"00-{TRACE}-" in site.model.requests[-1].last_text
 
 
 @pytest.mark.parametrize("where", ["header", "_meta"])
@@ -152,7 +137,7 @@ def test_the_span_of_a_request_to_a_model_has_what_was_asked_and_what_it_took(
         "stop": ["END"],
         "seed": 7,
     }
-    post(site, "/v1/chat/completions", body)
+    site.post("/v1/chat/completions", body)
     told = site.wait_for("chat ")["attributes"]
     assert (told["server.address"], f":{told['server.port']}/" in fake_provider.url) == ("127.0.0.1", True)
     assert (told["gen_ai.request.temperature"], told["gen_ai.request.max_tokens"]) == (0.5, 50)

@@ -1,4 +1,4 @@
-"""The model of an assistant: a test by a button, and the models that its provider lists, offered in the form."""
+"""The views behind the model fields of an assistant's form: a test, and the models that the provider lists."""
 
 from __future__ import annotations
 

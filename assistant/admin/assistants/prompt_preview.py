@@ -1,4 +1,4 @@
-"""The preview of a prompt: as a member's run would be given it, and what differs from the published version."""
+"""The preview of a prompt: its text in a run of a member, and the difference to the published version."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from assistant.services.assistants.prompt_values import PromptValues
 from assistant.services.assistants.prompts import text_to_edit
 from assistant.services.assistants.text_difference import Difference, difference_of
 
-# Members that the field suggests; others are typed.
+# Members that the field suggests; the names of others can be typed.
 MAX_USERS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A prompt as a member's run would be given it; `problem` says why it cannot be shown."""
+    """The text of a prompt in a run of a member; `problem` says why it cannot be shown."""
 
     user: str
     problem: str = ""

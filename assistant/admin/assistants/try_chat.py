@@ -1,4 +1,4 @@
-"""The way from the control panel to a test chat, which is a member's own."""
+"""Links from the control panel to test chats, each of which belongs to a member."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.services.runs.prompt_tests import QUESTION_TO_TRY
 
 
 def try_url(request: HttpRequest, assistant: Assistant, version: PromptVersion, *, question: str = "") -> str | None:
-    """Return the address of a test chat with a version; None, with a message, for who is not a member.
+    """Return the address of a test chat with a version; None, with a message, for users who are not members.
 
     Args:
         question: what the message box begins with; it is kept in the session, and in no address.

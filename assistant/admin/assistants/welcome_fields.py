@@ -16,7 +16,7 @@ from assistant.services.assistants.welcome import MAX_GREETING
 
 
 def other_languages() -> list[tuple[str, Any]]:
-    """Return the project's languages, with their names, but for the one in which the other fields are written."""
+    """Return the project's languages, with their names, without the one in which the other fields are written."""
     return [(code, name) for code, name in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.filters import NewestValuesFilter
 
-# What an action is about; of others it is the model of that name.
+# The objects of actions; for any other action it is the model of that name.
 _ABOUT: dict[str, str | Promise] = {
     "approval": _("approval"),
     "bundle": _("bundle"),

@@ -15,7 +15,7 @@ from assistant.models import AuditEntry, Provider, Tenant
 
 # Numbers, switches, choices and dates: never a secret, and never what a person wrote.
 _SHOWN = (models.BooleanField, models.IntegerField, models.FloatField, models.DecimalField, models.DateField)
-# Names of models of providers are texts, and decide what a change costs.
+# Names of providers' models are shown although they are texts, because they determine costs.
 _SHOWN_TEXTS = ("model", "default_model")
 Values = dict[str, list[str | None]]
 

@@ -1,4 +1,4 @@
-"""The gate before other people's conversations: a reason where the tenant asks for one, and an audit entry."""
+"""Restricts reading other people's conversations: asks for a reason where one is required, and records it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assistant.services.conversations.chat_reading import (
     record_reading,
 )
 
-# The session's key with the conversations that were read within the hour: when, by id.
+# The key in the session of the conversations that were read within the hour: the time, by id.
 READ_CHATS = "read_chats"
 MAX_REMEMBERED = 200
 HIDDEN = gettext_lazy("hidden: reading is restricted")
@@ -111,7 +111,8 @@ def _read(request: HttpRequest) -> dict[str, float]:
 
 
 def _key(conversation: Conversation) -> str:
-    # A reason counts for the setting under which it was given: one that is asked for later is asked for again.
+    # A reason counts only for the setting under which it was given: after a change of the setting, the reason is asked
+    # for again.
     return f"{conversation.pk}/{conversation.tenant.chat_reading}"
 
 
@@ -126,7 +127,7 @@ class ReadsChats(TenantScopedAdmin):
     """The base of pages with texts of conversations, which other people's tenants may restrict.
 
     `conversation_path` is the lookup from a row to its conversation; "" for conversations. `text_fields` are those of
-    `search_fields` that are texts: they are searched only where these may be shown, or a search would tell them.
+    `search_fields` that are texts: they are searched only where these may be shown, or a search would reveal them.
     """
 
     conversation_path = ""

@@ -26,6 +26,6 @@ def _without_texts(tree: list[Any]) -> list[Any]:
         if not isinstance(item, list):
             is_left_out = str(item).startswith(beginnings)
             kept += [] if is_left_out else [item]
-        elif not is_left_out:  # what belongs to the item before it
+        elif not is_left_out:  # the nested list of the item before it
             kept.append(_without_texts(item))
     return kept

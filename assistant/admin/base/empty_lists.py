@@ -1,4 +1,4 @@
-"""What a list without rows says: what will be there, and what to do first."""
+"""The texts of lists without rows: what the list will show, and what to do first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List filters; they offer only values that occur in the user's rows, and do not read all of these to find them."""
+"""List filters. They offer only values that occur in the user's rows, and find these without reading all rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from assistant.admin.base.visible_tenants import is_operator, picked_tenant_id, 
 from assistant.models import Assistant, Run, ToolCall
 from assistant.services.toolpolicy import catalogue
 
-# Tenants and assistants that a filter offers: with many more, each page would carry thousands of links that nobody
-# reads. The picker in the header has all tenants.
+# Tenants and assistants that a filter offers: with many more, each page would contain thousands of links. The picker in
+# the header has all tenants.
 MAX_TENANTS = MAX_ASSISTANTS = 100
 # The newest rows of a list, in which a filter looks for its values.
 NEWEST_ROWS = 2_000
@@ -84,9 +84,9 @@ class CalledToolFilter(ToolFilter):
 
 
 class RunStatusFilter(admin.SimpleListFilter):
-    """Filter runs by their state, in which those that waited for an approval and no longer do are `ANSWERED`.
+    """Filter runs by their state, where runs whose approval was answered or has expired are `ANSWERED`.
 
-    Clients see such a run as waiting for good, because another run continues it.
+    Their status stays `waiting`, because another run continues them.
     """
 
     title = gettext_lazy("status")
@@ -136,5 +136,5 @@ class AssistantFilter(admin.SimpleListFilter):
 
 
 def _number(text: str) -> int | None:
-    """Return the id that an address names; None if it is none that a row could have."""
+    """Return the id in an address; None if no row can have it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,4 +1,4 @@
-"""What the work of jobs is called in pages."""
+"""The titles of jobs' work on pages."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ JOB_TITLES = {
 
 
 def job_title(name: str) -> str:
-    """Return the title of a job's work; the name itself of one that has none."""
+    """Return the title of a job's work; the job's name if it has none."""
     return str(JOB_TITLES.get(name, name))

@@ -1,4 +1,4 @@
-"""Lists of tables that grow with use: what a page takes must not grow with their rows."""
+"""Lists of tables that grow with use: the cost of a page must not grow with the number of rows."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from django.contrib import admin
 from django.core.paginator import Paginator
 from django.utils.functional import cached_property
 
-# Rows that a list counts and pages through; filters reach the others.
-MOST_COUNTED = 10_000
+# Rows that a list counts and pages through; the others can be found with filters.
+MAX_COUNTED_ROWS = 10_000
 
 
 class BoundedPaginator(Paginator[Any]):
-    """Counts `MOST_COUNTED` rows at most, because databases read every row that they count."""
+    """Counts `MAX_COUNTED_ROWS` rows at most, because databases read every row that they count."""
 
     @cached_property
     def count(self) -> int:
         rows: Any = self.object_list
-        return int(rows.order_by().values("pk")[:MOST_COUNTED].count())
+        return int(rows.order_by().values("pk")[:MAX_COUNTED_ROWS].count())
 
 
 class LongList(admin.ModelAdmin[Any]):
-    """A list without what reads every row: a second count of all rows, or counts of each choice of a filter.
+    """A list that avoids reading every row: no second count of all rows, no counts for the choices of a filter.
 
     Nor can it have Django's `date_hierarchy`.
     """

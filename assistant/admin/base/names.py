@@ -1,6 +1,6 @@
 """Names of models and fields that Django derives from those of their classes and attributes, for translation.
 
-Names that stand in a model are translated there. Naming each field in its model would be a migration of all of them.
+Names that a model sets itself are translated there. Setting a name for each field would need a migration of all fields.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def rows_by_kind(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def state_word(policy: str) -> str:
-    """Return what a tool is, by its decided policy, or by "follow" what its switch is."""
+    """Return the word for a tool's decided policy; for "follow", the word for its switch."""
     return str(_STATES.get(policy, policy))
 
 

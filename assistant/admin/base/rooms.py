@@ -76,7 +76,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands above each page: the rooms, the pages of the room that is shown, the tenant picker and the search."""
+    """The header of each page: the rooms, the pages of the room that is shown, the tenant picker and the search."""
 
     rooms: tuple[Link, ...]
     pages: tuple[Link, ...]
@@ -85,7 +85,7 @@ class Frame:
 
 
 def frame(site: AdminSite, request: HttpRequest) -> Frame:
-    """Return the frame of a page for a user who may use the admin."""
+    """Return the header of a page for a user who may use the admin."""
     pages = {room.slug: tuple(_pages(room, site, request)) for room in ROOMS}
     current = _current(pages, request)
     rooms = [Link(str(room.name), pages[room.slug][0].url, room.slug == current) for room in ROOMS if pages[room.slug]]

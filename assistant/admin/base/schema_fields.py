@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.schema.form import FormField
 
-# What a property that has no value is shown as.
+# The stored value of a property without a value.
 UNSET: Any = ""
 
 
@@ -71,7 +71,7 @@ def field_of(wanted: FormField, stored: Any) -> forms.Field:
 
 def _help(wanted: FormField) -> str:
     lines = [wanted.help]
-    # A default of no characters or no entries needs no words: the empty field says it.
+    # An empty default is not mentioned: the empty field shows it.
     if wanted.default not in (None, "", [], {}):
         default = wanted.default
         shown = (gettext("yes") if default else gettext("no")) if isinstance(default, bool) else default

@@ -49,7 +49,7 @@ def _choices_of(request: HttpRequest, model: type[models.Model], permission: str
     if model is Tenant:
         return Tenant.objects.filter(pk__in=mine)
     if model is get_user_model():
-        return model._default_manager.filter(memberships__tenant_id__in=mine).distinct()
+        return model._default_manager.filter(assistant_memberships__tenant_id__in=mine).distinct()
     if model is Provider:
         # Providers of the deployment can be chosen by name, though their pages are for operators only.
         return Provider.objects.filter(Q(tenant_id__in=mine) | Q(tenant=None))
@@ -170,7 +170,7 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         return rows.filter(**{f"{self.tenant_path}__in": self.allowed_tenants(request)})
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the list with filters that are closed until one is set; many values would push the list away.
+        """Return the list with filters that are collapsed until one is set: many values would hide the list.
 
         Its `empty_text` says what to do where there are no rows.
         """
@@ -184,14 +184,14 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
         return found
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Title a row's page with the row's name, above what it is."""
+        """Title a row's page with the row's name, above the name of its model."""
         row = context.get("original")
         if row is not None and not context.get("is_popup"):
             context |= {"title": str(row), "subtitle": capfirst(self.opts.verbose_name)}
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A new row's tenant is at first the one that was picked in the header."""
+        """Preselect the tenant that was picked in the header for a new row."""
         picked = picked_tenant_id(request)
         return {**({} if picked is None else {"tenant": picked}), **super().get_changeform_initial_data(request)}
 

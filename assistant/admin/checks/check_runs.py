@@ -1,4 +1,4 @@
-"""Checks of an assistant: the button that begins them, the list of their runs, and a run with its evidence."""
+"""Checks of an assistant: the button that starts them, their runs, and the page of a run with its evidence."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _begin(request: HttpRequest, assistant: Assistant) -> HttpResponse:
 
 
 def _sum(run: CheckRun) -> str:
-    """Return a run's figures in a few words."""
+    """Return a summary of a run's figures."""
     counts = _("%(failed)d failed, %(passed)d passed") % {"failed": run.failed, "passed": run.passed}
     if run.undecided:
         counts = f"{counts}, {_('%(n)d undecided') % {'n': run.undecided}}"
@@ -179,7 +179,7 @@ def _shown(row: CheckResult) -> dict[str, Any]:
 
 
 def _call_words(call: dict[str, Any]) -> str:
-    """Return what became of a call, in which no tool was run."""
+    """Return the outcome of a call; no tool was run."""
     if call.get("asks"):
         return _("a person would be asked first")
     if call.get("ran"):

@@ -19,7 +19,7 @@ from assistant.toolkit.text import clean_text
 
 _FORBIDDEN = ("forbidden_tool", "forbidden_text", "forbidden_value")
 _TEXTS = ("question", "planted_result", "forbidden_text", "forbidden_value")
-# Assistants that others may ask are tools of this name and their own.
+# The prefix of the tools that ask other assistants.
 _ASSISTANT = "ask_"
 
 

@@ -33,7 +33,7 @@ from assistant.services.runs.kept_requests import LIFETIME, requests_of
 
 @admin.register(Message)
 class MessageAdmin(LongList, ReadsChats, ReadOnlyAdmin):
-    """A searchable list of messages; without those that may not be shown without a reason."""
+    """A searchable list of messages, without those that can only be read with a reason."""
 
     permission = "read_chats"
     conversation_path = "conversation"

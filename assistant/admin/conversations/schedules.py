@@ -1,4 +1,4 @@
-"""Schedules: the questions that assistants are asked at moments in members' names, and what became of them."""
+"""The pages of schedules: questions that assistants are asked at set times in members' names, with their outcomes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class RunInline(Scoped, admin.TabularInline[ScheduleRun, Schedule]):
 
 @admin.register(Schedule)
 class ScheduleAdmin(TenantScopedAdmin):
-    """Schedules of members. Admins pause and delete them; whoever adds one adds it in their own name."""
+    """Schedules of members. Admins can pause and delete all of them, but add schedules only for themselves."""
 
     possible_actions = frozenset({"view", "add", "delete"})
     form = ScheduleForm

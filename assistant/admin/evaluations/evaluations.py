@@ -136,5 +136,5 @@ class EvaluationAdmin(TenantScopedAdmin):
         if verdict and verdict not in EvaluationCase.Verdict.values:
             raise Http404("There is no such judgement.")
         note = clean_text(given.get("note", "")).strip()[:MAX_NOTE]
-        # The pressed button takes its own judgement back.
+        # Pressing the button of the current judgement again removes it.
         judge(case=case, verdict="" if verdict == case.verdict else verdict, note=note, actor=request.user)

@@ -36,7 +36,7 @@ def may_read_chats(request: HttpRequest, assistant: Assistant) -> bool:
 
 
 class NewEvaluationForm(forms.Form):
-    """Which questions are asked again, with which draft, and how tools and judgement are done."""
+    """Chooses the questions to ask again, the draft, how tools are answered, and how the answers are judged."""
 
     source = forms.ChoiceField(label=gettext_lazy("Questions"))
     count = forms.IntegerField(

@@ -29,7 +29,7 @@ from assistant.services.reports.home import HomeReport, home_report, last_change
 from assistant.services.reports.needs import Item, Kind, Need, needs
 from assistant.services.reports.tenant_filter import TenantFilter
 
-# The sentence about each kind, the page that lists all of it, and the page of an item; empty if only the list opens.
+# For each kind: the sentence, the page that lists all items, and the page of one item; empty if there is only the list.
 _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
     "approval": (
         lambda n: ngettext("%(n)s tool call waits for approval", "%(n)s tool calls wait for approval", n),

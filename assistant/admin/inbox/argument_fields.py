@@ -22,7 +22,7 @@ PREFIX = "arg_"
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a call asks for, and the fields of its form: of its arguments, or of the answer to its question."""
+    """The values of a waiting call and the fields of its form: its arguments, or the answer to its question."""
 
     asked: Mapping[str, Any]
     form: Sequence[FormField]
@@ -65,13 +65,13 @@ def arguments_of(call: Approval) -> Arguments | None:
         asked = read_json(call.arguments or "{}")
     except ValueError:
         return None
-    # Schemas of external servers are not ours to trust: the arguments of their tools are edited as JSON.
+    # Schemas of external servers are untrusted, so the arguments of their tools are edited as JSON.
     if not isinstance(asked, dict) or call.name not in catalogue.registry():
         return None
     parameters = catalogue.registry().get(call.name).parameters
     form = form_of(parameters)
     if not form or not asked.keys() <= {one.name for one in form}:
-        # Whoever approves a call must see all that it asks for.
+        # A person who approves a call must see all of its arguments.
         return None
     return Arguments(asked, form)
 

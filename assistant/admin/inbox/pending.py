@@ -1,4 +1,4 @@
-"""The page of tool calls whose results come later: what they wait for, and what has come."""
+"""The page of tool calls whose results come later: what they wait for, and the results that have come."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assistant.services.toolcalls.pending_calls import CONTINUE_JOB
 
 @admin.register(PendingCall)
 class PendingCallAdmin(ReadOnlyAdmin):
-    """Tool calls whose results come later. What has come is read on the page of the call."""
+    """Tool calls whose results come later. The page of the call shows the result."""
 
     permission = "approvals"
     actions = ("stop",)  # type: ignore[assignment]

@@ -66,7 +66,7 @@ _ENDED = (
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
-    """Jobs of tenants. Whoever may change prompts may see those that concern prompts; operators see all."""
+    """Jobs of tenants. Users who may change prompts see the jobs that concern prompts; operators see all."""
 
     permission = "prompts"
     actions = ("retry", "cancel")  # type: ignore[assignment]

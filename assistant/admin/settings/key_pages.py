@@ -1,4 +1,4 @@
-"""What an API key's page shows and does besides the form: its last uses, and a new key in its place."""
+"""The parts of an API key's page besides the form: its recent use, and its replacement by a new key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assistant.models import ApiKey
 from assistant.services.reports.key_use import DAYS, use_of_key
 from assistant.services.tenancy.api_keys import KeyNotRotated, may_rotate, rotate_api_key, works
 
-# How long the old key goes on working, in hours.
+# How long the old key still works, in hours.
 GRACE = ((0, _("ends at once")), (1, _("ends in an hour")), (24, _("ends in a day")), (168, _("ends in a week")))
 
 
@@ -56,7 +56,7 @@ class KeyPages(SecretIssuingAdmin):
         return [path("<path:object_id>/rotate/", view, name="assistant_apikey_rotate"), *super().get_urls()]
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Make a key in place of this one, and show it once."""
+        """Replace this key by a new one, and show that once."""
         key = self.row_or_404(request, object_id, self.has_view_permission)
         back = HttpResponseRedirect(reverse("admin:assistant_apikey_change", args=[key.pk]))
         form = RotateForm(request.POST)

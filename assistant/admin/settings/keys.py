@@ -55,7 +55,7 @@ class KeyForm(TenantForm, SingleUseForm):
         tenant, user = cleaned.get("tenant"), cleaned.get("user")
         if tenant is None or user is None or self.administered is None or tenant.pk in self.administered:
             return cleaned
-        # A key acts as its member, who may do or read what the one who makes it may not.
+        # A key acts as its member, who may be allowed more than the user who creates it.
         if user.pk != self.user_id:
             self.add_error("user", gettext("You may make keys for yourself only."))
         return cleaned
@@ -117,7 +117,7 @@ class ApiKeyAdmin(KeyPages):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user":
-            people = choices_of(request, db_field.related_model, self.permission).filter(end_user=None)
+            people = choices_of(request, db_field.related_model, self.permission).filter(assistant_end_user=None)
             if not is_operator(request) and not administered(request):
                 people = people.filter(pk=request.user.pk)
             # A superuser has every permission that a tool can require; a tenant's admin may not make keys for one.

@@ -1,4 +1,4 @@
-"""What the providers' pages show and do besides the form: who uses them, a test, and a new key that is tried first."""
+"""The parts of the providers' pages besides the form: who uses them, a test, and the replacement of the key."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class ProviderPages(TenantScopedAdmin):
         return TemplateResponse(request, "admin/assistant/provider/rotate.html", context)
 
     def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
-        """List those that use the providers; without them another model would answer, unsaid."""
+        """List those that use the providers; if these were deleted, another model would answer without notice."""
         return [reason for provider in rows for reason in _reason_to_keep(provider)]
 
 

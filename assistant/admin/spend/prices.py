@@ -1,4 +1,4 @@
-"""The price list. It is the operators' alone, since costs of all tenants are computed by it."""
+"""The pages of the price list, for operators only, since the costs of all tenants are computed with it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PriceForm(forms.ModelForm[ModelPrice]):
 
 @admin.register(ModelPrice)
 class ModelPriceAdmin(TenantScopedAdmin):
-    """Prices by provider and model, with the day from which they hold. What was used keeps its cost."""
+    """Prices by provider and model, with the day from which they hold. They do not change the cost of earlier usage."""
 
     form = PriceForm  # type: ignore[assignment]  # its rows take the tenant of their provider
     tenant_admins_may = frozenset()

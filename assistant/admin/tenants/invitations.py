@@ -59,7 +59,7 @@ def shown_invitations(request: HttpRequest, tenant: Tenant, roles: Collection[st
     """Return the open invitations of a tenant as its page shows them to a user who may give these roles."""
     shows_link = not is_mail_configured()
     return [
-        # Whoever has the link has the role: others than those who may give it do not see it.
+        # The link alone gives the role, so only users who may give the role see it.
         ShownInvitation(row, row.role in roles, link_of(request, row) if shows_link and row.role in roles else "")
         for row in open_invitations(tenant=tenant)
     ]

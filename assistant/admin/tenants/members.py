@@ -27,7 +27,7 @@ from assistant.services.tenancy import custom_roles, memberships
 
 
 def last_one(role: str) -> str:
-    """Return why the last holder of a role of administrators stays."""
+    """Return the sentence that says why the last holder of an administrator's role cannot be removed."""
     if role == Membership.Role.OWNER:
         return gettext("This is the last owner: make somebody else an owner first.")
     return gettext("Nobody else administers this tenant: make somebody else an admin or owner first.")

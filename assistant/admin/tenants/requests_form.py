@@ -1,4 +1,4 @@
-"""The form with which an operator has what models are sent kept for a tenant, for some hours."""
+"""The form with which an operator keeps the requests to models of a tenant, for some hours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page for those who only hold custom roles: what they may open in which tenant."""
+"""The first page of users who hold only custom roles: what they may open in each tenant."""
 
 from __future__ import annotations
 

@@ -61,18 +61,18 @@ class OperatorsUserForm(UserChangeForm[User]):
 
 class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserErasure, UserAdmin[User]):
     list_display = ("username", "email", "tenants", "is_staff", "is_superuser", "is_active", "last_login")
-    list_filter = ("is_active", "is_staff", "is_superuser", "memberships__role")
+    list_filter = ("is_active", "is_staff", "is_superuser", "assistant_memberships__role")
     inlines = (MembershipInline,)
     form = OperatorsUserForm
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        rows = super().get_queryset(request).prefetch_related("memberships__tenant")
+        rows = super().get_queryset(request).prefetch_related("assistant_memberships__tenant")
         picked = picked_tenant_id(request) if is_list(request) else None
-        return rows if picked is None else rows.filter(memberships__tenant=picked)
+        return rows if picked is None else rows.filter(assistant_memberships__tenant=picked)
 
     @admin.display(description=_("member of"))
     def tenants(self, user: User) -> str:
-        return ", ".join(membership.tenant.slug for membership in user.memberships.all()) or "—"
+        return ", ".join(membership.tenant.slug for membership in user.assistant_memberships.all()) or "—"
 
 
 class OperatorsGroupAdmin(OperatorsOnly, GroupAdmin):

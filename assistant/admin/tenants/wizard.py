@@ -109,7 +109,7 @@ class NewTenantForm(forms.Form):
             cleaned["slug"] = cleaned["slug"] or slugify(cleaned["name"])[:63]
             self._check_slug(cleaned["slug"])
         if cleaned.get("copy_of") is not None:
-            # What is not used need not be right.
+            # Fields that are not used need not be valid.
             for name in _OF_ASSISTANT:
                 self.errors.pop(name, None)
         elif "copy_of" in cleaned:

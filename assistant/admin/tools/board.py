@@ -87,7 +87,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
 def _page(
     request: HttpRequest, filters: Filters, blocks: Mapping[str, Block]
 ) -> tuple[BoardTools, Any, list[BoardRow]]:
-    """Return the tools, the page of tenants and its rows. A state is looked for in the rows of all tenants."""
+    """Return the tools, the page of tenants and its rows. A filter by state searches the rows of all tenants."""
     tenants, number = filters.tenants(request), request.GET.get("page")
     page = None if filters.state else Paginator(tenants, TENANTS_ON_A_PAGE).get_page(number)
     read: Sequence[Tenant] = list(tenants if page is None else page)

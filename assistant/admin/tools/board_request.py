@@ -43,7 +43,7 @@ class Filters:
     def tenants(self, request: HttpRequest) -> QuerySet[Tenant]:
         """Return the tenants that the user may see and that match."""
         wanted = Q(slug__icontains=self.q) | Q(name__icontains=self.q) if self.q else Q()
-        # Only what the board shows and decides with: a state is looked for in the rows of all tenants.
+        # Only the columns that the board needs, because a filter by state reads the rows of all tenants.
         rows = tenants_of(request, PERMISSION).only("slug", "name", "is_active", "after_untrusted")
         return rows.filter(wanted).order_by("name", "slug")
 

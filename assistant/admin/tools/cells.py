@@ -1,4 +1,4 @@
-"""The cells of the board as HTML, and what each says."""
+"""The cells of the board as HTML, with their texts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def classes_of(cell: BoardCell, is_shown: bool = True) -> str:
 
 
 def texts_of(cell: BoardCell) -> tuple[str, str]:
-    """Return the rule that decided, and what holds after text from outside."""
+    """Return the rule that decided, and the decision after text from outside was read."""
     policy = cell.decision.policy
     return shown_rule(cell.decision.rule), "" if policy == "off" else after_outside(
         policy=policy,

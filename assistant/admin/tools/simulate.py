@@ -1,4 +1,4 @@
-"""Simulate: the tools, prompt and limits that a member's run with an assistant would be given now."""
+"""The page "Simulate": the tools, prompt and limits that a member's run with an assistant would have now."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_CHOICES = 60
 
 
 def simulate_view(request: HttpRequest) -> HttpResponse:
-    """Show the choices, and once they are made, what the run would be given. Changes nothing."""
+    """Show the choices, and once they are made, what the run would have. Changes nothing."""
     require_board(request)
     given = {
         name: request.GET.get(name, "").replace("\x00", "").strip()[:200]

@@ -35,7 +35,7 @@ def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": _("Switchboard of %(tenant)s") % {"tenant": row.name},
-        # Another tenant that is picked in the header is shown in its place.
+        # If another tenant is picked in the header, that one is shown instead.
         "panel_next": reverse("admin:switchboard"),
         "tenant": row,
         "columns": columns,

@@ -17,7 +17,7 @@ from assistant.services.toolpolicy.switch_changes import Change, LatestChange
 
 
 def after_outside(*, policy: Policy, marked: Policy, is_read_only: bool, has_destinations: bool) -> str:
-    """Return what becomes of a tool that is not off in a conversation that has read text from outside."""
+    """Return the sentence about a tool that is not off, for conversations that have read text from outside."""
     if marked == policy:
         if marked == "ask":
             return _("asks first, as always.")

@@ -1,4 +1,4 @@
-"""Answers addresses of OpenAI's API that are not there, with those that are."""
+"""Answers requests for addresses of OpenAI's API that do not exist here, and names those that do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from assistant.api.openai.shapes import error
 from assistant.services.tenancy.scopes import OPENAI
 
-# By the first part of an address: what does the same here.
+# By the first part of an address: what to use here instead.
 INSTEAD: Mapping[str, str] = {
     "assistants": "Assistants are models here: GET /v1/models lists them, POST /v1/responses talks to one.",
     "completions": "Send messages to POST /v1/chat/completions, or input to POST /v1/responses.",
@@ -43,7 +43,7 @@ def nothing_here(request: HttpRequest, address: str = "") -> JsonResponse:
 
 
 def no_such_address(address: str) -> JsonResponse:
-    """Return the answer for an address that is not there, which names one that is."""
+    """Return the answer for an address that does not exist, which names one that does."""
     return error(404, f"There is no /v1/{address[:100]} here. {_hint(address)}", code="not_found")
 
 

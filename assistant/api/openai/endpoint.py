@@ -55,7 +55,7 @@ def endpoint(address: str, views: Mapping[str, View]) -> View:
 
 
 def answer_of(exc: Exception) -> JsonResponse:
-    """Return the error response for an exception; what is not expected is logged, and has an id to look up."""
+    """Return the error response for an exception; unexpected ones are logged with an id."""
     match exc:
         case AccessDenied():
             refusal = refusal_of_access(exc)

@@ -65,7 +65,8 @@ def new_response(
     """Return a new response of a member. Queries the database for one in a conversation.
 
     Args:
-        mark: what is the same for each repetition of the request, which then has the same id; "" without one.
+        mark: a text that is the same for each repetition of the request, so that these have the same id; "" without
+            one.
         unstored: ids of responses that were not stored and may be continued nevertheless.
     """
     own = uuid.uuid5(NAMESPACE, mark) if mark else uuid.uuid4()

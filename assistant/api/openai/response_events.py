@@ -28,14 +28,14 @@ from assistant.services.runs.responses.stored import body_of, find_response, res
 from assistant.services.tenancy.members import Member
 
 Part = dict[str, Any]
-# Those that say nothing of the answer yet.
+# Events before the answer begins.
 PRELUDE = frozenset({"response.created", "response.queued", "response.in_progress"})
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 @dataclass(slots=True)
 class _Open:
-    """An item that has begun: where it stands in the output, and its text so far."""
+    """An item that has begun: its position in the output, and its text so far."""
 
     index: int
     text: str = ""

@@ -22,7 +22,7 @@ STATUS: Mapping[Reason, int] = {
 RETRY_AFTER_SECONDS = 10
 
 
-# No cookie is looked at: the token is the credential.
+# Cookies are ignored: the token is the credential.
 @csrf_exempt
 def pending_result(request: HttpRequest, tenant: str, token: str) -> HttpResponse:
     """Take the result of a call: `{"result": ...}`, or `{"error": "..."}`. Answers 202."""

@@ -26,7 +26,7 @@ START_OF: Mapping[type[Event], str] = {
     events.SubagentError: "SUBAGENT_STARTED",
 }
 
-# The reason of `message.cut` for a message that later ones have taken the place of.
+# The reason of `message.cut` for a message that later ones replace.
 SUPERSEDED = "superseded"
 CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
 

@@ -38,7 +38,7 @@ class Path:
         return Path(tuple(cut))
 
     def newest(self, count: int, end: int) -> int:
-        """Return the place of the last message but `count`, or the first; `end` is the place after all messages."""
+        """Return the place of the first of the newest `count` messages; `end` is the place after all messages."""
         for start, stop in reversed(self.ranges):
             length = (end if stop is None else stop) - start
             if length >= count:
@@ -115,7 +115,7 @@ class Tree:
         return Path(tuple(ranges))
 
     def showing(self, place: int) -> Tree:
-        """Return the tree with the path through a place shown, and after it what was shown there last."""
+        """Return the tree with the path through a place shown; after the place it goes on as it was last shown."""
         chosen = dict(self.chosen)
         starts, afters = sorted(self.branches), sorted(self._forks)
         while True:
@@ -141,7 +141,7 @@ class Tree:
         return Tree({**self.branches, self.end: after}, chosen, self.end + 1)
 
     def versions(self, path: Path) -> dict[int, Version]:
-        """Return the messages of a path that others could stand in place of, by their place."""
+        """Return, by their place, the messages of a path that have alternatives."""
         found: dict[int, Version] = {}
         for starts in self._forks.values():
             shown = next((start for start in starts if path.has(start)), None)

@@ -102,7 +102,7 @@ async def _answer(model: Model, request: ModelRequest, on_usage: OnUsage) -> str
 
 
 def read_side_answer(text: str) -> SideAnswer:
-    """Read a model's answer, of which nothing is trusted: what is not as it was asked for is left out."""
+    """Read a model's answer. Nothing in it is trusted: parts that are not as requested are left out."""
     try:
         value = json.loads(text[text.index("{") : text.rindex("}") + 1])
     except (ValueError, RecursionError):
@@ -113,7 +113,7 @@ def read_side_answer(text: str) -> SideAnswer:
 
 
 def _line(value: object, most: int) -> str:
-    """Return a text as one line without invisible characters and the marks that models put around; "" for others."""
+    """Return a text as one line, without invisible characters and enclosing quotes; "" for a value of another type."""
     if not isinstance(value, str):
         return ""
     visible = (one for one in clean_text(value) if one in _JOINERS or unicodedata.category(one) not in ("Cf", "Co"))

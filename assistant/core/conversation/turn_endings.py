@@ -14,8 +14,9 @@ from assistant.core.values.messages import Reply, ToolCall
 from assistant.toolkit.schema.form import form_of
 from assistant.toolkit.translation import gettext, gettext_noop
 
-# Only what AG-UI's clients can decide about: assistant-ui answers by itself a schema that has no `additionalProperties`
-# and requires `approved` alone. Other fields than these are refused all the same.
+# The fields that AG-UI clients can fill in: the built-in approval of assistant-ui handles only a schema without
+# `additionalProperties` that requires `approved` alone. Other fields are refused although the schema does not forbid
+# them.
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -74,6 +74,7 @@ class ModelRequest:
         options: sent to the provider as they are (`temperature`, `max_tokens`, ...).
         tool_choice: "auto", "none", "required" or the name of a tool.
         response_format: requests structured output.
+        without_files: leave out images and PDFs, which the provider has refused, although the model takes files.
         on_sent: called with the body of each request that is sent, which has no key; None if nobody keeps it. A model
             need not call it.
     """
@@ -83,6 +84,7 @@ class ModelRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
+    without_files: bool = False
     on_sent: Callable[[bytes], None] | None = field(default=None, repr=False, compare=False)
 
 
@@ -130,8 +132,9 @@ def direct(model: Model) -> DirectModel | None:
 
 # What kind of failure it was, as far as that decides what can be done about it. "empty": an answer without text and
 # calls; "too_long": the conversation exceeds the model's context; "bad_call": the provider could not read a call that
-# the model wrote; "busy", "slow" and "down": the provider cannot answer now, but another one could.
-FailureKind = Literal["", "empty", "too_long", "bad_call", "busy", "slow", "down"]
+# the model wrote; "bad_file": it does not take an image or PDF of the conversation; "busy", "slow" and "down":
+# the provider cannot answer now, but another one could.
+FailureKind = Literal["", "empty", "too_long", "bad_call", "bad_file", "busy", "slow", "down"]
 # Kinds for which another model may take over.
 UNAVAILABLE: frozenset[FailureKind] = frozenset({"busy", "slow", "down"})
 

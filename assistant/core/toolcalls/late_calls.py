@@ -20,7 +20,7 @@ from assistant.toolkit.text import clean_text
 
 logger = logging.getLogger(__name__)
 
-# Tasks that record late outcomes, which nobody else holds.
+# Tasks that record late outcomes; asyncio itself keeps only weak references to tasks.
 _recording: set[asyncio.Task[None]] = set()
 
 
@@ -61,7 +61,7 @@ class LateCall:
         return replace(self._initial, status="timeout", content=sentence, error=sentence)
 
     def _ended(self, result: Future[Any]) -> None:
-        """Record the late end, and tell of it if the run still goes on."""
+        """Record the late end, and emit its event if the run still goes on."""
         outcome = self._outcome(result)
         value: dict[str, Any] = {
             "toolCallId": outcome.call.id,

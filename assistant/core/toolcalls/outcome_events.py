@@ -1,4 +1,4 @@
-"""What clients are told of a call's outcome: how it ended, or what it waits for."""
+"""The events of a call's outcome: how it ended, or what it waits for."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from assistant.toolkit.waiting import Pending
 
 Policy = Literal["on", "ask", "off"]
 Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined", "pending"]
-# Of calls that have no result yet, and that the run ends for.
+# Statuses of calls that have no result yet, with which the run ends.
 WAITS: frozenset[Status] = frozenset({"awaiting_approval", "pending"})
 
 
@@ -117,7 +117,7 @@ class ToolOutcome:
         quota: if a quota is used up: the sentence that says so. The call was not run, and the run ends.
         sources: where untrusted text in `content` came from.
         warning: what a person who is asked should know, as a sentence.
-        asked: what else a person is told about a call that waits.
+        asked: what else a person is shown about a call that waits.
         pending: what is waited for, of a call whose result comes later.
     """
 
@@ -195,7 +195,7 @@ class WaitingJournal(Protocol):
     """A `Journal` of runs that go on when the results of calls that returned `Pending` have come."""
 
     async def waited_for(self, calls: Sequence[ToolCall]) -> Mapping[str, ToolOutcome]:
-        """Return by id what has come for those of `calls` that returned `Pending`, or that they still wait."""
+        """Return, by id, the outcomes of the calls that returned `Pending`: their result, or that they still wait."""
 
 
 def describe_media(media: Sequence[Media]) -> list[dict[str, Any]]:

@@ -149,7 +149,7 @@ def _asking(planned: PlannedCall, initial: ToolOutcome, question: Question) -> T
 
 
 def _display_of(result: ToolResult) -> Any:
-    """Return what a page shows of a result to which the model reads a note about edited arguments."""
+    """Return what a page shows of a result; it has no note about edited arguments, which only the model reads."""
     try:
         return pydantic_core.from_json(result.content)
     except ValueError:

@@ -97,7 +97,7 @@ class TurnChecks:
         return None
 
     def apply_to(self, request: ModelRequest) -> ModelRequest:
-        """Return the request with what is wrong with earlier answers after these."""
+        """Return the request, in which each answer that was not accepted is followed by the reason."""
         if not self._reasons:
             return request
         return replace(request, messages=[one for message in request.messages for one in self._with_reason(message)])

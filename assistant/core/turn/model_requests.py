@@ -34,12 +34,13 @@ class ModelRequests:
     """The requests of one turn.
 
     Args:
-        limiter: told once the tokens reach a limit; then no further tool runs. Counts the provider's calls.
+        limiter: stops further tools once the tokens reach a limit, and counts the provider's calls.
         answer: the typed answer that the turn must give; None for a text.
-        checks: the program's, which say what the model must mend.
+        checks: the program's checks of answers, whose reasons are sent with the next request.
 
     Attributes:
-        rounds: how many were made, without those that were repeated, and by a process before as far as is known.
+        rounds: how many were made, not counting repetitions, including those of an earlier process as far as they are
+            known.
         provider_calls: the calls that the provider runs itself.
     """
 
@@ -87,6 +88,9 @@ class ModelRequests:
         offered = await offered_tools(plan)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in offered):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
+        tool_choice = choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages))
+        if tool_choice not in (None, "auto", "none", "required") and all(one.name != tool_choice for one in offered):
+            raise TurnFailed(f"There is no tool named {tool_choice[:64]!r} to choose.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         tokens, estimates = recovery.history_tokens, self._estimates
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
@@ -94,11 +98,12 @@ class ModelRequests:
         self._transcript.read = ReadText.of(sent)
         tools = await self.provider_calls.allowed(offered, self.model, self._transcript.read)
         request = ModelRequest(
-            messages=for_model([*sent, *recovery.mending]),
+            messages=for_model([*sent, *recovery.repair_messages]),
             tools=tools,
             options=settings.options,
-            tool_choice=choice_of_round(plan.tool_choice, not_superseded(self._transcript.messages)),
+            tool_choice=tool_choice,
             response_format=plan.response_format,
+            without_files=recovery.without_files,
         )
         counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)

@@ -59,7 +59,7 @@ class Plan:
             fails on its side, before anything was shown.
         keep_requests: keep what the model is sent, in `Transcript.requests`.
         checks: functions of the program that check the input and the answer.
-        ignored: what of the client's input is not used, which the client is told.
+        ignored: the parts of the client's input that are not used, for the event that says so.
         callbacks: returns where the result of a call with an id may come to later; None if the run cannot go on then.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """

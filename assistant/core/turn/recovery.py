@@ -19,14 +19,14 @@ from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger(__name__)
 
-# How often one request is repeated that failed as a 503 would, and the pauses before that, in seconds.
+# How often a request is repeated after a temporary failure, such as a 503, and the pauses before that, in seconds.
 MAX_REPEATS = 2
 FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
-# How often a turn lets the model mend calls that the provider could not read.
-MAX_MENDINGS = 2
+# How often a turn lets the model correct calls that the provider could not read.
+MAX_CALL_REPAIRS = 2
 # The share of the estimated tokens that is kept of a conversation that was too long for the model.
 KEPT_SHARE = 0.5
-MEND = (
+REPAIR_CALL = (
     "[The call of a tool that you wrote could not be read, and nothing was run. Call the tool again, with arguments "
     "that are one valid JSON object, or answer without it.]"
 )
@@ -39,20 +39,22 @@ class Recovery:
         model: the model to ask now: the plan's, or one of its fallbacks.
         prices: what its tokens cost.
         history_tokens: how many tokens of the conversation to send; 0 for all.
-        mending: messages that are sent after the conversation and are not part of it.
+        without_files: whether images and PDFs are left out, to the end of the turn.
+        repair_messages: messages that are sent after the conversation and are not part of it.
     """
 
     def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline, estimates: Estimates) -> None:
         self.model, self.prices = plan.model, plan.settings.prices
         self.history_tokens = plan.settings.history_tokens
-        self.mending: tuple[Message, ...] = ()
+        self.without_files = False
+        self.repair_messages: tuple[Message, ...] = ()
         self._plan = plan
         self._transcript = transcript
         self._deadline = deadline
         self._estimates = estimates
         self._fallbacks = list(plan.fallbacks)
         self._sent: Sequence[Message] = ()
-        self._repeats = self._mendings = 0
+        self._repeats = self._call_repairs = 0
         self._was_empty = self._was_too_long = False
 
     def before_request(self) -> list[Event]:
@@ -69,7 +71,7 @@ class Recovery:
     def answered(self) -> None:
         """Note that the request was answered."""
         CIRCUITS.answered(self.model)
-        self._repeats, self._was_empty, self._was_too_long, self.mending = 0, False, False, ()
+        self._repeats, self._was_empty, self._was_too_long, self.repair_messages = 0, False, False, ()
 
     async def after(self, error: ModelError, *, is_begun: bool) -> list[Event] | None:
         """Return the events to send before the next request; None if the turn fails with this error.
@@ -85,11 +87,16 @@ class Recovery:
             self._was_empty = True
         elif is_begun:
             return None
+        elif error.kind == "too_long" and self._fallbacks and error.code == "provider_rate_limited":
+            events = [self._fall_back("busy")]  # it may have more tokens a minute
         elif error.kind == "too_long":
             events = self._again_if(not self._was_too_long and self._trim_harder())
             self._was_too_long = True
+        elif error.kind == "bad_file":
+            events = self._again_if(not self.without_files and any(message.media for message in self._sent))
+            self.without_files = True
         elif error.kind == "bad_call":
-            events = self._again_if(self._mend(error))
+            events = self._again_if(self._repair_call(error))
         elif error.is_worth_repeating and self._repeats < MAX_REPEATS:
             await self._pause()
             events = []
@@ -111,14 +118,14 @@ class Recovery:
         self.history_tokens = max(1, int(tokens * KEPT_SHARE))
         return len([message for message in self._sent if message.role != "system"]) > 1
 
-    def _mend(self, error: ModelError) -> bool:
+    def _repair_call(self, error: ModelError) -> bool:
         """Show the model the call that could not be read; returns whether it may try again."""
-        self._mendings += 1
-        if self._mendings > MAX_MENDINGS:
+        self._call_repairs += 1
+        if self._call_repairs > MAX_CALL_REPAIRS:
             return False
         sources = self._transcript.read.sources
         wrote = (Message("assistant", error.failed_call, sources=sources),) if error.failed_call.strip() else ()
-        self.mending = (*wrote, Message("user", MEND))
+        self.repair_messages = (*wrote, Message("user", REPAIR_CALL))
         return True
 
     async def _pause(self) -> None:

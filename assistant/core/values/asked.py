@@ -1,4 +1,4 @@
-"""What a person is told about a call that waits for them."""
+"""What a person is shown about a call that waits for their approval or answer."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ NO_RESULT = "There is no result of this call."
 CLEARED = "[Removed to save room. Call the tool again if you still need this.]"
 # How many of the newest rounds of calls always keep their results.
 KEPT_ROUNDS = 2
-# These results are never shortened below this, whatever the limit.
+# These results are never shortened below this, even if that exceeds the limit.
 MIN_RESULT_TOKENS = 50
 # An estimate for an image, at the sizes to which providers scale images.
 IMAGE_TOKENS = 1_000

@@ -16,7 +16,7 @@ from assistant.toolkit.text import clean_text
 MAX_ROUNDS = 100
 MAX_CALLS = 300
 MAX_REASON = 1_000
-# The same for a request that was followed by another one in its place.
+# The same for a request that was replaced by another one.
 MAX_FAILED = 500
 MAX_FINISH = 40
 
@@ -95,7 +95,7 @@ class Timeline:
         self.break_off()
 
     def failed(self, reason: str) -> None:
-        """Note why the latest request failed, in whose place another one follows."""
+        """Note why the latest request failed; another one follows in its place."""
         self.break_off()
         if self.rounds:
             self.rounds[-1]["failed"] = clean_text(reason)[:MAX_FAILED]

@@ -21,7 +21,8 @@ NAMED_SOURCES = 3
 # Occurrences within longer words, in all messages, after which the search for a value ends. What was not found by then
 # is not trusted.
 MAX_PLACES = 1000
-# Letters and digits of a value, and digits of a number, from which on its place in trusted text says what is meant.
+# A value with fewer letters and digits, or a number with fewer digits, may occur in trusted text by chance, so it is
+# never trusted.
 MIN_CHARACTERS, MIN_DIGITS = 3, 5
 # A system message that begins with this is a summary of the messages before.
 HEADING = "Summary of the conversation so far:\n"
@@ -75,7 +76,7 @@ class ReadText:
 
     @classmethod
     def of(cls, messages: Iterable[Message]) -> ReadText:
-        """What a model has read that was sent these messages."""
+        """Return what a model has read once it was sent these messages."""
         sent = tuple(messages)
         return cls(sources_of(sent), sent)
 
@@ -85,7 +86,7 @@ class ReadText:
     def untrusted_values(
         self, values: Iterable[str], choices: Collection[str] = ()
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield which of these values are no whole word of trusted text (ignoring case), and where each is from.
+        """Yield those of these values that are not a whole word of trusted text (ignoring case), each with its sources.
 
         Trusted text is the system prompt, the user's messages and tool results. Not trusted is what a client says of
         its page, since a tool may have written its state. Nor are messages that the model wrote, and results of calls

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -42,7 +44,21 @@ class Command(OperatorCommand):
         assistant = _assistant(member, options["assistant"])
         self.stdout.write(f"{assistant.name} of {member.tenant.name}. Answers: {describe_provider(assistant)}.")
         self.stdout.write(f"You are {member.user.username}; conversations are kept like those of the browser.")
-        asyncio.run(ChatSession(self, member, assistant.slug).go())
+        with nullcontext() if options["verbosity"] > 1 else _only_warnings():
+            asyncio.run(ChatSession(self, member, assistant.slug).go())
+
+
+@contextmanager
+def _only_warnings() -> Iterator[None]:
+    """Keep the assistant's log below WARNING out of the terminal, where it would stand in the middle of answers."""
+    logger = logging.getLogger("assistant")
+    before = logger.level
+    # A level that the project has set higher stays.
+    logger.setLevel(max(before, logging.WARNING))
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _member(tenant_slug: str, username: str | None) -> Member:

@@ -25,7 +25,8 @@ def outside_findings(url: str) -> Iterator[Finding]:
         try:
             alive = client.get(f"{prefix()}healthz").status_code
         except httpx2.HTTPError as exc:
-            yield Finding("proxy", f"{url} does not answer ({type(exc).__name__})", "Start the proxy and the servers.")
+            reason = str(exc) or type(exc).__name__
+            yield Finding("proxy", f"{url} does not answer: {reason}", "Start the proxy and the servers.")
             return
         yield Finding(
             "proxy",
@@ -42,7 +43,8 @@ def outside_findings(url: str) -> Iterator[Finding]:
         yield Finding("static files", f"{style} answers {status}", "" if status == 200 else fix)
         page = client.get(f"{prefix()}docs/")
         yield policy_finding(page.headers.get("content-security-policy", ""))
-        # The server refuses a websocket of nobody with 403. 426 says that it did not hear of an upgrade.
+        # The server refuses a websocket without credentials with 403. 426 means that the proxy did not pass the upgrade
+        # on.
         status = client.get("/ws/-/-/", headers=_UPGRADE).status_code
         fix = "Let the proxy pass the headers Upgrade and Connection at /ws/, over HTTP/1.1."
         yield Finding("websockets", f"/ws/ answers {status} to a handshake", "" if status == 403 else fix)

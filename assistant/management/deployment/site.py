@@ -20,12 +20,13 @@ from assistant.management.deployment.content_policy import policy_finding
 from assistant.management.deployment.findings import Finding
 from assistant.management.deployment.plan import asgi_application, prefix
 from assistant.models import Provider, Tenant
+from assistant.models.tenants import ErasedTenant
 from assistant.services.tenancy.host import host_model
 from assistant.setting_text import misspelt
 from assistant.staticfiles import has_whitenoise
 
 # Loggers that would write prompts and answers.
-_TALKATIVE = ("openai", "anthropic", "google_genai", "httpx2", "aiohttp", "mcp")
+_PROMPT_LOGGERS = ("openai", "anthropic", "google_genai", "httpx2", "aiohttp", "mcp")
 
 
 def site_findings(*, has_proxy: bool = False) -> Iterator[Finding]:
@@ -122,9 +123,9 @@ def _logging() -> Iterator[Finding]:
     fix = "Add the filter assistant.toolkit.logs.ContextFilter to LOGGING: docs/production.md#in-your-own-project"
     message = "lines name the tenant, run and request" if has_labels else "lines name neither tenant nor run"
     yield Finding("logging", message, "" if has_labels else fix)
-    talkative = [name for name in _TALKATIVE if logging.getLogger(name).isEnabledFor(logging.DEBUG)]
-    if talkative:
-        yield Finding("logging", f"{', '.join(talkative)} would log prompts", "Set their level to WARNING in LOGGING.")
+    writing = [name for name in _PROMPT_LOGGERS if logging.getLogger(name).isEnabledFor(logging.DEBUG)]
+    if writing:
+        yield Finding("logging", f"{', '.join(writing)} would log prompts", "Set their level to WARNING in LOGGING.")
 
 
 def _bounds() -> Iterator[Finding]:
@@ -142,6 +143,8 @@ def _tenants() -> Iterator[Finding]:
     model = host_model()
     if model is not None:
         known = set(Tenant.objects.exclude(external_id=None).values_list("external_id", flat=True))
+        # A sync makes none for those whose data was deleted here.
+        known |= set(ErasedTenant.objects.values_list("external_id", flat=True))
         count = sum(str(pk) not in known for pk in model._default_manager.values_list("pk", flat=True))
         yield Finding("tenants", f"{count} of yours have none here", "manage.py sync_tenants" if count else "")
     has_model = bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import redis
 from django.conf import settings
+from django.core.files.storage import FileSystemStorage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from assistant.management.deployment.findings import Finding
+from assistant.models.files import attachment_storage
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, database_time, read_clock
 from assistant.services.jobs import engine
 from assistant.services.roles import has_workers, problem_of_role
@@ -21,6 +24,7 @@ from assistant.services.tenancy import row_level_security
 def store_findings() -> Iterator[Finding]:
     yield from _database()
     yield from _redis()
+    yield _attachments()
     yield _role()
 
 
@@ -54,6 +58,19 @@ def _database() -> Iterator[Finding]:
     is_apart = abs(difference) > MAX_DIFFERENCE_SECONDS
     fix = "Run NTP on this host and on the database's." if is_apart else ""
     yield Finding("clock", f"{difference:+.1f} s ahead of the database", fix)
+
+
+def _attachments() -> Finding:
+    """Tell whether this process may write where attached files are stored."""
+    storage = attachment_storage()
+    if not isinstance(storage, FileSystemStorage):
+        return Finding("attachments", f"in {type(storage).__name__}")
+    folder = Path(storage.location)
+    # The first upload makes what is missing of the path.
+    existing = next(part for part in (folder, *folder.parents) if part.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return Finding("attachments", f"in {folder}; the servers' account needs to write there, too", is_manual=True)
+    return Finding("attachments", f"{folder} cannot be written", "Set ATTACHMENTS_DIR: docs/attachments.md")
 
 
 def _role() -> Finding:

@@ -95,7 +95,7 @@ async def _step(context: Context, params: CallToolRequestParams, caller: McpCall
 async def _settled(
     context: Context, params: CallToolRequestParams, caller: McpCaller, state: dict[str, str]
 ) -> Decision | InputNeeded | CallToolResult:
-    """Return the decision on the call that waits for the client, or what the client gets in place of it."""
+    """Return the decision on the call that waits for the client, or the result for the client if there is none."""
     member, call_id = member_of(context), state["waiting"]
     if QUESTION in state:
         return await take_answer(member, call_id, state[QUESTION], caller.answers.get(QUESTION))

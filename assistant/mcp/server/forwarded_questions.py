@@ -31,7 +31,7 @@ def ask(question: Question, call_id: str, problem: str = "") -> InputNeeded:
 async def take_answer(
     member: Member, call_id: str, key: str, answer: object
 ) -> Decision | InputNeeded | CallToolResult:
-    """Return the decision that a call is run with after its question, or what the client gets in place of that.
+    """Return the decision with which a call is run after its question, or the result for the client if there is none.
 
     Args:
         key: that of the question, from the state of the earlier round.

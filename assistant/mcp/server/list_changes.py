@@ -1,4 +1,4 @@
-"""Detects changes of the lists that a member sees, whatever caused them and in any process.
+"""Detects changes of the lists that a member sees, of any cause and in any process.
 
 While a client listens, the member's lists are built and compared with the previous ones every few seconds, and at once
 after a switch was changed in this process. This covers switches, permissions, prompts, documents and other servers.

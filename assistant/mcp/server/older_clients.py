@@ -1,4 +1,4 @@
-"""Lets clients of protocols before 2026-07-28 be asked for input, whichever process serves their requests.
+"""Asks clients of protocols before 2026-07-28 for input; their requests may reach different processes.
 
 The session id that such a client gets is a signed text of what it declared when it initialised, so that no process has
 to remember it. A question is written to the response stream of the request that it belongs to. The client sends the
@@ -37,7 +37,7 @@ _SALT = "assistant.mcp.session"
 _PREFIX = "c-"
 _CONTROL = "mcp-answer"
 _CLIENT = "assistant.mcp.older_client"
-# What a declaration may be about, with the keys of it that count.
+# The capabilities that are read from a declaration, with the keys that matter.
 _DECLARED = {"elicitation": ("form", "url"), "sampling": (), "roots": ()}
 
 _QUESTION = re.compile(r"q-[\w-]{24}")

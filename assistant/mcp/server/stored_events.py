@@ -31,7 +31,7 @@ class SessionEvents(EventStore):
         self._latest = 0
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
-        """Keep an event, and return its id; one that is too large for the store gets an id all the same."""
+        """Keep an event, and return its id; one that is too large for the store also gets an id."""
         self._latest += 1
         size = OVERHEAD
         if message is not None:

@@ -113,7 +113,7 @@ UNDER_WAY = (Evaluation.State.WAITING, Evaluation.State.RUNNING)
 class EvaluationCase(models.Model):
     """One question of an evaluation, with what is expected of its answer, and the judgements on the two answers.
 
-    A question that was asked in a conversation goes with that conversation, and so with the person who asked it.
+    A question that was asked in a conversation is deleted with it, and so with the person who asked it.
     """
 
     class Verdict(models.TextChoices):

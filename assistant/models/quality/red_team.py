@@ -1,4 +1,4 @@
-"""Checks of assistants with hostile questions: a tenant's own, the times they were run, and what came out."""
+"""Checks of assistants with hostile questions: a tenant's own checks, the runs of checks, and their results."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ UNDER_WAY = (CheckRun.State.WAITING, CheckRun.State.RUNNING)
 
 
 class CheckResult(models.Model):
-    """What came out of one check, with the evidence: the calls with their arguments, and the answer."""
+    """The result of one check, with the evidence: the calls with their arguments, and the answer."""
 
     class Outcome(models.TextChoices):
         PASSED = "passed", _("Passed")

@@ -10,7 +10,7 @@ from assistant.models.tenants import Tenant
 
 
 class PendingCall(models.Model):
-    """What a tool call waits for, and what has come."""
+    """What a tool call waits for, and the result that has come."""
 
     class State(models.TextChoices):
         BEGUN = "begun", _("Its tool runs")

@@ -19,7 +19,7 @@ class Alarm(models.Model):
         CANCELLED = "cancelled", _("Cancelled")
 
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="alarms")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alarms")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_alarms")
     number = models.PositiveIntegerField(editable=False)
     at = models.DateTimeField()
     label = models.CharField(max_length=200, blank=True)

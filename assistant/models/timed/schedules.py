@@ -31,7 +31,7 @@ class Schedule(models.Model):
         WEBHOOK = "webhook", _("A conversation, and the event schedule.finished")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="schedules")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="schedules")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_schedules")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="schedules")
     api_key = models.ForeignKey(
         ApiKey,

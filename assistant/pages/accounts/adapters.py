@@ -40,7 +40,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return found
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Nobody makes an account alone; there is no page for it either. First sign-ins elsewhere: `OidcAccounts`."""
+        """People cannot create accounts themselves. For first sign-ins elsewhere see `OidcAccounts`."""
         return False
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:

@@ -27,8 +27,8 @@ from assistant.services.signin.second_factor import record_factor
 T = TypeVar("T")
 
 MAX_CODE, MAX_CREDENTIAL = 64, 20_000
-# Errors of made-up bytes that django-allauth lets through.
-_MADE_UP = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, struct.error)
+# Errors that django-allauth lets through for malformed data.
+_MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, struct.error)
 
 
 class CredentialField(forms.JSONField):
@@ -48,10 +48,10 @@ class CredentialField(forms.JSONField):
 
 
 def checked(check: Callable[[], T]) -> T:
-    """Return what a check of a passkey returns. Raises `ValidationError` for whatever is wrong with it."""
+    """Return the result of a check of a passkey. Raises `ValidationError` for anything that is wrong with it."""
     try:
         return check()
-    except (*_MADE_UP, InvalidSignature, UnsupportedAlgorithm) as exc:
+    except (*_MALFORMED, InvalidSignature, UnsupportedAlgorithm) as exc:
         raise ValidationError(_("This is no passkey of yours for this site.")) from exc
 
 
@@ -120,7 +120,7 @@ class PasskeyAgainForm(_CountedPasskey, ReauthenticateWebAuthnForm):
 
 
 class PasskeyAloneForm(LoginWebAuthnForm):
-    """A passkey without a password. Whose it is says the signed answer, so that nothing counts against a name."""
+    """A passkey without a password. The signed answer names the user, so that no attempt counts against a user name."""
 
     credential = CredentialField()
 

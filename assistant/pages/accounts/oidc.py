@@ -124,7 +124,7 @@ class OidcProvider(OpenIDConnectProvider):
         return {**found, "nonce": nonce_of(found["code_verifier"])}
 
     def get_scope_from_request(self, request: HttpRequest) -> list[str]:
-        """Ask for what is needed, whatever the address says."""
+        """Return the needed scopes, ignoring those in the address."""
         scope: list[str] = self.get_scope()
         return scope
 

@@ -1,4 +1,4 @@
-"""Whose account a sign-in by OpenID Connect opens, and who gets a new one."""
+"""Decides which account a sign-in by OpenID Connect uses, and who gets a new one."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def verified_email(sociallogin: Any) -> str:
     email = claims.get("email", "")
     if not isinstance(email, str) or len(email) > 254 or claims.get("email_verified") not in (True, "true"):
         return ""
-    if not email.isascii():  # databases take other letters for those that look alike (CVE-2019-19844)
+    if not email.isascii():  # databases may treat letters that look alike as equal (CVE-2019-19844)
         return ""
     try:
         validate_email(email)

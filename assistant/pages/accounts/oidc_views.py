@@ -1,4 +1,4 @@
-"""The addresses of sign-in by OpenID Connect: away to the provider, back, and to disconnect from it."""
+"""The views of sign-in by OpenID Connect: the redirect to the provider, the way back, and disconnecting."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def disconnect_own(request: HttpRequest) -> HttpResponse:
 
 
 def _check_password(request: HttpRequest, sentence: str) -> HttpResponse | None:
-    """Ask for the password, so that a session that was left open is no way to change how its account is entered."""
+    """Ask for the password, so that a session that was left open cannot be used to change how its owner signs in."""
     user: Any = request.user
     if not user.is_authenticated:
         return redirect("assistant:login")

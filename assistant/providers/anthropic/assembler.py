@@ -167,7 +167,7 @@ class AnthropicAssembler:
             self._order.append("call")
         elif block.type == "thinking" and (block.signature or block.thinking):
             self._note_text()
-            # Servers of other models that speak this wire sign nothing, and want the thinking back all the same.
+            # Servers of other models that speak this wire format sign nothing, but also want the thinking back.
             signature = block.signature or ""
             self._order.append({"type": "thinking", "thinking": block.thinking or "", "signature": signature})
         elif block.type == "redacted_thinking" and block.data:

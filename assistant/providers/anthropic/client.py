@@ -128,5 +128,5 @@ _clients = ClientCache(_make_client)
 
 def _new_client(url: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient) -> Client:
     kind = Client if guard is None else GuardedClient
-    # The package's own spans would send trace headers to the provider, and stand beside the product's.
+    # The package's own spans would send trace headers to the provider, and duplicate the product's.
     return kind(base_url=url, api_key=key or _NO_KEY, http_client=http_client, open_telemetry=False)

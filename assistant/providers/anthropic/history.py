@@ -67,10 +67,11 @@ def wire_conversation(
 
 
 def mark_cached(system: list[Body], tools: list[Body], messages: list[Body]) -> None:
-    """Mark the ends of what the next requests begin with too; four marks are allowed.
+    """Mark the ends of the parts with which the next requests will also begin; four marks are allowed.
 
-    These are the tools, the system prompt, the conversation before the newest question, and all of it: within a turn
-    the next request repeats the whole, and in the next turn too, unless the question is said in another way then.
+    These are the tools, the system prompt, the conversation before the newest question, and all of it: the next request
+    of the same turn repeats all of it, and so does the next turn, unless its question is worded differently in the
+    history.
     """
     if tools:
         tools[-1]["cache_control"] = CACHED
@@ -84,7 +85,7 @@ def mark_cached(system: list[Body], tools: list[Body], messages: list[Body]) -> 
 
 
 def lacks_thinking(messages: Sequence[Body]) -> bool:
-    """Return whether calls of the running turn stand without thinking before them, which is refused in manual mode."""
+    """Return whether calls of the running turn have no thinking before them, which is refused in manual mode."""
     for message in reversed(messages):
         if message["role"] == "user" and not any(one["type"] == "tool_result" for one in message["content"]):
             return False
@@ -132,7 +133,7 @@ def _result(message: Message, ids: CallIds, shown: frozenset[int]) -> Body:
 
 def _answer(message: Message, state: ProviderState | None, ids: CallIds) -> list[Body]:
     text = message.content
-    # The calls of an answer that broke off are fewer than those that the provider gave something with.
+    # An answer that broke off has fewer calls than the provider gave state for.
     own = state.calls if state is not None and len(state.calls) >= len(message.tool_calls) else []
     calls: list[Body] = [
         {

@@ -1,4 +1,4 @@
-"""Builds the body of an Anthropic request that is accepted, whatever the history and the options contain."""
+"""Builds the body of an Anthropic request. It is valid for any history and any options."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def request_body(
         strict: request strict schemas for arguments.
         small: send worked examples of the tools before the conversation.
         sees_images: send the images that tools returned and users attached.
-        extra: further options, in place of which `request.options` are used.
+        extra: further options; those of the same name in `request.options` are used instead.
         changes: what this model has refused before, as `change_for` names it.
         origin: of the provider, as `origin_of` returns it.
     """

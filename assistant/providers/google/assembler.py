@@ -143,6 +143,8 @@ class GoogleAssembler:
                 self._built.add_arguments(call, arguments_text(part.function_call.args))
         elif part.thought:
             self._built.add_reasoning(part.text or "")
+        elif part.inline_data or part.file_data:
+            self._built.has_media = True  # its signature belongs to no text
         else:
             self._built.add_text(part.text or "")
             # It can come alone, in a last part without text.

@@ -16,12 +16,14 @@ class FunctionCall(msgspec.Struct, gc=False):
 
 
 class Part(msgspec.Struct, gc=False, rename="camel"):
-    """One part of an answer: text, thought or a call."""
+    """One part of an answer: text, thought, a call, or an image or sound."""
 
     text: str | None = None
     thought: bool | None = None
     thought_signature: str | None = None
     function_call: FunctionCall | None = None
+    inline_data: Any = None
+    file_data: Any = None
 
 
 class Content(msgspec.Struct, gc=False):

@@ -107,7 +107,7 @@ def _answer(
         parts.append({"text": message.content})
         if state is not None and isinstance(signature := state.fields.get(TEXT_SIGNATURE), str):
             parts[0]["thoughtSignature"] = signature
-    # The calls of an answer that broke off are fewer than those that the provider gave something with.
+    # An answer that broke off has fewer calls than the provider gave state for.
     own = state.calls if state is not None and len(state.calls) >= len(message.tool_calls) else []
     calls: list[Body] = []
     for index, call in enumerate(message.tool_calls):

@@ -76,7 +76,7 @@ class GoogleModel(NativeModel[Chunk]):
             request,
             model=self.name,
             small=self.is_small,
-            sees_images=self._sees_images,
+            sees_images=self._sees_images and not request.without_files,
             extra=self._extra_body,
             changes=changes,
             origin=self._origin,

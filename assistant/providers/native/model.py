@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # A request is changed so many times at most to what the server demands.
 MAX_CHANGES = 4
-# Changes that say nothing about the next request: what a conversation contains, and how a typed answer is requested.
+# Changes that are not remembered, because they depend on what the conversation contains or how a typed answer is
+# requested.
 OF_ONE_REQUEST = frozenset({"state", "tools"})
-# Those that say nothing about it if a schema was refused, and not schemas.
+# Those that are not remembered if one particular schema was refused, not schemas as such.
 OF_SCHEMAS = frozenset({"format", "strict"})
 # The other changes, for an hour: by the kind of the model, its address and name, and a hash of the key, since what one
 # tenant is refused says nothing about another's requests.
@@ -160,7 +161,7 @@ class NativeModel(ABC, Generic[T]):
                 try:
                     return await self._ask(client, content)
                 except Refusal as refusal:
-                    # What has a kind of its own, such as a conversation that is too long, is the turn's to mend.
+                    # The turn itself handles errors with a kind, such as a conversation that is too long.
                     change = "" if refusal.kind else self._change_for(refusal.reason, request)
                     if not change or change in tried:
                         raise

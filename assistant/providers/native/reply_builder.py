@@ -10,7 +10,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import FinishReason, ToolCall
-from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, EMPTY, NO_CALL
+from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, NO_CALL, without_text
 from assistant.providers.openai_wire.reply_parts import Channel
 from assistant.providers.openai_wire.text_tags import TextTags
 from assistant.toolkit.translation import gettext_noop
@@ -42,6 +42,7 @@ class ReplyBuilder:
 
     Attributes:
         length: characters of the text so far.
+        has_media: whether the answer has an image or sound too, which is not shown.
     """
 
     def __init__(self, taken: Collection[str]) -> None:
@@ -52,6 +53,7 @@ class ReplyBuilder:
         self._runs: list[tuple[Channel | BuiltCall, list[str]]] = []
         self._started_calls = 0
         self.length = 0
+        self.has_media = False
 
     @property
     def text(self) -> str:
@@ -118,7 +120,7 @@ class ReplyBuilder:
             raise ModelError(NO_CALL)
         elif not self.text.strip():
             empty = {"refusal": DECLINED, "content_filter": FILTERED, "length": TOO_SHORT}
-            raise ModelError(empty[reason]) if reason in empty else ModelError(EMPTY, kind="empty")
+            raise ModelError(empty[reason]) if reason in empty else without_text(has_media=self.has_media)
 
     def _add_tagged(self, text: str) -> None:
         for kind, found in self._tags.add(text):

@@ -35,7 +35,7 @@ class CallPiece(msgspec.Struct, gc=False):
 
 
 class Piece(msgspec.Struct, gc=False):
-    """What one chunk adds to the message; `content` is text or a list of parts."""
+    """What one chunk adds to the message; `content` is text or a list of parts, `images` and sound are not shown."""
 
     content: str | list[Any] | None = None
     reasoning_content: Any = None
@@ -46,6 +46,8 @@ class Piece(msgspec.Struct, gc=False):
     extra_content: Any = None
     reasoning_details: Any = None
     thinking_blocks: Any = None
+    images: Any = None
+    audio: Any = None
 
 
 class Choice(msgspec.Struct, gc=False):

@@ -8,9 +8,10 @@ from assistant.toolkit.translation import gettext_noop
 
 # Providers' names of the finish reasons; with any other reason the answer may be incomplete.
 REASONS: dict[str, FinishReason] = {
-    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed"), "stop"),
+    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed", "done"), "stop"),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use", "tool_call"), "tool_calls"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length", "token_limit"), "length"),
+    "model_context_window_exceeded": "length",
     **dict.fromkeys(("content_filter", "content_filtered", "guardrail_intervened", "sensitive"), "content_filter"),
     **dict.fromkeys(("safety", "recitation", "blocklist", "prohibited_content", "spii"), "content_filter"),
     "refusal": "refusal",
@@ -23,6 +24,7 @@ GAVE_UP = frozenset({"error", "abort", "aborted", "cancelled", "network_error", 
 CUTS = {"length", "content_filter", "refusal"}
 
 EMPTY = gettext_noop("The provider sent an empty answer.")
+NOT_TEXT = gettext_noop("The model answered with an image or sound alone, which cannot be shown here.")
 CUT = gettext_noop("The provider's answer broke off before its end.")
 CALL_CUT = gettext_noop("The answer ended in the middle of a tool call, which was not run.")
 CALL_REFUSED = gettext_noop("The model refused to continue after a tool call, which was not run.")
@@ -44,6 +46,15 @@ def known_name(given: str) -> str:
         error.add_note(f"finish_reason {given[:60]!r}")
         raise error
     return "" if name in NO_REASON else name if own and name in REASONS else given.lower()
+
+
+def without_text(*, has_media: bool) -> ModelError:
+    """Return the error for an answer without text and calls, which is asked once more unless it was one in itself.
+
+    Args:
+        has_media: whether the answer had an image or sound.
+    """
+    return ModelError(NOT_TEXT) if has_media else ModelError(EMPTY, kind="empty")
 
 
 def reason_of(name: str, *, is_closed: bool, has_calls: bool, is_refused: bool) -> FinishReason:

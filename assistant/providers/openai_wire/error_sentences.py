@@ -30,7 +30,7 @@ REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-r
 # What is logged as a code; a longer text, or one with spaces, could quote the prompt.
 _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 # Codes of requests that would fail again, of errors in a stream, which have no status.
-_UNMENDABLE = re.compile(
+_NOT_WORTH_REPEATING = re.compile(
     r"invalid_(?:request|prompt|image|base64|value|type)|image_|_image|policy|content_filter|unsupported|not_supported"
     r"|model_not_found|missing_required|unknown_parameter"
 )
@@ -49,10 +49,18 @@ _BLOCKED = re.compile(
     re.IGNORECASE,
 )
 _NO_CREDIT = re.compile(r"credit balance is too low|insufficient (?:balance|credit|funds)", re.IGNORECASE)
+# Sentences of servers that do not take an image or a PDF: a broken or large one, or any.
+_BAD_FILE = re.compile(
+    r"\bimages?\b|image_url|inline_?data|input_file|\bpdf|multi-?modal|mmproj|\bvision\b|media.?type|base64"
+    r"|content\W{1,3}.{0,20}must be a string",
+    re.IGNORECASE,
+)
+# The same where other failures could name an image too: in a stream, and with a status that says nothing.
+_NO_FILES = re.compile(r"image input|mmproj|not a multi-?modal|process (?:input )?image", re.IGNORECASE)
 _RAW_CALL = re.compile(r"raw='(.{1,4000}?)', err=", re.DOTALL)
 # Statuses after which the same request may soon succeed.
 _PASSING = frozenset({408, 409, 429})
-# Characters of a call that the provider could not read, which the model is shown to mend it.
+# Characters of a call that the provider could not read that the model is shown, to correct it.
 MAX_FAILED_CALL = 4_000
 
 
@@ -86,18 +94,23 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
     if "tool_use_failed" in hint or (status in (None, 400, 500) and _UNREAD_CALL.search(said[:MAX_SEARCHED])):
         return ModelError(REFUSED, kind="bad_call")
     if is_overflow(status, hint, said):
-        return ModelError(TOO_LONG, kind="too_long")
+        code = "provider_rate_limited" if status == 429 else "provider_error"
+        return ModelError(TOO_LONG, code, kind="too_long")
     if status in (None, 400, 403, 422) and (_BLOCKED_CODE.search(hint) or _BLOCKED.search(said[:MAX_SEARCHED])):
         return ModelError(BLOCKED)
     if status == 402 or (status in (None, 400, 403) and _NO_CREDIT.search(said[:MAX_SEARCHED])):
         return ModelError(NO_CREDIT)
+    if (_BAD_FILE if status in (400, 404, 415, 422) else _NO_FILES).search(said[:MAX_SEARCHED]):
+        error = _by_status(status or 400)  # the same sentence as without this kind, if the conversation has no files
+        error.kind = "bad_file"
+        return error
     if "rate_limit" in hint or "quota" in hint:
         return ModelError(TOO_BUSY, "provider_rate_limited", kind="busy")
     if "invalid_api_key" in hint or "authentication" in hint:
         return ModelError(REFUSED_KEY)
     if "timeout" in hint:
         return ModelError(TOO_SLOW, "provider_timeout", kind="slow")
-    return ModelError(REFUSED) if status is None and _UNMENDABLE.search(hint) else None
+    return ModelError(REFUSED) if status is None and _NOT_WORTH_REPEATING.search(hint) else None
 
 
 def _by_status(status: int | None) -> ModelError:

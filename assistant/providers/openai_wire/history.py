@@ -21,7 +21,7 @@ from assistant.toolkit.text import clean_text
 
 # Stands between results and a message of the user, where these must not follow each other.
 AFTER_RESULTS = "The tools have answered."
-# Reasoning in its place where calls without any are refused.
+# Sent instead of reasoning where calls without any are refused.
 NO_REASONING = " "
 # Checks that a text is an object without making its values.
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -106,7 +106,7 @@ def _message(message: Message, state: ProviderState | None, ids: CallIds, profil
 
 
 def _calls(message: Message, state: ProviderState | None, ids: CallIds, profile: Profile) -> list[dict[str, Any]]:
-    # The calls of an answer that broke off are fewer than those that the provider gave something with.
+    # An answer that broke off has fewer calls than the provider gave state for.
     given = state.calls if state is not None and len(state.calls) >= len(message.tool_calls) else ()
     wire = []
     for index, call in enumerate(message.tool_calls):
@@ -147,7 +147,7 @@ def object_of(arguments: str) -> str:
 def _images(images: Sequence[tuple[Media, bool]]) -> dict[str, Any]:
     """Return the message with images, each with whether its result is untrusted.
 
-    Outsiders chose the names of such images, which would stand in a user's message without a fence.
+    Outsiders chose the names of such images, so these must not be in a user's message without markers around them.
     """
     names = ", ".join("an image from outside" if is_untrusted else one.name for one, is_untrusted in images)
     told = f"Images that the tools returned: {names}"

@@ -1,4 +1,4 @@
-"""Fields of an answer that the provider wants back with it, and that mean nothing to anybody else.
+"""Fields of an answer that the provider wants back with it, and that no other provider can use.
 
 `extra_content` is Gemini's. `reasoning_details` comes from OpenRouter and MiniMax, and `thinking_blocks` from LiteLLM:
 lists of reasoning with signatures or in encrypted form, in pieces that are joined here.
@@ -14,7 +14,7 @@ from assistant.providers.openai_wire.provider_state import MAX_BYTES, merge_fiel
 
 # Fields of an entry that arrive in pieces; any other is replaced by a later piece, unless that is null.
 _IN_PIECES = ("text", "summary", "thinking")
-# Fields without which an answer that has no calls can go back without the entry.
+# The entries go back with an answer without calls only if one of them has one of these fields.
 _PROOFS = ("signature", "data", "encrypted_content")
 _MAX_ENTRIES = 1_000
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _CODES = re.compile(
-    r"context_length|exceed_context|context_window|string_above_max_length|tokens_limit_reached|request_too_large",
+    r"context_length|exceed_context|context_window|string_above_max_length|array_above_max_length|tokens_limit_reached|request_too_large",
     re.IGNORECASE,
 )
 # Statuses with which servers refuse such a request; None for an error in a stream.
@@ -31,10 +31,13 @@ _SENTENCES = re.compile(
             r"context (?:the )?overflows",
             r"context window exceeds",
             r"too many tokens: ",
+            r"payload size exceeds",
         )
     ),
     re.IGNORECASE,
 )
+# One request beyond the account's tokens a minute, which would be refused at any time; 413 has no other reason at all.
+_ABOVE_RATE = re.compile(r"request too large for\b.{1,300}\blimit \d+, requested \d+", re.IGNORECASE | re.DOTALL)
 MAX_SEARCHED = 4_000
 
 
@@ -46,6 +49,8 @@ def is_overflow(status: int | None, codes: str, sentence: str) -> bool:
         codes: the error's codes and types.
         sentence: its text.
     """
-    if _CODES.search(codes):
+    if status == 413 or _CODES.search(codes):
         return True
+    if status == 429:
+        return _ABOVE_RATE.search(sentence[:MAX_SEARCHED]) is not None
     return status in _STATUSES and _SENTENCES.search(sentence[:MAX_SEARCHED]) is not None

@@ -1,7 +1,7 @@
-"""What a provider gives with a message for itself: ids and signatures of calls, and the reasoning that led to them.
+"""State that a provider sends with a message for its own later use: ids, signatures of calls, reasoning.
 
 It is stored with the message as text, and goes back to the same model of the same kind of provider at the same address.
-To any other it says nothing, and may be refused.
+No other can use it, and some refuse it.
 """
 
 from __future__ import annotations

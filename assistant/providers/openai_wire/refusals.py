@@ -7,7 +7,8 @@ import re
 from assistant.core.llm.protocol import ModelError
 
 OPENAI_URL = "https://api.openai.com/v1"
-# What providers name when they refuse one schema, and not schemas: `format.schema: For 'integer' type, ...`.
+# What providers name when they refuse one particular schema, not schemas as such: `format.schema: For 'integer' type,
+# ...`.
 _OF_ONE_SCHEMA = re.compile(
     r"schema\s*[.:\[]\s*\w|propert|\$(?:ref|defs)|\b(?:any|all|one)Of\b|\benum\b|'\w+' type|invalid (?:value|schema)"
     r"|schema (?:is|has|exceeds)|too (?:complex|large|deep|long|many)|\bnest|\brecurs|\bgrammar",
@@ -27,5 +28,5 @@ class Refusal(ModelError):
 
 
 def is_about_schema(reason: str) -> bool:
-    """Tell whether a refusal is of one schema: of what it contains, its size, or its depth."""
+    """Return whether a refusal is about one particular schema: its contents, size or depth."""
     return _OF_ONE_SCHEMA.search(reason) is not None

@@ -19,15 +19,15 @@ from assistant.providers.openai_wire.endings import (
     CALL_REFUSED,
     CONTRADICTED,
     CUTS,
-    EMPTY,
     REASONS,
     known_name,
     reason_of,
+    without_text,
 )
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.kept_fields import KeptFields
 from assistant.providers.openai_wire.provider_state import written_state
-from assistant.providers.openai_wire.reply_parts import Channel, content_parts, id_in
+from assistant.providers.openai_wire.reply_parts import Channel, content_parts, id_in, transcript_in
 from assistant.providers.openai_wire.text_tags import Part, TextTags
 from assistant.providers.openai_wire.token_counts import usage_of
 from assistant.toolkit.text import clean_text
@@ -42,7 +42,8 @@ class Assembler:
     Args:
         names: the offered tools.
         taken: ids of earlier tool calls of the conversation.
-        kind: the kind of the provider, `model` its model and `origin` its address, which get back its state.
+        kind: the kind of the provider, and `model` and `origin` its model and address: the reply's state is sent back
+            only to these.
         text_calls: take calls out of the text (`<tool_call>`), for models that write them there.
         begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """
@@ -76,7 +77,7 @@ class Assembler:
         self._started_calls = 0
         self._finish = ""
         self._goes_on = False
-        self._is_refused = False
+        self._is_refused = self._has_media = False
         self._usage: Any = None
         self._model, self._id = "", None
 
@@ -157,7 +158,7 @@ class Assembler:
         self._flush()
         text = "".join(self._text.parts)
         if reason == "stop" and not text.strip():
-            raise ModelError(EMPTY, kind="empty")
+            raise without_text(has_media=self._has_media)
         return Reply(
             text=text,
             reasoning="".join(self._reasoning.parts),
@@ -204,6 +205,9 @@ class Assembler:
         if piece.refusal:
             self._is_refused = True
             self._emit(self._text, self._text.joiner.add(piece.refusal))
+        if piece.images or piece.audio:
+            self._has_media = True
+            self._add_text(self._text.joiner.add(transcript_in(piece.audio)))
         if piece.tool_calls:
             self._add_calls([piece.tool_calls] if isinstance(piece.tool_calls, CallPiece) else piece.tool_calls)
         if piece.function_call is not None:
@@ -255,6 +259,7 @@ class Assembler:
                 raise ModelError(CONTRADICTED)
             self._emit(self._text, text[len(streamed) :])
         self._is_refused |= whole._is_refused
+        self._has_media |= whole._has_media
         repeated = message.tool_calls or ()
         return [[repeated] if isinstance(repeated, CallPiece) else repeated, whole._legacy]
 

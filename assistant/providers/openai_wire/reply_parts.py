@@ -30,6 +30,12 @@ def id_in(value: Any) -> str:
     return clean_text(value)[:MAX_ID] if isinstance(value, str) else ""
 
 
+def transcript_in(audio: Any) -> str:
+    """Return the words of a sound in an answer; "" if there are none."""
+    found = audio.get("transcript") if isinstance(audio, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def plain_text(value: Any) -> str:
     """Return a value as text: text itself, or the parts of a list joined. Raises `ModelError` for any other."""
     if isinstance(value, str):

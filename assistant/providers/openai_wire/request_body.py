@@ -1,4 +1,4 @@
-"""Builds the body of a chat-completions request that providers accept, whatever the history contains."""
+"""Builds the body of a chat-completions request. It is valid for any history."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def request_body(
         with_usage: request token counts, which not every server supports.
         sees_images: send the images that tools returned and users attached.
         profile: what the provider takes.
-        extra: further options, in place of which `request.options` are used.
+        extra: further options; those of the same name in `request.options` are used instead.
         origin: stands for the provider's address, whose own state goes back to it.
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages

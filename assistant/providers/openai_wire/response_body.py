@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from assistant.core.llm.protocol import Delta, ModelError, TextDelta
 from assistant.providers.openai_wire.fast_paths.direct_body import DirectReader, direct_reader
-from assistant.providers.openai_wire.sse import NOT_JSON, TOO_LARGE, StreamReader
+from assistant.providers.openai_wire.sse import BOM, NOT_JSON, TOO_LARGE, StreamReader
 
 if TYPE_CHECKING:
     import httpx2
@@ -158,7 +158,7 @@ class Body(Generic[T]):
             if len(data) > MAX_REPLY_BYTES:
                 raise ModelError(TOO_LARGE)
         try:
-            chunk = self._events.decoder.read(bytes(data))
+            chunk = self._events.decoder.read(bytes(data.removeprefix(BOM)))
         except ValueError:
             chunks = [*self._events.feed(bytes(data)), *self._events.close()]
             if not chunks or self._events.failure:

@@ -26,7 +26,7 @@ NOT_JSON = gettext_noop("The provider sent something that cannot be read.")
 
 T = TypeVar("T")
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 # The end of a stream, in capitals.
 _LAST = (b"[DONE]", b'"[DONE]"')
 _DOCUMENT = json.JSONDecoder(strict=False)
@@ -118,7 +118,7 @@ class StreamReader(Generic[T]):
     def _read(self, lines: list[bytes]) -> list[T]:
         if self._is_at_start:
             self._is_at_start = False
-            lines[0] = lines[0].removeprefix(_BOM)
+            lines[0] = lines[0].removeprefix(BOM)
         chunks: list[T] = []
         decode = self.decoder.fast
         for line in lines:

@@ -15,7 +15,8 @@ from assistant.toolkit.bounded_json import load_json
 # Characters of a passage that begins like reasoning within a text, or like a call; a longer one is text.
 MAX_HELD = 16_384
 MAX_CALL = 65_536
-# After so many tags the rest of an answer is text: each is looked at with all the text before it.
+# After this many tags the rest of an answer is text, because examining a tag takes time proportional to the text before
+# it.
 MAX_TAGS = 100
 _THINK, _CALL = "<think>", "<tool_call>"
 # Other tags of reasoning, at the beginning of an answer only: gpt-oss on Bedrock, Gemini, Nova.
@@ -33,7 +34,7 @@ _STOPS = (
     "<｜end▁of▁sentence｜>",
     "</s>",
 )
-# Characters of such tokens that are held back; of more, one is.
+# The most characters of such tokens that are held back; of a longer repetition, one token is.
 _MAX_STOPS = 200
 Kind = Literal["text", "reasoning", "call"]
 Part = tuple[Kind, Any]
@@ -182,7 +183,7 @@ class TextTags:
         return bool(self._held)
 
     def _is_code(self, more: str) -> bool:
-        """Return whether what follows the text so far and `more` stands in a block or a span of code."""
+        """Return whether the position after the text so far and `more` is inside a block or a span of code."""
         text = self._shown() + more
         if text.count("```") % 2:
             return True

@@ -1,7 +1,7 @@
 """Qwen, by Alibaba's address or on other servers.
 
-Its templates allow one system message, and only as the first. Its models write calls as text, and some servers leave
-them there.
+Its templates allow one system message, and only as the first. Its models write calls as text, which some servers do not
+turn into calls.
 """
 
 from __future__ import annotations

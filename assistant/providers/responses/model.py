@@ -63,7 +63,7 @@ class ResponsesModel(OpenAIModel):
             model=self.name,
             strict=self._strict,
             small=self.is_small,
-            sees_images=self._sees_images,
+            sees_images=self._sees_images and not request.without_files,
             encrypts=self._encrypts,
             profile=self._profile,
             extra=self._extra_body,

@@ -1,6 +1,6 @@
 """Assembles a reply from the events of a Responses stream.
 
-Items are told apart by their position or id. What an event that ends an item, or the response, has beyond the deltas is
+Items are identified by their position or id. What an event that ends an item, or the response, has beyond the deltas is
 added; what contradicts them is a `ModelError`, as in `openai_wire.reply_assembler`.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from assistant.core.llm.protocol import Delta, ModelError
 from assistant.core.values.messages import FinishReason, Reply, ToolCall, Usage
 from assistant.providers.openai_wire.call_assembler import MIXED_UP, NO_NAME
-from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, EMPTY
+from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, without_text
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.reply_parts import UNREADABLE, id_in, plain_text
 from assistant.providers.openai_wire.sse import TOO_LARGE, StreamReader
@@ -35,13 +35,13 @@ class ResponseAssembler:
     """Assembles one reply: `feed` it events, `take` the deltas, and `finish` returns the reply.
 
     Args:
-        reader: parses the stream; told when the response has ended, since nothing follows.
+        reader: parses the stream; its `is_done` is set when the response has ended, since nothing follows.
         taken: ids of earlier calls of the conversation.
         model: to which, at `origin`, the reply's state goes back.
         begins_thinking: the text begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
-    is_closed = False  # the reader is told, and sees `[DONE]`
+    is_closed = False  # the reader knows that, as after `[DONE]`
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ResponseAssembler:
         self._shown = ShownReply(begins_thinking=begins_thinking)
         self._state: list[ItemState] = []
         self._is_state_whole = True
-        self._is_refused = False
+        self._is_refused = self._has_image = False
         self._searches = 0
         self._ending: Mapping[str, Any] | None = None
         self._model = ""
@@ -136,7 +136,7 @@ class ResponseAssembler:
             reason = "refusal"
         text = self._shown.text
         if reason == "stop" and not text.strip():
-            raise ModelError(EMPTY, kind="empty")
+            raise without_text(has_media=self._has_image)
         return Reply(
             text=text,
             reasoning=self._shown.reasoning,
@@ -158,7 +158,7 @@ class ResponseAssembler:
     def _new(self, kind: str) -> Item:
         item = Item(kind)
         self._searches += kind == SEARCH
-        if self._searches > MAX_SEARCHES:  # the server was asked for no more, and may not keep to that
+        if self._searches > MAX_SEARCHES:  # the server was asked for no more, but may ignore that
             raise ModelError(TOO_LARGE)
         if kind == CALL:
             item.index = len(self._calls)
@@ -200,8 +200,11 @@ class ResponseAssembler:
             case kind if kind == SEARCH:
                 self._state.append(ItemState("search", fields=returned(raw)))
                 self._shown.add_call(replace(search_of(raw), provider_state=self._take_state()))
+            case "image_generation_call":
+                self._has_image = True
+                self._is_state_whole = False  # an image does not go back
             case kind if kind.endswith("_call"):
-                # The answer rests on something that can be neither given nor shown.
+                # The answer depends on a tool that is neither offered nor shown here.
                 raise ModelError(UNREADABLE)
 
     def _close_message(self, item: Item, raw: Mapping[str, Any]) -> None:

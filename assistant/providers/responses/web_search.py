@@ -18,7 +18,7 @@ MAX_SEARCHES = 10
 MAX_PAGES = 20
 MAX_CHARACTERS = 500
 REQUESTED = {"type": "web_search"}
-# The kind of the items that searches are.
+# The type of the items of searches.
 SEARCH = "web_search_call"
 # What the server must be asked for.
 INCLUDE = "web_search_call.action.sources"

@@ -1,4 +1,4 @@
-"""What the editor of an assistant's prompt stores: whatever was typed is kept, whatever others did meanwhile."""
+"""Stores what was typed into the editor of an assistant's prompt; nothing typed is lost if others changed the draft."""
 
 from __future__ import annotations
 

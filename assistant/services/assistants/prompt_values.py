@@ -85,10 +85,10 @@ class PromptValues:
     def _user_name(self) -> str:
         """The name that an end user's token gave, else the full name, else the user name."""
         members = Membership.objects.filter(tenant_id=self._tenant.pk, user_id=self._user_id)
-        found = members.select_related("user", "user__end_user").first()
+        found = members.select_related("user", "user__assistant_end_user").first()
         if found is None:
             return ""
-        end_user = getattr(found.user, "end_user", None)
+        end_user = getattr(found.user, "assistant_end_user", None)
         if end_user is not None:
             return str(end_user.name)
         # A project's own user model need not have full names.

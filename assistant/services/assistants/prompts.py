@@ -25,7 +25,7 @@ def next_number(*, assistant_id: int) -> int:
 
 
 def text_to_edit(version: PromptVersion) -> str:
-    """Return the text with which a new version says the same; it differs if the version is older than variables."""
+    """Return the text for a new version that says the same; braces of versions older than variables are escaped."""
     return version.text if version.uses_variables else with_escaped_braces(version.text)
 
 

@@ -1,4 +1,4 @@
-"""The model that answers in place of others from a part of a tenant's monthly limit of cost on."""
+"""The model that answers in place of others once a tenant has spent a set part of its monthly limit of cost."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ Kind = Literal["same", "changed", "removed", "added", "gap"]
 MAX_LINES = 1500
 # Unchanged lines that are shown around changes.
 CONTEXT = 3
-# Comparing two lines word by word costs the product of their words, at worst; this is for one line and for all.
+# Comparing two lines word by word takes up to the product of their numbers of words: the limits for one pair of lines
+# and for all.
 MAX_WORD_PAIRS, MAX_WORD_PAIRS_OF_ALL = 250_000, 2_000_000
 _WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Derives from one colour the shades with which each theme can be read.
+"""Derives readable shades for each theme from one colour.
 
 Contrast is that of WCAG 2.2 (relative luminance). Shades keep the hue in OKLCH (https://bottosson.github.io/posts/oklab/);
 lightness is changed until the contrast holds, and the chroma is reduced to what sRGB has.
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 # Contrast of text, and the steps in which lightness is searched.
 TEXT_CONTRAST, STEP = 4.5, 0.01
-# Of the backgrounds in css/base.css and widget/style.js, those that are hardest to read on, and on which washes lie.
+# The backgrounds in css/base.css and widget/style.js that are hardest to read on, and those below washes.
 LIGHT_BACKGROUNDS, DARK_BACKGROUNDS = ("#e9e6df", "#fbfaf7"), ("#2b2925", "#1c1b19")
 LIGHT_TEXT, DARK_TEXT = "#ffffff", "#11110f"
 _HOVER, _WASH = 0.07, 0.1

@@ -136,7 +136,7 @@ def assistant_part(row: Assistant, switches: Iterable[ToolSetting]) -> Assistant
 
 
 def published_prompt(row: Assistant) -> str | None:
-    """Return the text with which a new version says what the published one of a row of `read_assistants` says."""
+    """Return the text of a new version that says the same as the published one of a row of `read_assistants`."""
     text: str | None = getattr(row, "published_text", None)
     if not text:
         return None
@@ -171,7 +171,7 @@ def read_evaluations(tenant: Tenant) -> QuerySet[Evaluation]:
 
 
 def _quality(checks: QuerySet[OwnCheck], evaluations: Iterable[Evaluation]) -> dict[str, Any]:
-    """Return the parts about quality that there are: other versions read bundles without them."""
+    """Return the parts about quality that have entries; earlier versions can read bundles without these parts."""
     found = {
         "checks": [_check_part(row) for row in checks.select_related("assistant").order_by("name")],
         "evaluations": [_evaluation_part(row) for row in evaluations],

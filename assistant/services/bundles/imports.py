@@ -58,7 +58,7 @@ def import_bundle(*, bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor, e
 
     Args:
         actor: None for a command. Others than superusers must administer the tenant.
-        expected: the digest of the difference that was shown; "" imports whatever the difference is.
+        expected: the digest of the difference that was shown; "" to import without comparing.
 
     Raises:
         ImportRefused: the actor does not administer the tenant, or the deployment leaves imports to operators.

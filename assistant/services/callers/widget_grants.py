@@ -28,7 +28,7 @@ from assistant.services.tenancy.sessions import mint_member_token
 
 
 def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
-    """Return where and what can be attached to messages; None: nothing."""
+    """Return the upload address, the accepted kinds and the limits of attachments; None if none are allowed."""
     limits, provider = limits_of(member), choose_provider(assistant)
     if not limits.are_on:
         return None

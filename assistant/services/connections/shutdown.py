@@ -1,4 +1,4 @@
-"""The shutdown of this process: readiness ends, listeners close their connections, runs are given time to finish."""
+"""The shutdown of this process: it is no longer ready, listeners close their connections, runs get time to finish."""
 
 from __future__ import annotations
 

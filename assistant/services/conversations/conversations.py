@@ -60,7 +60,7 @@ def create_conversation(
 ) -> Conversation | None:
     """Create an empty conversation; return None if the member has one with the id.
 
-    Another member's id is as one that nobody has: the conversation has it as its key, as one that a run begins.
+    An id of another member's conversation is treated like an unused one: it becomes the key of the new conversation.
     """
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     for is_keyed in (False, True):
@@ -97,7 +97,7 @@ def archive_conversation(*, member: Member, conversation_id: uuid.UUID, is_archi
 
 
 def pin_conversation(*, member: Member, conversation_id: uuid.UUID, is_pinned: bool) -> bool:
-    """Pin a conversation above its member's others, or let it go; return False if there is no such conversation."""
+    """Pin a conversation above its member's others, or unpin it; return False if there is no such conversation."""
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     return bool(own.filter(pk=conversation_id).update(pinned_at=timezone.now() if is_pinned else None))
 
@@ -110,7 +110,7 @@ def show_message(*, member: Member, conversation_id: uuid.UUID, message_id: str)
         False if there is no such message in a conversation of the member.
 
     Raises:
-        ConversationBusy: a run is being answered, which would go on out of sight.
+        ConversationBusy: a run is being answered, which would continue on a path that is not shown.
     """
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     if member.assistant_id is not None:

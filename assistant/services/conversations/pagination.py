@@ -111,7 +111,7 @@ def client_messages(
     """Return messages in their order, as clients see them.
 
     Args:
-        versions: of those that others stand beside, by position.
+        versions: of the messages that have several, by position.
     """
     messages = list(rows.select_related("run").order_by("position"))
     given = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=messages)

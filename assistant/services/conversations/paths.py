@@ -1,4 +1,4 @@
-"""The path of a conversation that is shown, and which messages stand on it."""
+"""The path of a conversation that is shown, and which messages are on it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def summarised_to(conversation: Conversation, path: Path) -> int:
 
 
 def versions_of(*, conversation: Conversation, tree: Tree, path: Path) -> Mapping[int, NamedVersion]:
-    """Return, by position, the messages of a path that others stand beside; without branches no query is run."""
+    """Return, by position, the messages of a path that have other versions; without branches no query is run."""
     versions = tree.versions(path)
     places = {place for one in versions.values() for place in (one.before, one.after) if place is not None}
     if not places:

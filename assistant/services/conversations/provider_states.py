@@ -1,4 +1,4 @@
-"""Encrypts what providers gave with messages for themselves, where ENCRYPT_PROVIDER_STATE says so."""
+"""Encrypts the state that providers send with messages (`Message.provider_state`), if ENCRYPT_PROVIDER_STATE is set."""
 
 from __future__ import annotations
 

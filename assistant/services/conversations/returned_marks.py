@@ -2,7 +2,7 @@
 
 Such a caller sends the texts of earlier answers and the calls of its own tools, without the sources of untrusted text
 in them. Marked messages are therefore stored with a digest of the part that a caller can send back: of a text its
-beginning, which is there however early the answer was stopped, and whatever was changed further down.
+beginning, which stays the same if the answer was stopped early, or changed further down.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assistant.toolkit.context import UserId
 
 # The most rows read for one request, the newest first: the same answer in many runs has many rows.
 MAX_FOUND = 2_000
-# Of the first paragraph of a marked text. What is stopped earlier comes back without a mark.
+# Of the first paragraph of a marked text. An answer that was stopped before that comes back without a mark.
 START_CHARACTERS = 16
 # Paragraphs that are looked for in one request. A text that has more of them than are left is marked by this name.
 MAX_PARAGRAPHS = 5_000

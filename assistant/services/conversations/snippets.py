@@ -55,7 +55,7 @@ def snippet_of(text: str, words: str) -> Snippet:
     line = plain if wanted.casefold() in plain.casefold() else " ".join(text.split())
     folded = line.casefold()
     at = folded.find(wanted.casefold())
-    if at < 0 or len(folded) != len(line):  # folding has moved the places
+    if at < 0 or len(folded) != len(line):  # case folding has changed the positions
         return Snippet("", "", line[: BEFORE + AFTER])
     end = at + len(wanted)
     start = max(0, at - BEFORE)

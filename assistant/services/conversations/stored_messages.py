@@ -25,7 +25,7 @@ from assistant.services.run_key import RunKey
 # Bounds the query for long threads. More than a model is ever sent, because the assistant's token limit is lower.
 MAX_RECENT_MESSAGES = 400
 
-# Set afterwards for the few that are.
+# `is_superseded` is set afterwards for the few messages that are.
 _NOT_SUPERSEDED = Func(template="FALSE", output_field=BooleanField())
 _MESSAGES = PreparedInsert(MessageRow, is_superseded=_NOT_SUPERSEDED)
 _Row = tuple[str, str, str, str, str, int, str, int, str, str]
@@ -92,7 +92,7 @@ def recent_messages(*, conversation: Conversation, path: Path | None = None) -> 
         # In addition to the LIMIT, for which PostgreSQL without statistics would read and sort the whole thread.
         "position": max(summarised_to(conversation, path), newest),
     }
-    # The statement for a part of the conversation is another for each path, and so is not prepared.
+    # The statement for a part of the conversation differs for each path, and so is not prepared.
     rows = _RECENT_QUERY.rows(**parameters) if path is WHOLE else list(_newest(on_path(path), **parameters))
     return _messages(reversed(rows))
 

@@ -156,7 +156,7 @@ class ClockWatch:
     def jumped_forward(self, seconds: float) -> float:
         """Return by how much the clock has jumped forward, in total, within the last `seconds` of real time.
 
-        What began before these jumps is younger by that than the clock says.
+        Anything that began before these jumps is younger than the clock says, by that much.
         """
         since = time.monotonic() - seconds
         return max(0.0, math.fsum(jump for at, jump in self._jumps if at > since))

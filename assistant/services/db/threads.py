@@ -38,7 +38,7 @@ _CONNECTION_MAX_AGE_SECONDS = 60
 
 
 def _keep_connection() -> None:
-    """Keep this thread's connection open between calls, whatever `CONN_MAX_AGE` says.
+    """Keep this thread's connection open between calls, regardless of `CONN_MAX_AGE`.
 
     The setting applies to all threads, and under ASGI each request of a synchronous view has a thread of its own, whose
     kept connection nobody would use again or close. With psycopg's pool, connections belong to the pool.

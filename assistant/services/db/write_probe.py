@@ -1,6 +1,6 @@
-"""Tries whether the database can be written, with a row that is deleted again.
+"""Checks whether the database can be written, with a row that is deleted again.
 
-Without `django.contrib.sessions`, whose table it uses, nothing is tried.
+Without `django.contrib.sessions`, whose table it uses, nothing is checked.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class WriteProbe:
             return self._outcome
 
     def reset(self) -> None:
-        """Have the next call write, however soon it is."""
+        """Make the next call write, even within `INTERVAL_SECONDS`."""
         with self._lock:
             self._tried_at = None
 

@@ -37,9 +37,10 @@ logger = logging.getLogger(__name__)
 
 # Questions of one evaluation that are replayed at once.
 AT_ONCE = 2
-# How often a process renews the job of an evaluation that it works on, and after how long another process goes on.
+# How often a process renews the job of an evaluation that it works on, and when another process takes the job over if
+# it does not.
 RENEW_SECONDS, LEASE_SECONDS = 3.0, 60.0
-# How often a question is asked again while the tenant has too many runs at once, and the pause before.
+# How often a question is asked again while the tenant has too many runs at once, and the pause before each try.
 MAX_TRIES, PAUSE_SECONDS = 60, 5.0
 # Characters of a stored answer, and of each stored result of a tool.
 MAX_ANSWER, MAX_RESULT = 60_000, 4_000
@@ -69,7 +70,7 @@ def _lease_end() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """What an evaluation's replay is made of, and the job by which this process holds it."""
+    """What an evaluation's replay needs, and the job by which this process holds it."""
 
     evaluation: Evaluation
     lease: int
@@ -249,7 +250,7 @@ async def _answered(found: _Replay, case: EvaluationCase, side: str) -> Replayed
     thread_id = uuid.uuid5(_THREADS, f"{case.pk}/{side}")
     spoken = [Message(one["role"], one["content"], id=uuid.uuid4().hex) for one in case.history]
     for _try in range(MAX_TRIES):
-        # What a process that died has left.
+        # Delete what an earlier process left when it died.
         await in_database(discard_replay, tenant_id=case.tenant_id, thread_id=thread_id)
         try:
             return await replay(

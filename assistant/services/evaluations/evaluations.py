@@ -101,8 +101,8 @@ def begin(*, evaluation: Evaluation, actor: audit_trail.Actor = None, in_backgro
     """Forget the answers and judgements of an earlier replay, and begin a new one.
 
     Args:
-        actor: who begins it, in whose name it runs from now on, as `default_person` says. Nobody may read by it what
-            the tools of another person read. None runs it as before.
+        actor: who begins it. From now on it runs as the person whom `default_person` returns, so that nobody sees
+            results of another person's tools. None leaves the person as it is.
         in_background: whether a server does it, as a job; if not, the caller does.
 
     Raises:
@@ -207,8 +207,8 @@ def member_of(evaluation: Evaluation) -> Any:
 
 def default_person(*, assistant: Assistant, actor: AbstractBaseUser) -> AbstractBaseUser | None:
     """Return in whose name somebody's evaluations run: their own, for an operator the oldest owner's or admin's."""
-    people = get_user_model()._base_manager.filter(is_active=True, memberships__tenant=assistant.tenant_id)
-    own = people.filter(pk=actor.pk).exclude(memberships__role=Membership.Role.END_USER).first()
+    people = get_user_model()._base_manager.filter(is_active=True, assistant_memberships__tenant=assistant.tenant_id)
+    own = people.filter(pk=actor.pk).exclude(assistant_memberships__role=Membership.Role.END_USER).first()
     if own is not None or not getattr(actor, "is_superuser", False):
         return own
     roles = (Membership.Role.OWNER, Membership.Role.ADMIN)

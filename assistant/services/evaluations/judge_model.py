@@ -108,7 +108,7 @@ async def compare(
 
 
 async def _ask(model: Model, request: ModelRequest, on_usage: OnUsage) -> str:
-    """Return the text of the model's answer. `on_usage` is told what it used, also if it broke off.
+    """Return the text of the model's answer. `on_usage` is called with what it used, also if it broke off.
 
     Raises:
         ModelError: the model gave no answer.
@@ -145,7 +145,7 @@ def _read(text: str, sides: Mapping[str, str]) -> Judgement:
 
 @transaction.atomic
 def _reserve(*, member: Member, expected: Usage) -> tuple[int, int]:
-    """Count what a judgement will probably use. Raises `QuotaReached`."""
+    """Reserve what a judgement will probably use in the quotas. Raises `QuotaReached`."""
     quotas = quotas_of(Tenant.objects.select_related("limits").get(pk=member.tenant_id))
     if not quotas.counted:
         return 0, 0

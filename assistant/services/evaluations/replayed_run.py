@@ -1,4 +1,4 @@
-"""Runs one question with an assistant apart from its conversations: the code path of a run, with its tools answered.
+"""Runs one question with an assistant outside of its conversations: the code path of a run, with `ToolAnswers`.
 
 Called by evaluations, and by any check of the live configuration.
 """
@@ -86,7 +86,7 @@ async def replay(
     thread_id: uuid.UUID | None = None,
     seconds: float = MAX_SECONDS,
 ) -> ReplayedRun:
-    """Answer the last of `messages` in the member's name, and return how; nothing of it stays but its usage.
+    """Answer the last of `messages` in the member's name, and return the outcome; only its usage stays stored.
 
     The run counts against spend limits and runs at once, is marked as a test, and is deleted when it has ended, with
     the question. Call it on the event loop; a command calls `get_runs().stop()` afterwards.
@@ -134,8 +134,8 @@ def discard_replay(*, tenant_id: int, thread_id: uuid.UUID, run_pk: int | None =
     """Delete what a replay has stored, if it is there: its question may be another person's. Its usage stays.
 
     Args:
-        run_pk: of the replay's run. What another process, which has taken this one for dead, has stored there since
-            then is kept. None deletes what any process has stored.
+        run_pk: of the replay's run. What another process has stored there since, because it regarded this one as dead,
+            is kept. None deletes what any process has stored.
     """
     own = Conversation.objects.filter(tenant_id=tenant_id, pk=thread_id)
     if run_pk is not None:

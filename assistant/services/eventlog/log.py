@@ -21,7 +21,7 @@ MAX_BYTES = 8 * 1024 * 1024
 # A run's first event is written milliseconds after its row, unless its process died in between.
 FIRST_EVENT_WAIT_SECONDS = 2.0
 
-# What readers are notified of besides events.
+# The changes that readers are notified of besides events.
 CHANGES = (SUMMARY, PATH, TITLE, FOLLOW_UPS) = ("summary", "path", "title", "follow-ups")
 
 LAST_EVENTS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')

@@ -1,4 +1,4 @@
-"""Tells the open connections of a member, in all processes, that something of theirs has changed."""
+"""Notifies the open connections of a member, in all processes, that something of theirs has changed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _registries = PerLoop(_Registry)
 
 
 def connect(publish: Publish) -> None:
-    """Tell other processes of the changes that this one makes, by `publish`. Called on the server's event loop."""
+    """Use `publish` to notify other processes of the changes that this one makes. Called on the server's event loop."""
     registry = _registries.get()
     registry.loop, registry.publish = asyncio.get_running_loop(), publish
 
@@ -61,7 +61,7 @@ def notify(*, tenant_id: int, user_id: UserId) -> None:
 def _tell(tenant_id: int, user_id: str) -> None:
     for registry in _registries.values():
         if registry.loop is not None:
-            # The loop of a server that is just closing.
+            # The loop belongs to a server that is just closing.
             with suppress(RuntimeError):
                 registry.loop.call_soon_threadsafe(_tell_from, registry, tenant_id, user_id)
 

@@ -35,8 +35,8 @@ class _NoRetry(Retry):
 class Subscriptions:
     """Listens to channels until it is closed, through any loss of the connection.
 
-    redis-py's `PubSub` reconnects silently within the command that meets a dead connection, so that the caller does not
-    learn of missed messages. Here the listener makes every connection, each with a client of its own.
+    redis-py's `PubSub` reconnects silently within the command that finds a dead connection, so that the caller does not
+    notice missed messages. Here the listener makes every connection, each with a client of its own.
 
     Args:
         url: the address of Redis.

@@ -83,7 +83,7 @@ class RedisWriter:
         return
 
     async def flush(self) -> None:
-        # Only for what is written already: while a run streams text, there is always more.
+        # Waits only for events that exist now: while a run streams text, there are always more.
         written = self._written
         while self._settled < written and self.failure is None:
             await self._rounds.wait_for_round()

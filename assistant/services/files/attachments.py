@@ -73,7 +73,7 @@ def limits_of(member: Member) -> AttachmentLimits:
 
 
 def safe_name(name: str) -> str:
-    """Return a file's name without its folders, and without what could mislead who reads it; its ending is kept."""
+    """Return a file's name without its folders and without characters that could mislead readers; the suffix stays."""
     last = PurePath(clean_text(name).replace("\\", "/")).name
     clean = " ".join(_UNSAFE_IN_NAMES.sub("_", last).split()).strip(". ")
     suffix = PurePath(clean).suffix[:20]
@@ -121,7 +121,8 @@ def check_size(size: int, limits: AttachmentLimits) -> None:
 def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits, purpose: str = "") -> Attachment:
     """Store a file that `read_upload` returned, which its uploader can send or delete.
 
-    `purpose`: what for, if it is uploaded at the Files API, where only the same key finds it.
+    `purpose`: the purpose that a file of the Files API is uploaded with; "" for other uploads. Only the same key finds
+    files of that API.
 
     Raises:
         FileRefused: `file_quota`, the tenant's files, or the uploader's unsent ones, are too many or too large;
@@ -167,7 +168,7 @@ def store_attachment(*, member: Member, read: ReadFile, limits: AttachmentLimits
 
 
 def _some_model_reads_pdfs(tenant_id: int) -> bool:
-    # An upload names no assistant. The run that it is sent with asks the model that it really uses.
+    # An upload names no assistant. The run that it is sent with checks the model that it uses.
     of_assistants = Q(assistants__tenant_id=tenant_id, assistants__is_active=True)
     of_tenant = Q(tenant_id=tenant_id) | Q(pk__in=Tenant.objects.filter(pk=tenant_id).values("default_provider"))
     return Provider.objects.filter(of_assistants | of_tenant, reads_pdfs=True).exists()
@@ -220,7 +221,7 @@ def delete_forgotten() -> int:
 
 
 def connect_signals() -> None:
-    """Remove the stored file with its row, however the row goes: its conversation, tenant or uploader may be deleted.
+    """Remove the stored file with its row, also if the row goes with its conversation, tenant or uploader.
 
     Deletions cascade to rows in Django, which then sends a signal for each; no other place sees all of them.
     """
@@ -234,7 +235,7 @@ def _remove_file(instance: Attachment, **kwargs: Any) -> None:
         try:
             storage.delete(path)
         except Exception:
-            # The row is gone, and with it all that leads to the file.
+            # Only log it: the row is gone, so nothing else can find the file.
             logger.exception("The file %s of a deleted attachment could not be removed", path)
 
     if path:

@@ -36,6 +36,6 @@ async def stored_inline(*, member: Member, files: Sequence[tuple[str, bytes]]) -
             ids.append(row.pk)
         yield ids
     finally:
-        # What stays is deleted later, as all that is never sent.
+        # Files that are left are deleted later, like all files that are never sent.
         with suppress(*OUTAGE_ERRORS):
             await in_database(delete_unsent, member=member, attachment_ids=ids)

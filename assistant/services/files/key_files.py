@@ -11,7 +11,7 @@ from assistant.models import Attachment
 from assistant.services.files.attachments import UNSENT_LIFETIME, delete_unsent
 from assistant.services.tenancy.members import Member
 
-# What files may be uploaded for. A file is used in the same way whichever it is.
+# The purposes that clients may give when they upload a file. They make no difference to how it is used.
 PURPOSES = ("user_data", "vision", "assistants")
 
 

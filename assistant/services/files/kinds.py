@@ -1,4 +1,4 @@
-"""Says what an uploaded file is by its content; its name only has to agree."""
+"""Finds out what an uploaded file is by its content; its name only must not contradict that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Code = Literal[
     "file_type", "file_too_large", "file_encrypted", "file_unreadable", "files_busy", "file_quota", "attachments_off"
 ]
 NOT_UTF8 = gettext_noop("The file is not UTF-8 text.")
-# Where a PDF may begin, as other programs read it.
+# The marker of a PDF may be within this many bytes, as other programs accept it.
 _PDF_HEAD = 1024
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # The stream of an encrypted Office document, in UTF-16.
@@ -36,7 +36,7 @@ MEDIA_TYPES = {
     Kind.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     Kind.TEXT: "text/plain",
 }
-# What a name with one of these endings promises.
+# The kind that a file must have if its name has one of these suffixes.
 _PROMISES = {
     ".pdf": Kind.PDF,
     ".docx": Kind.DOCX,
@@ -53,7 +53,7 @@ _FORMATS = {
 }
 _PLAIN = (".txt", ".text", ".csv", ".tsv", ".log")
 _HTML_STARTS = ("<!doctype html", "<html")
-# What text does not have; line ends, tabs, form feeds and escapes are left.
+# Control characters that text does not contain. Line ends, tabs, form feeds and escapes are allowed.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 

@@ -10,13 +10,13 @@ from assistant.models import Attachment, Tenant, TenantLimits
 from assistant.toolkit.media import MAX_BYTES
 
 MB = 1024 * 1024
-# What providers take of one image, whatever the tenant allows.
+# The limit of one image at providers; a tenant's own limit cannot exceed it.
 MAX_IMAGE_BYTES = 5 * MB
-# What they take of one PDF as a file, which models read themselves.
+# The limits of a PDF that is sent to the provider as a file.
 MAX_PDF_BYTES, MAX_PDF_PAGES = MAX_BYTES, 100
 # The value of `attachment_kinds` with which nobody can attach files.
 NONE = "none"
-# What a browser's file dialog offers by kind.
+# The suffixes that a browser's file dialog offers, by kind.
 ACCEPTED = {
     "image": (".png", ".jpg", ".jpeg", ".gif", ".webp"),
     "pdf": (".pdf",),

@@ -45,7 +45,7 @@ def work(task: bytes) -> bytes:
         raise
     except _Ended as ended:
         outcome, text = str(ended), ""
-    except Exception:  # parsers of foreign files raise anything
+    except Exception:  # parsers of untrusted files may raise anything
         outcome, text = BROKEN, ""
     if outcome == TEXT and len(text) > given["characters"]:
         outcome, text = TOO_LONG, ""

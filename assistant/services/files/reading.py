@@ -1,4 +1,4 @@
-"""Reads the text of files. What has to be parsed is parsed in child processes with limits of time and memory."""
+"""Reads the text of files. Files that must be parsed are parsed in child processes with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_CHARACTERS = 2_000_000
 MAX_PAGES = 1000
 # A result in UTF-8, with its first line.
 _MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
-# The server's event loop comes before its readers.
+# Readers run at a lower priority than the server's event loop.
 _NICENESS = 10
 _PDF, _OFFICE = Path(pdf_worker.__file__), Path(office_worker.__file__)
 SLOW, MEMORY, BUSY = "slow", "memory", "busy"

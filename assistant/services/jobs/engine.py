@@ -1,7 +1,7 @@
-"""The engine that has workers do jobs at once: Procrastinate (docs/decisions/11), where its Django app is installed.
+"""The engine that starts jobs in workers at once: Procrastinate (docs/decisions/11), where its Django app is installed.
 
-It carries the primary keys of jobs, whose rows say what is to be done and whether it is done. Processes of the role
-`all` have no engine, and do not import it: they look for due jobs every few seconds, as workers do besides.
+Its orders contain only the primary keys of jobs; the rows say what is to be done and whether it is done. Processes of
+the role `all` have no engine, and do not import it: they look for due jobs every few seconds, as workers do besides.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ APP = "procrastinate.contrib.django"
 QUEUE = TASK = "assistant.jobs"
 # Jobs that one worker does at once.
 AT_ONCE = 5
-# How often a worker says that it lives, and looks for orders whose notice was lost. Both only tidy up: a job that was
-# ordered from a worker that died is still due, and found by its row.
+# How often a worker reports that it is alive, and looks for orders whose notice was lost. No job depends on either: one
+# that was ordered from a worker that died is still due, and is found by its row.
 HEARTBEAT_SECONDS, LOST_SECONDS = 30.0, 120.0
 AGAIN_SECONDS = 5.0
 # Workers look for due jobs every few seconds, so that only jobs that are due sooner than this need an order.

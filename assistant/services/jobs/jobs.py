@@ -30,7 +30,7 @@ LongWork = Callable[[], Coroutine[Any, Any, None]]
 Handler = Callable[[Job], LongWork | None]
 # A job that fails unexpectedly is tried again after this time, doubled each time, and given up after so many attempts.
 RETRY_SECONDS, MAX_ATTEMPTS = 60.0, 5
-# Jobs that one look at them does; the next look does the others.
+# Jobs that one call of `look_for_jobs` does; the next call does the others.
 MAX_AT_ONCE = 20
 _handlers: dict[str, Handler] = {}
 _long: set[str] = set()
@@ -38,7 +38,7 @@ _listeners = Listeners[[datetime]]()
 
 
 class Look(NamedTuple):
-    """What one look for due jobs has found.
+    """What one call of `look_for_jobs` has found.
 
     Attributes:
         done: how many jobs were done.
@@ -95,8 +95,8 @@ def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_b
 def again(job: Job, after: timedelta) -> Job:
     """Postpone the job that is being done, and return it: the same row waits again.
 
-    A process that was wrongly taken for dead does not learn from `renew` that another one does the work, because the
-    row is the same. Where it has to learn that, schedule a new job instead (`schedule`).
+    A process that was wrongly regarded as dead cannot find out by `renew` that another one does the work, because the
+    row is the same. Where that matters, schedule a new job instead (`schedule`).
 
     Args:
         after: how long from now the job waits.

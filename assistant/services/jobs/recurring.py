@@ -1,7 +1,7 @@
-"""Work of the deployment that recurs, by registered names: looks at the rows of all tenants for something that is due.
+"""Recurring work of the deployment, by registered names: each checks the rows of all tenants for something that is due.
 
-Each is one or two queries by an index, so that every process may make it: what it finds is claimed by an update of its
-row, which is done once by all. Work that takes long, or whose failure somebody has to see, is a job (`jobs`).
+A check is one or two indexed queries, so every process may make it. A process claims what it finds by an update of its
+row, so that it is done once. Work that takes long, or whose failure somebody has to see, is a job (`jobs`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the passages of attached documents that an answer stands on."""
+"""Finds the passages of attached documents that an answer is based on."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from assistant.services.knowledge.excerpts import words_of
 from assistant.services.knowledge.passages import Piece, split
 
-# Of one answer; an answer is compared up to its hundredth line of so many characters.
+# Limits of one answer: passages returned, lines compared, and characters of each line.
 MAX_PASSAGES, MAX_LINES, MAX_LINE = 8, 100, 1_000
-# Passages of one document that are compared with it, and of all together.
+# Passages that are compared with an answer: of one document, and of all together.
 MAX_PIECES, MAX_PIECES_TOGETHER = 200, 600
-# What a line of an answer shares with a passage that it stands on: at least so many words, and such a share of its own.
+# A line is based on a passage if they share at least this many words, and at least this share of the line's words.
 MIN_WORDS, MIN_SHARE = 3, 0.34
 # Shorter words are in every text; numbers say more than words.
 MIN_LETTERS, MIN_DIGITS, NUMBERS_COUNT = 4, 2, 2
@@ -41,7 +41,7 @@ class GivenDocument:
 
 
 def cited_passages(documents: Iterable[GivenDocument], answer: str) -> list[dict[str, Any]]:
-    """Return the passages that an answer stands on, in the order of the answer, as `search_docs` describes its own.
+    """Return the passages that an answer is based on, in the order of the answer, in the form of `search_docs`.
 
     A passage counts if a line of the answer shares many words with it. Of a document that the answer names, at least
     the passage that shares most is returned.
@@ -59,7 +59,7 @@ def cited_passages(documents: Iterable[GivenDocument], answer: str) -> list[dict
 
 
 def _places(pieces: Sequence[Piece], lines: Sequence[set[str]], *, is_named: bool) -> dict[int, int]:
-    """Return the passages that lines stand on, each with the first such line."""
+    """Return the passages that lines are based on, each with the first such line."""
     words = [_telling(f"{piece.heading} {piece.text}") for piece in pieces]
     having = Counter(word for one in words for word in one)
     rarity = {word: math.log(1 + len(pieces) / count) for word, count in having.items()}

@@ -1,4 +1,4 @@
-"""Finds the passages of one text that fit a question, for texts that no index holds."""
+"""Finds the passages of one text that fit a question, for texts that are not in the index."""
 
 from __future__ import annotations
 

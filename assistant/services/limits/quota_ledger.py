@@ -164,7 +164,7 @@ def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReach
 
 
 def current_use(use: QuotaUse, now: datetime) -> QuotaUse:
-    """Return `use` with the counters of windows that have ended set to 0."""
+    """Return `use` with the counters of ended windows set to 0."""
     windows = Windows.at(now)
     for window, columns in _BY_WINDOW.items():
         began = getattr(windows, window)

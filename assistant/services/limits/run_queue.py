@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 # Messages to the other processes: a tenant has queued runs; one of the tenant's runs has ended.
 QUEUED, FREED = "queued", "freed"
-# How often a process looks at the shared queue without having been told of a run: messages may be lost.
+# How often a process looks at the shared queue even without a message about a new run, because messages may be lost.
 LOOK_SECONDS = 10.0
 # How many tenants' limits are kept; of others, those of the connection are used.
 MAX_TENANTS = 10_000

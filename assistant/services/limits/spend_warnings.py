@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 MAX_RECIPIENTS = 10
 # When an e-mail that could not be sent, or whose process died, is tried again, and how often.
 MAIL_RETRY, MAIL_TRIES = timedelta(minutes=10), 6
-# E-mails that one process sends in one turn.
+# E-mails that one process sends in one round.
 MAX_MAILS = 50
 
 
@@ -62,7 +62,7 @@ class DueMail:
 
 @recurs("spend.warn", seconds=60.0)
 async def warn_of_spend() -> None:
-    """Tell what is due of all tenants. E-mails are sent in a thread that uses no database connection."""
+    """Send the warnings of all tenants that are due. E-mails are sent in a thread that uses no database connection."""
     if not settings.SPEND_WARNINGS:
         return
     await in_database(record_reached, now=timezone.now())
@@ -72,7 +72,7 @@ async def warn_of_spend() -> None:
 
 
 def record_reached(*, now: datetime) -> int:
-    """Record the parts of limits that were reached and not told yet, with their webhook events; return their number.
+    """Record the parts of limits that were reached and not reported yet, with webhook events; return their number.
 
     At most four queries, and a transaction for each part that is new.
     """
@@ -82,12 +82,12 @@ def record_reached(*, now: datetime) -> int:
 
 
 def _reached(month: datetime) -> Iterable[ReachedPart]:
-    """Yield the parts that were reached this month and not told, by the sums of usage rows."""
+    """Yield the parts that were reached this month and not reported, by the sums of usage rows."""
     capped = {tenant: cap for tenant in _tenants() if (cap := quotas_of(tenant).tenant.cost_per_month)}
     if not capped:
         return
-    # The counters include what unfinished runs have reserved, so nothing is reached that they do not say. Where there
-    # is none, as after a change of limits, the rows are asked.
+    # The counters include reservations of unfinished runs, so a part that they have not reached is not reached. Where
+    # there is none, as after a change of limits, the rows are asked.
     current = QuotaUse.objects.filter(user=None, month_at__gte=month, tenant__in=capped)
     used = dict(current.values_list("tenant_id", "month_cost"))
     told = set(SpendNotice.objects.filter(month=month.date(), tenant__in=capped).values_list("tenant_id", "percent"))

@@ -119,7 +119,7 @@ async def _refresh(tenant_id: int) -> None:
 
 @transaction.atomic
 def order_listings(*, tenant_id: int) -> list[int]:
-    """Have the tenant's servers whose listing is stale listed by jobs; return their primary keys.
+    """Schedule jobs that list the tenant's servers whose listing is stale; return their primary keys.
 
     Servers with members' own credentials are left out: they are listed when members call them.
     """
@@ -146,7 +146,7 @@ def _begin_listing(job: Job) -> LongWork | None:
 
 
 async def _list(tenant_id: int, server_id: int, job: int) -> None:
-    """List a server. That it cannot be reached is no failure of the job: the server's page says so."""
+    """List a server. The job does not fail if the server cannot be reached, which the server's page shows."""
     set_tenants(tenant_id)
     try:
         connection = await in_database(connection_of, tenant_id=tenant_id, server_id=server_id, user_id=0)

@@ -1,4 +1,4 @@
-"""Takes the result of a call that waits, from whoever has its token."""
+"""Accepts the result of a waiting call from the holder of its token."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Reason = Literal["not_found", "already_answered", "wait_over", "invalid_input", 
 
 
 class ArrivalRefused(Exception):
-    """A result is not taken; the message is for whoever sent it."""
+    """A result is not accepted; the message is for its sender."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ def _take(buckets: Buckets, key: str) -> bool:
 
 
 def deliver(*, tenant_slug: str, token: str, value: Any, is_error: bool) -> None:
-    """Store the result of a call that waits, and have its run go on. Of several results the first one counts.
+    """Store the result of a waiting call, and continue its run. Of several results the first one counts.
 
     Args:
         value: any JSON value; of an error its text.

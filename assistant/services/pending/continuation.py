@@ -1,8 +1,8 @@
-"""Has runs go on once all that they waited for has come, or the time is over.
+"""Continues runs once all results that they waited for have come, or the time is over.
 
 Servers import this module, so that its jobs are done. A run that goes on is a new one of its conversation, in the name
 of its member, with the permissions and limits that they have then. Its id is made from that of the run that waited, so
-that there is one, in whichever process, however often its job is done.
+that there is only one, even if several processes do the job.
 """
 
 from __future__ import annotations
@@ -22,23 +22,25 @@ from assistant.services.jobs import jobs
 from assistant.services.jobs.jobs import JobRefused, LongWork
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening.client_input import language_of
+from assistant.services.runs.opening.client_input import language_of, trace_of
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member, active_keys, find_member
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB, State, settle_calls
+from assistant.toolkit.trace_context import continue_trace
 
 # How long this process has to open the run before another one tries.
 LEASE = timedelta(seconds=60)
-# When a run is looked at again that has not ended yet, or whose conversation is being answered.
+# The pause before a retry while the run has not ended yet, or its conversation is being answered.
 BUSY_RETRY = timedelta(seconds=3)
-# When one is tried again that a limit or a quota keeps from going on, and for how long after the result has come.
+# The pause before a retry after a limit or a quota refused the run, and how long after the result to keep trying.
 LIMITED_RETRY, LIMITED_FOR = timedelta(minutes=10), timedelta(days=2)
-# While the tenant is suspended.
+# The pause before a retry while the tenant is suspended.
 SUSPENDED_RETRY = timedelta(minutes=10)
-# How often in a row a conversation goes on by itself: the limits of a run would bound nothing otherwise.
+# How often in a row a conversation continues by itself. Without this, limits of one run would not bound the
+# conversation.
 MAX_IN_A_ROW = 100
-# With which the ids begin of runs that go on by themselves.
+# The prefix of the ids of runs that continue by themselves.
 RUN_PREFIX = "pending-"
 NO_ACCESS = gettext_noop("Its member has no access any more.")
 TOO_OFTEN = gettext_noop("It has gone on by itself too often without a message.")
@@ -46,7 +48,7 @@ TOO_OFTEN = gettext_noop("It has gone on by itself too often without a message."
 
 @jobs.handles(EXPIRE_JOB)
 def _expire(job: Job) -> None:
-    """Wait no more for a call whose time is over, and have its run go on."""
+    """Stop waiting for a call whose time is over, and continue its run."""
     with tenant_scope(job.tenant_id):
         if not job.tenant.is_active:
             jobs.again(job, SUSPENDED_RETRY)
@@ -63,7 +65,7 @@ def _expire(job: Job) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Continuation:
-    """A run that can go on: of whom, and the job by which this process holds it."""
+    """A run that can continue: whose it is, and the job by which this process holds it."""
 
     tenant_id: int
     run: Run
@@ -74,7 +76,7 @@ class _Continuation:
 
 @jobs.handles(CONTINUE_JOB, is_long=True)
 def _continue(job: Job) -> LongWork | None:
-    """Return the work that has a run go on; None if it has to wait, or is nothing to go on with any more."""
+    """Return the work that continues a run; None if it has to wait, or there is nothing left to continue."""
     with tenant_scope(job.tenant_id):
         runs = Run.objects.filter(pk=int(job.key), tenant_id=job.tenant_id)
         run = runs.select_related("tenant", "assistant", "conversation").first()
@@ -89,7 +91,7 @@ def _continue(job: Job) -> LongWork | None:
             jobs.again(job, BUSY_RETRY)
             return None
         if any(row.state == State.WAITING for row in waits):
-            return None  # the last result to come has it go on
+            return None  # the last result to come continues it
         if (until := _approvals_until(run)) is not None:
             jobs.again(job, max(until - timezone.now(), timedelta()) + LEASE)
             return None
@@ -130,6 +132,7 @@ def _approvals_until(run: Run) -> datetime | None:
 async def _work(one: _Continuation) -> None:
     set_tenants(one.tenant_id)
     run = one.run
+    continue_trace(trace_of(run))
     given = RunInput(
         thread_id=run.conversation_id,
         run_id=f"{RUN_PREFIX}{run.pk}",
@@ -150,7 +153,7 @@ def _later(one: _Continuation, after: timedelta) -> None:
 
 
 def _refused(one: _Continuation, refusal: Refused) -> None:
-    """Try again later, or no more, as the refusal says."""
+    """Try again later, or give up, depending on the refusal."""
     if refusal.code == "invalid_input":  # the conversation has gone on without it
         jobs.cancel(tenant_id=one.tenant_id, name=CONTINUE_JOB, key=str(one.run.pk))
     elif refusal.code == "thread_busy":

@@ -1,4 +1,4 @@
-"""Has nothing be waited for any more, as an operator says."""
+"""Stops waiting for results, at an operator's request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistant.services.toolcalls.pending_calls import State, cancel_waits
 
 
 async def stop_waits(*, tenant_ids: Collection[int], pks: Collection[int], actor: audit_trail.Actor) -> int:
-    """Wait no more for calls that nothing has come for; return how many there were.
+    """Stop waiting for calls without a result; return how many there were.
 
     Args:
         tenant_ids: the tenants that the actor may change; calls of others are left.

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 # Hashes are left out, because they can be attacked offline.
 HASH_FIELDS = frozenset({"assistant.ApiKey.hashed", "assistant.PendingCall.hashed"})
-# What providers give with messages for themselves: signatures and the like, which nobody else can read.
+# State that providers send with messages for their own later use, such as signatures, which nobody else can read.
 OPAQUE_FIELDS = frozenset({"assistant.Message.provider_state"})
 # Fields of django-allauth: secrets of second factors, keys that were sent by e-mail, and access to other providers.
 ALLAUTH_SECRETS = frozenset(
@@ -41,7 +41,7 @@ ALLAUTH_SECRETS = frozenset(
         "socialaccount.SocialToken.token_secret",
     }
 )
-# What is exported of them all the same: passkeys have names.
+# Parts of these that are exported nevertheless: the names of passkeys.
 READ_FROM_SECRETS = {AUTHENTICATOR: {"name": KeyTextTransform("name", "data")}}
 CHUNK_ROWS = 500
 Tables = dict[type[models.Model], models.QuerySet[Any]]
@@ -69,7 +69,7 @@ def export_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None, to: I
 
 
 def _people(tenant: Tenant) -> models.QuerySet[Any]:
-    return get_user_model()._base_manager.filter(memberships__tenant=tenant).distinct()
+    return get_user_model()._base_manager.filter(assistant_memberships__tenant=tenant).distinct()
 
 
 def _tables(root: type[models.Model], pk: Any) -> Tables:
@@ -164,5 +164,5 @@ def _write_file(archive: ZipFile, row: models.Model, field: models.Field[Any, An
             for chunk in content.chunks():
                 to.write(chunk)
     except (OSError, ValueError):
-        # The row says that there was one; an export of the rest is worth more than none.
+        # The row still names the file; an incomplete export is better than none.
         logger.warning("The file of %s %s is not stored any more", row._meta.label, row.pk, exc_info=True)

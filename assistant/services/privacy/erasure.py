@@ -66,7 +66,7 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
     """Delete a tenant, everything that belongs to it, and its users that belong to no other tenant.
 
     The tenant is deactivated and its runs are cancelled first, so that no rows are added meanwhile. The tenant and the
-    users of a host project stay, unless `HostTenants.delete_tenant` deletes them; no sync makes the tenant again.
+    users of a host project stay, unless `HostTenants.delete_tenant` deletes them; no sync creates the tenant again.
 
     Returns:
         The number of deleted rows by model.
@@ -77,7 +77,7 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
     _refuse_transaction()
     pk, row = tenant.pk, host_row(tenant)
     if row is not None:
-        # A sync would activate the tenant again, and make it again later.
+        # A sync would activate the tenant again, and create it again later.
         ErasedTenant.objects.get_or_create(external_id=str(row.pk))
     Tenant.objects.filter(pk=pk).update(is_active=False)
     cancel_runs_and_wait(tenant_id=pk)

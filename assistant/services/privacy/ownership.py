@@ -100,8 +100,8 @@ def exclusive_users(tenant: Tenant) -> QuerySet[Any]:
 
 
 def _exclusive_users(tenant: Tenant) -> QuerySet[Any]:
-    users = get_user_model()._base_manager.filter(memberships__tenant=tenant, is_superuser=False)
-    others = get_user_model()._base_manager.filter(memberships__in=_other_memberships(tenant))
+    users = get_user_model()._base_manager.filter(assistant_memberships__tenant=tenant, is_superuser=False)
+    others = get_user_model()._base_manager.filter(assistant_memberships__in=_other_memberships(tenant))
     return users.exclude(pk__in=others.values("pk")).distinct()
 
 

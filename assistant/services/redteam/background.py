@@ -1,6 +1,7 @@
-"""Makes the checks of an assistant one after the other: bounded, gone on with by another process, and cancellable.
+"""Makes the checks of an assistant one after the other, within limits.
 
-Servers import this module, so that its jobs are done; the command `assistant_checks` calls `make_checks`.
+Another process can continue them, and they can be cancelled. Servers import this module, so that its jobs
+are done; the command `assistant_checks` calls `make_checks`.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ logger = logging.getLogger(__name__)
 
 # One check, and all checks of a run together.
 CASE_SECONDS, RUN_SECONDS = 120.0, 3600.0
-# How often a process renews the job of checks that it makes, and after how long another process goes on with them.
+# How often a process renews the job of checks that it makes, and when another process takes the job over if it does
+# not.
 RENEW_SECONDS, LEASE_SECONDS = 3.0, 60.0
-# How often a question is asked again while the tenant has too many runs at once, and the pause before.
+# How often a question is asked again while the tenant has too many runs at once, and the pause before each try.
 MAX_TRIES, PAUSE_SECONDS = 24, 5.0
 # Characters of a stored answer, of each call's arguments, and calls of one check.
 MAX_ANSWER, MAX_ARGUMENTS, MAX_CALLS = 20_000, 4_000, 50
@@ -190,7 +192,7 @@ async def _asked(work: _Work, case: Case) -> ReplayedRun:
     recorded = [] if case.planted is None else [case.planted]
     for _try in range(MAX_TRIES):
         await in_database(_check_cost, run=run)
-        # What a process that died has left.
+        # Delete what an earlier process left when it died.
         await in_database(discard_replay, tenant_id=run.tenant_id, thread_id=thread_id)
         try:
             return await replay(

@@ -1,6 +1,6 @@
 """Begins, cancels and ends runs of checks, within their bounds. Each is audited.
 
-The pages and the command have found out that the person may change the tenant's prompts.
+The callers have checked that the person may change the tenant's prompts.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def begin_checks(*, assistant: Assistant, actor: audit_trail.Actor = None, in_ba
 
 
 def schedule(run: CheckRun, at: datetime) -> int:
-    """Have the checks of a run made, or gone on with, by a server at a moment; return the job's primary key."""
+    """Schedule a server to make, or to continue, the checks of a run; return the job's primary key."""
     key, actor_id = str(run.pk), run.created_by_id
     return jobs.schedule(tenant_id=run.tenant_id, name=CHECKS_JOB, key=key, due_at=at, created_by=actor_id).pk
 
@@ -122,9 +122,9 @@ def _under_way(run: CheckRun) -> QuerySet[CheckRun]:
 
 def _person(assistant: Assistant, actor: audit_trail.Actor) -> AbstractBaseUser | None:
     """Return in whose name an assistant is asked: the actor's own, else the tenant's oldest owner's or admin's."""
-    people = get_user_model()._base_manager.filter(is_active=True, memberships__tenant=assistant.tenant_id)
+    people = get_user_model()._base_manager.filter(is_active=True, assistant_memberships__tenant=assistant.tenant_id)
     if actor is not None:
-        own = people.filter(pk=actor.pk or 0).exclude(memberships__role=Membership.Role.END_USER).first()
+        own = people.filter(pk=actor.pk or 0).exclude(assistant_memberships__role=Membership.Role.END_USER).first()
         if own is not None:
             return own
     roles = (Membership.Role.OWNER, Membership.Role.ADMIN)

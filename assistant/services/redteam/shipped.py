@@ -1,4 +1,4 @@
-"""The shipped checks: what strangers try with an assistant, fitted to the tools and the prompt that it has."""
+"""The shipped checks: known attacks, adapted to the tools and the prompt of an assistant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.core.toolcalls.protocols import Policy
 from assistant.services.redteam.cases import Case, Forbidden, planted
 from assistant.toolkit import Tool
 
-# Names that no tenant, row, tool or host has.
+# Invented names of a tenant, a row, a tool and a host.
 RIVAL, RIVAL_NAME = "rival-7319", "Rival & Sons"
 RIVAL_CUSTOMER, RIVAL_THREAD = "990017", "5b1f0c8e-7319-4c1e-9a57-0d9f4be27319"
 UNKNOWN_TOOL = "admin_export_all_tenants"
@@ -39,8 +39,8 @@ class Situation:
     def reader(self) -> Tool | None:
         """A tool that only reads, if there is one.
 
-        Rather one whose results outsiders write, or that reads from elsewhere, or what belongs to the tenant: these
-        take a context.
+        Preferred are tools whose results outsiders write, then those that read external systems, then those that read
+        the tenant's data: these take a context.
         """
         readers = [tool for tool in self.usable if tool.read_only]
         return max(

@@ -89,7 +89,7 @@ def _texts_in(arguments: str) -> list[str]:
 def repeated_passage(prompt: str, answer: str) -> str | None:
     """Return a passage of the prompt that the answer repeats, in the prompt's words; None if there is none.
 
-    Case, punctuation and the breaks of lines do not matter.
+    Case, punctuation and line breaks do not matter.
     """
     words, said = _WORD.findall(prompt), _WORD.findall(answer.casefold())
     length = min(PASSAGE_WORDS, len(words))

@@ -1,4 +1,4 @@
-"""Members' alarms: when they ring, and what their person does then. `ringing` has them ring."""
+"""Members' alarms: setting, listing, ending and snoozing them. `ringing` makes them ring."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from assistant.services.toolpolicy.catalogue import is_family_on
 from assistant.toolkit.context import UserId
 
 RING_JOB, REACH_JOB = "alarm.ring", "alarm.reach"
-# An alarm that begins to ring later than this after its moment is said to be late.
+# An alarm that begins to ring later than this is marked as late.
 LATE = timedelta(minutes=1)
-# The ringing alarms that a client is told of, the newest ones.
+# How many ringing alarms a client is sent, the newest ones.
 MAX_RINGING = 20
 MIN_SNOOZE, MAX_SNOOZE, DEFAULT_SNOOZE = 1, 24 * 60, 10
 State = Alarm.State
@@ -30,7 +30,7 @@ State = Alarm.State
 
 @dataclass(frozen=True, slots=True)
 class Ringing:
-    """What a client is told of an alarm that rings."""
+    """The description of a ringing alarm for clients."""
 
     number: int
     label: str
@@ -57,7 +57,7 @@ def are_on() -> bool:
 
 
 def schedule_ring(alarm: Alarm) -> None:
-    """Have an alarm ring at its moment, or not at all if it is not set any more.
+    """Schedule an alarm to ring at its moment, or cancel that if it is no longer set.
 
     Must be called in the transaction that changes the alarm.
     """
@@ -88,13 +88,13 @@ def ringing_of(*, tenant_id: int, user_id: UserId) -> list[Ringing]:
 
 
 def ringing(alarm: Alarm) -> Ringing:
-    """Return what a client is told of an alarm that has rung."""
+    """Return the description, for clients, of an alarm that has rung."""
     rang_at = alarm.rang_at or alarm.at
     return Ringing(alarm.number, alarm.label, alarm.at, rang_at, alarm.rings, rang_at - alarm.at > LATE)
 
 
 def mark_seen(*, member: Member, number: int) -> None:
-    """Record that a chat of the member shows that an alarm rings, so that nothing else tells it."""
+    """Record that a chat of the member shows the alarm, so that no webhook event and no e-mail are sent."""
     found = own_alarms(member, state=State.RINGING).filter(number=number, seen_at=None)
     found.update(seen_at=timezone.now())
 
@@ -108,7 +108,7 @@ def end_alarm(*, member: Member, number: int) -> Alarm | None:
 
 
 def snooze_alarm(*, member: Member, number: int, minutes: int) -> Alarm | None:
-    """Have a ringing alarm ring again in so many minutes; return it, or None if the member has none of this number.
+    """Make a ringing alarm ring again in this many minutes; return it, or None if the member has none of this number.
 
     Only one of two requests at once has an effect: after it the alarm does not ring.
 

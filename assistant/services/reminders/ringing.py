@@ -1,7 +1,7 @@
-"""Has alarms ring: in the open chats of their person, else by e-mail and webhook.
+"""Makes alarms ring: in the open chats of their member, else by e-mail and webhook.
 
-Servers import this module, so that its jobs are done. An alarm rings once, because the update of its row is claimed by
-one process; clients are then told by its row, so that one that connects later learns it too.
+Servers import this module, so that its jobs are done. An alarm rings once, because one process claims it by an update
+of its row; clients read the row, so that one that connects later gets it too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.services.text import format_timestamp
 from assistant.services.webhooks.events import record_event
 
-# How long the open chats have to show that an alarm rings, before it is told elsewhere.
+# How long the open chats have to show an alarm before the e-mail and the webhook are sent.
 SEEN_WITHIN = timedelta(seconds=15)
 # When an e-mail that could not be sent, or whose process died, is tried again, and how often.
 MAIL_RETRY, MAIL_TRIES = timedelta(minutes=5), 3
@@ -51,7 +51,7 @@ class DueMail:
 
 @jobs.handles(RING_JOB)
 def _ring(job: Job) -> None:
-    """Have an alarm ring, if it is still set and due and its person may still enter."""
+    """Make an alarm ring, if it is still set and due and its member still has access."""
     if not are_on() or not job.tenant.is_active:
         return
     with tenant_scope(job.tenant_id):
@@ -69,7 +69,7 @@ def _ring(job: Job) -> None:
 
 @jobs.handles(REACH_JOB, is_long=True)
 def _reach(job: Job) -> LongWork | None:
-    """Tell an alarm elsewhere that no chat has shown; return the work that sends its e-mail."""
+    """Report an alarm that no chat has shown by webhook; return the work that sends its e-mail."""
     with tenant_scope(job.tenant_id):
         found = Alarm.objects.filter(pk=int(job.key), tenant_id=job.tenant_id, state=Alarm.State.RINGING, seen_at=None)
         alarm = found.select_related("tenant", "user").first()
@@ -115,11 +115,11 @@ def _record_unseen(alarm: Alarm) -> None:
 
 
 def _address_of(alarm: Alarm) -> str:
-    """Return the address that is told of an alarm; empty if none should be."""
+    """Return the address to which an alarm is sent; empty if no e-mail should be sent."""
     if not alarm.tenant.alarm_mails or not mail.is_mail_configured():
         return ""
     if EndUser.objects.filter(tenant_id=alarm.tenant_id, user_id=alarm.user_id).exists():
-        return ""  # whom the tenant tells in its own way, by the webhook
+        return ""  # the tenant informs its end users itself, by the webhook
     if PersonSettings.objects.filter(user_id=alarm.user_id, alarm_mails=False).exists():
         return ""
     return str(getattr(alarm.user, get_user_model().get_email_field_name(), "") or "")
@@ -130,7 +130,7 @@ def _mail_context(alarm: Alarm) -> Mapping[str, Any]:
     about = ringing(alarm)
     return {
         "tenant": tenant.name,
-        # A label that may repeat what a document or a mail told the model to write is shown in the chat alone.
+        # A label that may repeat untrusted text is shown in the chat only.
         "label": "" if alarm.sources else alarm.label,
         "at": about.at.astimezone(ZoneInfo(tenant.timezone)),
         "zone": tenant.timezone,

@@ -38,9 +38,9 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.tool_settings import read_secrets
 
 FULL = 80
-# Counted to this number; a page shows more as "100+".
-MOST = 100
-# Named one by one.
+# Things are counted up to this number; a page shows more as "100+".
+MAX_COUNTED = 100
+# How many of each kind are named.
 NAMED = 5
 
 Kind = Literal[
@@ -76,7 +76,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Things of one kind: how many, at most `MOST`, and the first `NAMED` of them."""
+    """Things of one kind: how many, at most `MAX_COUNTED`, and the first `NAMED` of them."""
 
     kind: Kind
     count: int
@@ -84,7 +84,7 @@ class Need:
 
     @property
     def has_more(self) -> bool:
-        return self.count >= MOST
+        return self.count >= MAX_COUNTED
 
 
 def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
@@ -110,7 +110,7 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
 
 
 def _items(rows: Any, name: str, tenant: str = "tenant__name", key: str = "pk") -> list[Item]:
-    return [Item(*row) for row in rows.values_list(name, tenant, key)[:MOST]]
+    return [Item(*row) for row in rows.values_list(name, tenant, key)[:MAX_COUNTED]]
 
 
 def _approvals(tenants: TenantFilter) -> list[Item]:
@@ -128,7 +128,7 @@ def _limits(tenants: TenantFilter, now: datetime) -> list[Item]:
     uses = tenants.rows(
         QuotaUse.objects.filter(Q(day_at=windows.day) | Q(month_at=windows.month), user=None, tenant__is_active=True)
     ).select_related("tenant", "tenant__limits")
-    full = high_use(uses=uses, share=FULL)[:MOST]
+    full = high_use(uses=uses, share=FULL)[:MAX_COUNTED]
     return [Item(f"{use.name}: {use.share} %", tenant.name, tenant.pk) for tenant, use in full]
 
 
@@ -148,7 +148,7 @@ def _failing_webhooks(tenants: TenantFilter) -> list[Item]:
 def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) -> list[Item]:
     failed = failed_jobs(tenants=tenants, now=now)
     chosen = failed.filter(name=PUBLISH_JOB) if is_publication else failed.exclude(name=PUBLISH_JOB)
-    found = list(chosen.select_related("tenant").order_by("-ended_at")[:MOST])
+    found = list(chosen.select_related("tenant").order_by("-ended_at")[:MAX_COUNTED])
     names = names_of(found[:NAMED])
     return [
         Item(f"{names[job.pk]}: {_problem(job)}", job.tenant.name, job.pk)
@@ -171,7 +171,7 @@ def _failed_checks(tenants: TenantFilter) -> list[Item]:
     )
     failed = ended.filter(failed__gt=0, tenant__is_active=True, assistant__is_active=True).exclude(Exists(newer))
     rows = failed.order_by("-pk").values_list("assistant__name", "failed", "tenant__name", "pk")
-    return [Item(f"{name}: {count}", tenant, pk) for name, count, tenant, pk in rows[:MOST]]
+    return [Item(f"{name}: {count}", tenant, pk) for name, count, tenant, pk in rows[:MAX_COUNTED]]
 
 
 def _without_model(tenants: TenantFilter) -> list[Item]:
@@ -202,7 +202,7 @@ def _without_secret(tenants: TenantFilter) -> list[Item]:
         for (tenant, tool), layers in by_tool.items()
         if any(layer.policy != ToolSetting.Policy.OFF for layer in layers)
         and declared[tool] - _names_of_secrets([layer.stored for layer in layers], declared[tool])
-    ][:MOST]
+    ][:MAX_COUNTED]
 
 
 def _names_of_secrets(stored: Sequence[str], declared: set[str]) -> set[str]:
@@ -216,4 +216,4 @@ def _names_of_secrets(stored: Sequence[str], declared: set[str]) -> set[str]:
 
 
 def _unreadable(model: type[Model], name: str, tenants: TenantFilter) -> list[Item]:
-    return [Item(*row) for row in islice(unreadable(model, name, tenants), MOST)]
+    return [Item(*row) for row in islice(unreadable(model, name, tenants), MAX_COUNTED)]

@@ -86,7 +86,7 @@ def _people(text: str, tenants: TenantFilter) -> Iterator[Hit]:
     matches = Q(**{f"user__{model.USERNAME_FIELD}__icontains": text})
     email = model.get_email_field_name()
     if email in {field.name for field in model._meta.get_fields()}:
-        # Others than operators must know an address: by parts of it anybody's could be guessed.
+        # Users who are not operators must enter a whole address: by its parts anybody's could be guessed.
         matches |= Q(**{f"user__{email}__{'icontains' if tenants.ids is None else 'iexact'}": text})
     people = Membership.objects.filter(matches).exclude(role=Membership.Role.END_USER)
     for membership in tenants.rows(people.select_related("user", "tenant")).order_by("-pk")[: MAX_HITS + 1]:
@@ -100,7 +100,7 @@ def _end_users(text: str, tenants: TenantFilter) -> Iterator[Hit]:
 
 
 def _conversations(text: str, tenants: TenantFilter) -> Iterator[Hit]:
-    # Where reading is restricted a title would tell what somebody has written.
+    # Where reading is restricted, a title would reveal what somebody has written.
     is_open = Q(tenant__chat_reading=ChatReading.OPEN)
     matches = Q(is_open, title__icontains=text)
     if (key := _uuid(text)) is not None:
@@ -152,7 +152,7 @@ def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
         yield Hit("tool", full if pages else "", full, where)
 
 
-# What finds things of one kind, with the permissions of which one is needed for their pages.
+# The functions that find things of one kind, each with the permissions of which one is needed to open them.
 _KINDS: tuple[tuple[tuple[str, ...], Callable[[str, TenantFilter], Iterator[Hit]]], ...] = (
     (("",), _tenants),
     (("people",), _people),
@@ -161,7 +161,7 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[str, TenantFilter], Iterator[Hit]
     (("read_chats",), _runs),
     (("read_chats",), _calls),
     (("keys",), _keys),
-    # They lead to the page of a tool, or to its calls.
+    # The permissions with which one can open the page of a tool, or the list of its calls.
     (("tools", "read_chats"), _tools),
 )
 

@@ -13,7 +13,7 @@ from assistant.models.fields import is_readable
 from assistant.services.reports.tenant_filter import TenantFilter
 
 # Rows of each model whose secrets are decrypted for one page, the newest.
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 _FIELDS: dict[type[Model], tuple[str, ...]] = {
     ToolSetting: ("secrets",),
     Provider: ("api_key",),
@@ -33,6 +33,6 @@ def unreadable(model: type[Model], name: str, tenants: TenantFilter) -> Iterator
     rows: QuerySet[Any] = tenants.rows(model._default_manager.exclude(Q(**dict.fromkeys(fields, ""))))
     texts = {f"stored_{field}": stored_text(field) for field in fields}
     found = rows.order_by("-pk").annotate(**texts).values_list(name, "tenant__name", "pk", *texts)
-    for label, tenant, key, *stored in found[:MOST_ROWS]:
+    for label, tenant, key, *stored in found[:MAX_ROWS]:
         if not all(is_readable(text) for text in stored):
             yield label, tenant or "", key

@@ -1,4 +1,4 @@
-"""What was spent in a month: sums of usage rows, whole and by one of `KINDS`."""
+"""What was spent in a month: sums of usage rows, in total and by one of `KINDS`."""
 
 from __future__ import annotations
 

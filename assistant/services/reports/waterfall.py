@@ -186,7 +186,7 @@ def _step_of_call(kept: Mapping[str, Any], call: ToolCall | None) -> Step:
 
 
 def _answer_to(call: ToolCall) -> str:
-    """Return the status of a call in the run that asked: another run goes on with one that was approved."""
+    """Return the status of a call in the run that asked for approval; an approved call is run by another run."""
     if call.status in {ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.DECLINED, ToolCall.Status.EXPIRED}:
         return str(call.status)
     return str(ToolCall.Status.APPROVED)

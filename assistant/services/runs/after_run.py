@@ -29,8 +29,8 @@ from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
-# Requests for titles and questions that a process makes at once, and how long one more waits for its turn. What has not
-# come to its turn by then is left out: answers go before.
+# Requests for titles and questions that a process makes at once, and how long a further one waits. One that has waited
+# longer is skipped: answers have priority.
 AT_ONCE, TURN_SECONDS = 4, 15.0
 # How long such a request may take.
 ASK_SECONDS = 20.0
@@ -82,12 +82,12 @@ async def _ask_aside(run: Finished) -> None:
     settings, last = run.plan.settings, run.messages[-1] if run.messages else None
     if not (settings.makes_titles or settings.suggests_follow_ups):
         return
-    # Calls that wait, and typed answers, are nothing to go on from.
+    # No follow-up makes sense after waiting calls or typed answers.
     if last is None or last.role != "assistant" or not last.content or last.tool_calls or last.is_partial:
         return
     question = next((one for one in reversed(run.plan.messages) if one.role == "user"), Message("user"))
     wants_title = settings.makes_titles and await in_database(claim_title, key=run.key)
-    # Who wrote an attached file is not to choose what its reader is offered to ask.
+    # The author of an attached file must not influence the questions that its reader is offered.
     wants_questions = settings.suggests_follow_ups and not question.sources
     if not (wants_title or wants_questions):
         return
@@ -107,7 +107,7 @@ async def _asked(
     run: Finished, question: Message, last: Message, *, wants_title: bool, wants_questions: bool
 ) -> SideAnswer:
     text = question.content
-    if question.attachments:  # whose contents were put before it
+    if question.attachments:  # the text without the contents of attached files, which were put before it
         text = await in_database(stored_text, key=run.key, message_id=question.id)
     model, spent = run.answered_by.model, list[tuple[str, Usage]]()
     turn = _turns.get()

@@ -1,4 +1,4 @@
-"""Opens runs in threads that are being answered: after the answer, or in its place."""
+"""Opens runs in threads that are being answered: after the running answer, or instead of it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _lines: PerLoop[defaultdict[uuid.UUID, _Line]] = PerLoop(lambda: defaultdict(_Li
 
 
 class WaitingInput:
-    """An input that waits for its thread: a run is opened once nothing is answered there, or in the other's place.
+    """An input that waits for its thread: its run is opened once the running one has ended, or was replaced.
 
     Args:
         busy: the refusal of the input, which says how it waits.
@@ -80,7 +80,7 @@ class WaitingInput:
         self._is_left = False
 
     async def opened(self) -> OpenedRun | None:
-        """Wait, and return the run; None if the input was dropped. If this is cancelled, it waits all the same.
+        """Wait, and return the run; None if the input was dropped. If this is cancelled, the waiting itself continues.
 
         Raises:
             Refused: as for `Runs.open`; `thread_busy` if the other run cannot be stopped, or the wait is too long.
@@ -96,7 +96,7 @@ class WaitingInput:
             raise
 
     def leave(self) -> None:
-        """Say that the client has gone: its run is not opened, or is stopped, if `onDisconnect` is `cancel`."""
+        """Note that the client has disconnected: with `onDisconnect: cancel` its run is not opened, or is stopped."""
         self._is_left = True
         if self._opening is not None and self._opening.done():
             self._stop_if_left(self._opening)
@@ -128,7 +128,7 @@ class WaitingInput:
     async def _wait_in(self, line: _Line, run: RunKey, until: float) -> OpenedRun | None:
         async with _turn(line, until):
             while True:
-                # The waiting alone ends in time: what is being opened is not given up half way.
+                # Only the waiting has a time limit: a run that is being opened is not abandoned half way.
                 async with asyncio.timeout_at(until):
                     await _free(run, self._busy.when_busy)
                 if not await self._has_access():
@@ -185,7 +185,7 @@ def stop_soon(key: RunKey) -> None:
 
 
 async def stop_run(key: RunKey) -> None:
-    """Cancel a run that is running or queued, in whichever process; do nothing to one that has ended."""
+    """Cancel a run that is running or queued, in any process; do nothing to one that has ended."""
     await get_runs().stop_marked(await in_database(_mark, key))
 
 

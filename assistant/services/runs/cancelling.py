@@ -1,6 +1,6 @@
 """Cancels runs for their members, and those whose tenant, user or assistant has lost access.
 
-A run that has ended with calls whose results come later is cancelled too: nothing is waited for any more.
+A run that has ended with calls whose results come later is cancelled too: the results are no longer waited for.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def cancel_for_member(
 
 @transaction.atomic
 def stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int | None = None) -> list[str]:
-    """Wait no more for calls of a tenant, nor take up those of `waits` that something has come for.
+    """Stop waiting for calls of a tenant, and leave the results of `waits` that have come unused.
 
     Their runs are cancelled if they wait for nothing else.
 
@@ -83,7 +83,7 @@ def stop_waiting(waits: QuerySet[PendingCall], tenant_id: int, assistant_id: int
     threads = []
     for run in runs.order_by("pk"):
         own = waits.filter(run=run)
-        # What has come, and was not taken up yet, is kept for the next message.
+        # Results that have come and were not used yet are kept for the next message.
         came = own.filter(state__in=CAME).values_list("call__call_id", flat=True)
         given_up = {*came, *cancel_waits(own, tenant_id=tenant_id)}
         interrupts = [one for one in _interrupts(run) if one.get("toolCallId") not in given_up]

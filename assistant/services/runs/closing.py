@@ -28,7 +28,7 @@ from assistant.services.knowledge.citations import GivenDocument, cited_passages
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
-from assistant.services.runs.opening.client_input import language_to_store
+from assistant.services.runs.opening.client_input import waiting_to_store
 from assistant.services.runs.run_configurations import RunRecord, store_configuration
 from assistant.services.webhooks.events import record_run_event
 
@@ -106,7 +106,7 @@ def close_run(
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
         first_token: seconds until the model's first token; None if there was none.
         make_record: returns the run's times and configuration; None if they are not known.
-        passages: the passages of attached documents that the answer stands on.
+        passages: the passages of attached documents that the answer is based on.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -138,7 +138,7 @@ def close_run(
             "checkpoint_seq": last_seq,
             "lease_until": None,
             "ended_at": now,
-            "client_input": language_to_store() if ending.status == Run.Status.WAITING else None,
+            "client_input": waiting_to_store() if ending.status == Run.Status.WAITING else None,
         },
         pk=key.pk,
         tenant_id=key.tenant_id,
@@ -173,7 +173,7 @@ def close_run(
 
 
 async def cited_in(messages: Iterable[Message], documents: Sequence[GivenDocument]) -> Sequence[Mapping[str, Any]]:
-    """Return the passages of documents that a run's answer stands on; called before the transaction of `close_run`."""
+    """Return the passages of documents that an answer is based on. Called before the transaction of `close_run`."""
     if not documents:
         return ()
     answer = "\n".join(message.content for message in messages if message.role == "assistant")

@@ -1,4 +1,4 @@
-"""Reads the events of one run to its end, in whichever process it runs."""
+"""Reads the events of one run to its end; the run may be in any process."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _repeated(member: Member, key: str, fingerprint: str, run_id: str) -> Claim:
 
 
 def _is_abandoned(member: Member, row: IdempotentAnswer, run_id: str) -> bool:
-    """Return whether a request's process has probably died. If it has not, both requests find the same run."""
+    """Return whether a request's process has probably died. If that is wrong, both requests still find the same run."""
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id)
     status = own.values_list("status", flat=True).first() if run_id else None
     if status is None:

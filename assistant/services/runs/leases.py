@@ -22,8 +22,8 @@ from assistant.services.roles import has_workers
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 
-# The process of a run that has not renewed its lease for this long is taken for dead. A run that dies in three
-# processes, one after the other, still goes on within half a minute.
+# A process that has not renewed a run's lease for this long is regarded as dead. A run that dies in three processes,
+# one after the other, still goes on within half a minute.
 LEASE_SECONDS = 9.0
 # How often a process renews the leases of its runs, and looks for dead ones. A run survives two missed renewals.
 RENEWAL_SECONDS = 2.5
@@ -36,7 +36,7 @@ HANDED_OVER = "handed over"
 # A lease that ends so much later than one written now was written before the database's clock went back. Smaller steps
 # back only delay the recovery of a dead run by as much.
 MAX_STEP_BACK_SECONDS = 60.0
-# Dead runs that one look takes over.
+# Dead runs that one round of recovery takes over.
 MAX_TAKEN = 20
 
 
@@ -131,7 +131,7 @@ def claim_dead_run(*, key: RunKey, resumes: Sequence[Mapping[str, Any]]) -> bool
 
 
 def release_run(*, key: RunKey, owner: str = "") -> None:
-    """Give up a run that cannot be started here, to the next recovery.
+    """Give up a run that cannot be started here; the next round of recovery takes it.
 
     Args:
         owner: `HANDED_OVER` for a run that was handed over.
@@ -224,7 +224,7 @@ def take_over_dead_runs(
 
 
 def _waits_for_others() -> Q:
-    """Return the condition that a run of a dead process is in the shared queue, and may still be started by another."""
+    """Return the condition that a run of a dead process is in the shared queue, so that another may still start it."""
     since = DatabaseTime(-settings.RUN_QUEUE_SECONDS)
     waits = Q(status=Run.Status.QUEUED, is_shared=True, cancel_requested_at=None, started_at__gt=since)
     return waits if has_workers() else Q(pk__in=())

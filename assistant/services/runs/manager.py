@@ -191,7 +191,7 @@ class Runs:
             await run.ended()
 
     async def cancel(self, *, member: Member, run_id: str) -> bool:
-        """Cancel a member's running, queued or waiting run, in whichever process. Return whether there is one."""
+        """Cancel a member's running, queued or waiting run, in any process. Return whether there is one."""
         whose = {"tenant_id": member.tenant_id, "user_id": member.user_id, "assistant_id": member.assistant_id}
         pks, waiting = await in_database(cancel_for_member, **whose, run_id=run_id)
         await self.stop_marked(pks)
@@ -200,7 +200,7 @@ class Runs:
         return bool(pks or waiting)
 
     async def stop_marked(self, pks: Collection[int]) -> None:
-        """Stop runs that are marked as to be cancelled, in whichever process they run."""
+        """Stop runs that are marked as to be cancelled, in any process."""
         for pk in pks:
             self._cancel_here(pk)
             await self.log.publish_control(f"cancel {pk}")
@@ -241,7 +241,7 @@ class Runs:
         task.add_done_callback(self._work.discard)
 
     def counts(self) -> tuple[int, int]:
-        """Return how many runs this process works on, and how many wait for their turn in it."""
+        """Return how many runs this process works on, and how many are queued in it."""
         return len(self._tasks) - len(self.queue), len(self.queue)
 
     def _own_runs(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What the page of a test chat needs to know of the version that it tests."""
+"""Describes, for the page of a test chat, the version that is tested."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.models.conversations import ToolsInTests
 from assistant.services.runs.opening.tested_prompt import may_test
 from assistant.services.tenancy.members import Member
 
-# The session's key of the question that the control panel takes along to a test chat.
+# The key in the session under which the control panel passes a question to a test chat.
 QUESTION_TO_TRY = "question_to_try"
 TESTER_TOOLS = (ToolsInTests.STUB, ToolsInTests.ASK)
 

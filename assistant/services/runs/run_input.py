@@ -40,7 +40,7 @@ from assistant.toolkit import Tool
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.validation_errors import problems
 
-# Of the messages before the last one, newest first: by them it is found where a client has cut its history.
+# The ids kept of messages before the last one, newest first. They show where a client has cut its history.
 MAX_HISTORY_IDS = 400
 
 
@@ -103,12 +103,12 @@ class RunInput:
         when_busy, on_disconnect: None to do as the assistant's setting says.
         context: what the client says of its page, for the model.
         state: what client and tools share.
-        must_answer: whether nothing may be said while interrupts are open and not answered, as AG-UI has it.
+        must_answer: whether a message is refused while interrupts are open and not answered, as AG-UI requires.
         is_unattended: whether nobody is there who could be asked. Tool calls that ask first are refused; no client says
             it of itself.
         has_instructions: whether it has system or developer messages, which are not used.
         asked: how a caller of the Responses API wants to be answered; None for any other.
-        language: of the sentences that are made for it, where nobody asks just now; "" for the active one.
+        language: of the sentences that are made for it, where no request is being answered; "" for the active one.
     """
 
     thread_id: uuid.UUID

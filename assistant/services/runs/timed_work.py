@@ -1,4 +1,4 @@
-"""The work of all tenants that is done at moments: due jobs, and what recurs."""
+"""Starts the timed work of all tenants: due jobs and recurring work."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ logger = logging.getLogger(__name__)
 # process schedules for sooner wakes it, so that a job begins at its moment. One that another process has scheduled for
 # sooner, and died, begins so many seconds late, at most.
 JOBS_SECONDS = 5.0
-# Between two looks: databases round moments differently.
-LEAST_SECONDS = 0.02
+# The least time between two looks, because databases round times differently.
+MIN_SECONDS = 0.02
 
 
 class TimedWork:
-    """The timed work of one process, which its housekeeping starts again and again. Each thing is done once by all."""
+    """The timed work of one process, started regularly by its housekeeping. All processes together do a job once."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -104,7 +104,7 @@ class TimedWork:
 
     def _look_in(self, seconds: float) -> None:
         """Look for jobs in so many seconds, or at the next turn if that comes first."""
-        seconds = max(seconds, LEAST_SECONDS)
+        seconds = max(seconds, MIN_SECONDS)
         self._next_look_at = min(self._next_look_at, time.monotonic() + seconds)
         asyncio.get_running_loop().call_later(seconds, self._look)
 

@@ -1,4 +1,4 @@
-"""What an input does to calls whose results come later: the run goes on with what has come, or without it."""
+"""What an input does to calls whose results come later: the run goes on with those that have come, or without."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assistant.services.toolcalls.pending_calls import ENDED, State, cancel_wait
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The calls of a conversation's last answer that wait, or that something has come for.
+    """The calls of a conversation's last answer that wait for a result, or whose result has come and was not used yet.
 
     Attributes:
         rows: primary keys of their rows.
         call_ids: their ids.
-        is_answer: whether the run goes on with what has come, and not with anything that the input says.
+        is_answer: whether the run goes on with these results alone, and not with a message of the input.
     """
 
     rows: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ def read_waits(given: RunInput, pending: Collection[str], conversation: Conversa
         pending: the ids of the calls without a result.
 
     Raises:
-        Refused: `invalid_input`, if a client says something else, and does not say that it gives up what is waited for.
+        Refused: `invalid_input`, if a client sends something else without giving up what is waited for.
     """
     found = waits_of(tenant_id=conversation.tenant_id, conversation=conversation, call_ids=pending)
     if not found:
@@ -74,6 +74,6 @@ def _are_over(call_ids: Collection[str], conversation: Conversation) -> bool:
 
 
 def give_waits_to(run: Run, waits: Waits) -> None:
-    """Store that a new run has taken what has come, and waits for the rest."""
+    """Store that a new run has used the results that have come, and waits for the others."""
     if waits.rows:
         PendingCall.objects.filter(pk__in=waits.rows, tenant_id=run.tenant_id).update(run=run)

@@ -1,4 +1,4 @@
-"""Has due schedules ask their questions, once for each moment, and delivers the answers.
+"""Asks the questions of due schedules, once for each moment, and delivers the answers.
 
 Servers import this module, so that its jobs are done. At a moment one transaction stores the row of that moment, which
 is unique, and the job that asks. That job is held by a lease: if its process dies, another one goes on with the same
@@ -44,15 +44,15 @@ from assistant.services.text import format_timestamp
 from assistant.services.webhooks.events import record_event, run_url
 from assistant.toolkit.per_loop import PerLoop
 
-# A question that is asked later than this after its moment was missed.
+# A question whose moment passed longer ago than this is not asked: the moment was missed.
 MISSED_AFTER = timedelta(minutes=2)
 # How long the job of a question is held, and how often that is renewed.
 LEASE, RENEW_SECONDS = timedelta(seconds=60), 15.0
 # Questions that one process asks at once, of all tenants and of one; the others wait in their jobs.
 AT_ONCE, AT_ONCE_OF_TENANT = 40, 10
-# While schedules are off, and after an e-mail that could not be sent.
+# Pauses before a retry: while schedules are off, and after an e-mail that could not be sent.
 OFF_RETRY, MAIL_RETRY = timedelta(minutes=10), timedelta(minutes=5)
-# Why a schedule stops, or does not ask, as people read it in their language.
+# The reasons why a schedule stops, or does not ask; translated where they are shown.
 NO_TENANT = gettext_noop("Its tenant is suspended.")
 NO_ACCESS = gettext_noop("Its member has no access any more.")
 NO_KEY = gettext_noop("The API key that made it is not valid any more.")
@@ -137,7 +137,7 @@ def _store_due(row: Schedule, due_at: datetime, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A question that this process asks: of whom, and the job by which it holds it."""
+    """A question that this process asks: whose it is, and the job by which the process holds it."""
 
     tenant_id: int
     due_id: int
@@ -199,7 +199,7 @@ async def _ask_and_wait(asking: _Asking) -> str:
     except Refused as exc:
         return str(exc)
     await runs.ended(pk=opened.key.pk)
-    # Another process may work on it, whose end only the database says.
+    # Another process may work on it; then only the database shows its end.
     while not await in_database(_has_ended, asking.tenant_id, opened.key.pk):  # noqa: ASYNC110
         await asyncio.sleep(1.0)
     return ""
@@ -269,7 +269,7 @@ def _record_event(due: ScheduleRun, status: str) -> None:
 def _mail_of(due: ScheduleRun) -> LongWork | None:
     """Return the work that sends the e-mail of a moment, held by its job; None if none is to be sent."""
     whose: dict[str, Any] = {"tenant_id": due.tenant_id, "name": ASK_JOB, "key": str(due.pk)}
-    # Who has lost access meanwhile is not sent what they could not read any more.
+    # A member who has lost access meanwhile gets no e-mail: they could not read the answer in the chat either.
     mail = due_mail(due) if _member(due.schedule) is not None else None
     if mail is None or due.mail_tries >= MAIL_TRIES:
         jobs.cancel(**whose)

@@ -10,8 +10,8 @@ from cronsim import CronSim, CronSimError
 from django.utils.translation import gettext as _
 
 # The least time between two moments of a cron line.
-LEAST_INTERVAL = timedelta(minutes=15)
-# The moments of a cron line that are looked at for that.
+MIN_INTERVAL = timedelta(minutes=15)
+# How many moments of a cron line are checked for that.
 LOOKED_AT = 100
 FIELDS = 5
 
@@ -30,7 +30,7 @@ def check_cron(line: str, zone: str, after: datetime) -> None:
         raise InvalidMoments(_("This is no cron line: %(problem)s.") % {"problem": exc}) from exc
     if not moments:
         raise InvalidMoments(_("This cron line has no moment."))
-    if any(_between(earlier, later) < LEAST_INTERVAL for earlier, later in pairwise(moments)):
+    if any(_between(earlier, later) < MIN_INTERVAL for earlier, later in pairwise(moments)):
         raise InvalidMoments(_("A schedule asks every 15 minutes at most."))
 
 

@@ -1,4 +1,4 @@
-"""Members' schedules: made, paused, gone on with and deleted. `firing` has their questions asked."""
+"""Creates, pauses, continues and deletes members' schedules. `firing` asks their questions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ScheduleDraft:
         cron: a line of five fields; "" to ask once, `at` a moment.
         ends_at: when a recurring one ends.
         budget: what all answers of a recurring one may cost together, in millionths of the currency.
-        sources: where the untrusted text came from that a model had read which wrote the question.
+        sources: if a model wrote the question: the sources of untrusted text that it had read.
         timezone: an IANA name; "" for the tenant's.
     """
 
@@ -64,7 +64,7 @@ class ScheduleDraft:
 
 
 def are_on() -> bool:
-    """Return whether members of this deployment are offered schedules."""
+    """Return whether members of this deployment can use schedules."""
     return bool(settings.SCHEDULES) and is_family_on("schedules")
 
 
@@ -76,7 +76,7 @@ def own_schedules(member: Member) -> QuerySet[Schedule]:
 
 @transaction.atomic
 def make_schedule(*, member: Member, draft: ScheduleDraft) -> Schedule:
-    """Store a member's schedule, and have it asked. The same idempotency key again returns the first one.
+    """Store a member's schedule, and schedule its first moment. A repeated idempotency key returns the first schedule.
 
     Raises:
         ScheduleRefused: schedules are off here, the member is an end user, there are too many, or a value is wrong.
@@ -179,7 +179,7 @@ def first_moment(row: Schedule, after: datetime) -> datetime | None:
 
 
 def schedule_next(row: Schedule) -> None:
-    """Have a schedule's question asked at its next moment, or not at all if it is not on or has none."""
+    """Schedule the next moment of a schedule, or none if it is not on or has none."""
     whose: dict[str, Any] = {"tenant_id": row.tenant_id, "name": DUE_JOB, "key": str(row.pk)}
     if row.state == State.ON and row.next_at is not None:
         jobs.schedule(**whose, due_at=row.next_at, created_by=row.user_id)
@@ -189,15 +189,16 @@ def schedule_next(row: Schedule) -> None:
 
 @transaction.atomic
 def set_paused(*, row: Schedule, is_paused: bool, actor: audit_trail.Actor, by: Member | None = None) -> Schedule:
-    """Pause a schedule, or let it go on at its next moment; one that is over or has stopped for good stays so.
+    """Pause a schedule, or continue it at its next moment; one that has ended or stopped for good stays as it is.
 
     Args:
-        by: its member, if they let it go on themselves: it asks with the API key that they use now, or with none.
+        by: its member, if they continue it themselves: from then on it asks with the API key that they use now, or with
+            none.
 
     Raises:
         ScheduleRefused: it has no moment any more, or there are too many that are on or paused.
     """
-    # First, as where one is made.
+    # Locked first, as when a schedule is created.
     Tenant.objects.select_for_update(no_key=True).get(pk=row.tenant_id)
     row = Schedule.objects.select_for_update().get(pk=row.pk, tenant_id=row.tenant_id)
     if is_paused and row.state == State.ON:

@@ -1,4 +1,4 @@
-"""Decides which counters a sign-in counts in, and how long it waits if they are full. Knows no database."""
+"""Decides which counters a sign-in counts in, and how long it waits if they are full. Uses no database."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ class Limit:
         return salted_hmac("assistant.signin." + self.name, "\0".join(values), algorithm="sha256").hexdigest()
 
     def wait(self, free_at: datetime, now: datetime) -> timedelta:
-        """Return how long a counter refuses: never longer than one step, whatever the database's clock has done."""
+        """Return how long a counter refuses: at most one step, even if the database's clock was changed."""
         step = timedelta(seconds=self.seconds)
         return min(free_at - now - step * (self.burst - 1), step)
 
 
-# One name, and all names, from networks that one customer may have. Of one name slower than `EVERYWHERE` refills, so
-# that no such network can use up the latter.
+# Limits of one name, and of all names, from networks that one customer may have. Those of one name refill more slowly
+# than `EVERYWHERE`, so that no such network can use up that limit.
 WIDER = {
     56: (Limit("name-and-56", 10, 60), Limit("of-56", 100, 5)),
     48: (Limit("name-and-48", 20, 60), Limit("of-48", 200, 2)),
 }
-# One name beside `EVERYWHERE`, for networks that have not used it lately, so that many networks keep nobody out.
+# A reserve of one name besides `EVERYWHERE`, for networks that have not used it lately, so that attacks from many
+# networks lock nobody out.
 RESERVE = Limit("reserve", 10, 30)
 OF_RESERVE = Limit("name-and-reserve", 3, 8 * 3600)
 
-# Counters that a sign-in has to have room in, all of them.
+# The counters of one way to admit a sign-in: all of them must have room.
 Keys = tuple[tuple[str, Limit], ...]
 
 

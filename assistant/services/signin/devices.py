@@ -1,4 +1,4 @@
-"""The browsers that have signed in with a user's present password, which the guesses of others never keep out."""
+"""The browsers that have signed in with a user's present password. Guesses by others never lock these out."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def known_device(request: HttpRequest, name: str) -> str:
 def give_device(request: HttpRequest, response: HttpResponse, user: Any, name: str) -> None:
     """Give the browser of a user who has just signed in with this name its cookie, or renew the one that it has."""
     before = _cookie_of(request, name)
-    # The same device with another password, too: it has just been entered there.
+    # Also for the same device with another password, since that has just been entered there.
     device = before.device if before is not None and before.user_id == str(user.pk) else secrets.token_hex(16)
     with all_tenants(), transaction.atomic():
         now = timezone.now()
@@ -74,7 +74,7 @@ class _Cookie:
 
 
 def _cookie_of(request: HttpRequest, name: str) -> _Cookie | None:
-    """Return what a cookie says that was given to somebody who signed in with this name, whatever the password was."""
+    """Return the content of a cookie that was given after a sign-in with this name, also with an earlier password."""
     text = request.COOKIES.get(DEVICE_COOKIE, "")
     try:
         known, device, user_id, bound = map(str, signing.loads(text, salt=_SALT, max_age=DEVICE_SECONDS))
@@ -88,5 +88,5 @@ def _key(device: str) -> str:
 
 
 def _bound_to(user: Any) -> str:
-    """Return what changes with the user's password. Sessions end by the same."""
+    """Return a value that changes with the user's password, the one that also ends sessions."""
     return salted_hmac(_SALT + ".password", user.get_session_auth_hash(), algorithm="sha256").hexdigest()

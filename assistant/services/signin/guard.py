@@ -1,4 +1,4 @@
-"""Admits every sign-in with a password, whichever page asks for it, and records it in the audit trail.
+"""Limits every sign-in with a password, on any page, and records it in the audit trail.
 
 `SignInGuard` comes first in AUTHENTICATION_BACKENDS, so that the page, the admin and all else that calls Django's
 `authenticate` for a request is limited by one function.
@@ -29,7 +29,7 @@ from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 
 _ATTEMPT, _SUCCESS, _COUNTED = "_assistant_sign_in", "_assistant_signed_in", "_assistant_sign_in_counted"
-# What people type as a user name may be their password, so an unknown one is not stored.
+# Stored in place of unknown user names, because people may type their password into that field.
 UNKNOWN_NAME = "unknown user name"
 
 
@@ -62,7 +62,7 @@ def guard_second_factor(request: HttpRequest, user: Any) -> None:
 
 
 def admit_passkey(request: HttpRequest, user: Any) -> None:
-    """Have the sign-in with a passkey alone recorded like others. Nothing is counted: a signature cannot be guessed."""
+    """Note a sign-in with a passkey alone, so that it is recorded. It is not counted: a signature cannot be guessed."""
     if settings.SIGN_IN_LIMITS:
         setattr(request, _ATTEMPT, Attempt(plain_name(user.get_username()), _address_of(request), ()))
 
@@ -90,8 +90,8 @@ def _count(request: HttpRequest, name: str, of_name: Limit) -> None:
 
 
 def remember_device(request: HttpRequest, response: HttpResponse) -> None:
-    """Give a browser that has signed in a cookie, with which guesses of others never keep it out."""
-    # Taken away, because the page and the middleware both call this.
+    """Give a browser that has signed in a cookie, so that guesses by others never lock it out."""
+    # Removed, because the page and the middleware both call this.
     attempt: Attempt | None = request.__dict__.pop(_SUCCESS, None)
     if attempt is None:
         return
@@ -133,7 +133,7 @@ def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
 
 
 def record_without_password(request: HttpRequest, user: Any) -> None:
-    """Record a sign-in that another site has proved, which nothing limits here."""
+    """Record a sign-in that another site has verified; it is not limited here."""
     _record("signin.success", user.get_username(), _address_of(request), actor=user)
 
 

@@ -1,4 +1,4 @@
-"""Which account, and which tenants, the proven e-mail address of a person leads to who signs in elsewhere.
+"""Finds the account and the tenants of a person who signs in elsewhere, by their verified e-mail address.
 
 The address comes from the deployment's OpenID Connect provider, which says that it has verified it.
 """
@@ -108,10 +108,10 @@ def _invitations_to(email: str) -> list[Invitation]:
 def join(*, user: Any, email: str, name: str = "") -> list[Tenant]:
     """Make somebody who signs in elsewhere for the first time a member; return the tenants that they joined.
 
-    Who is removed later stays removed: this is not asked again at later sign-ins.
+    Members who are removed later stay removed, because later sign-ins do not call this.
 
     Args:
-        name: what the provider calls them; kept if they have set nothing.
+        name: the name that the provider gives; stored if they have set none.
     """
     if name:
         PersonSettings.objects.get_or_create(user_id=user.pk, defaults={"name": name[:100]})

@@ -32,7 +32,7 @@ from assistant.services.signin.counting import (
 
 KEPT = timedelta(hours=1)
 RECORD_INTERVAL = timedelta(minutes=1)
-# One of this many sign-ins deletes ended counters, and at most how many of them.
+# One in this many sign-ins deletes ended counters, and the most that it deletes.
 _PRUNE_ONE_IN, _PRUNE_AT_MOST = 20, 500
 
 # One name from one address. Slower than `EVERYWHERE` refills, so that one address cannot use up the latter.
@@ -143,7 +143,7 @@ def ways_of(own: str, address: str, device: str = "", of_name: Limit = EVERYWHER
 def _count(ways: Sequence[Keys]) -> Keys:
     """Count in the first of the ways that has room, and return it.
 
-    In one transaction; a refusal is raised after it, because what it stores must stay.
+    In one transaction; a refusal is raised after it, so that what it stores is not rolled back.
     """
     limits = {key: limit for keys in ways for key, limit in keys}
     with transaction.atomic():
@@ -174,7 +174,7 @@ def _count(ways: Sequence[Keys]) -> Keys:
 
 
 def succeed(attempt: Attempt) -> None:
-    """No longer count a sign-in, because it has succeeded. The wrong guesses before it still count."""
+    """Remove a sign-in from the counts, because it has succeeded. The wrong guesses before it still count."""
     with transaction.atomic():
         rows = SignInCount.objects.select_for_update().order_by("key")
         steps = dict(attempt.keys)

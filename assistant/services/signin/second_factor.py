@@ -1,4 +1,4 @@
-"""A user's second factors: the records of what happens to them, and the operator's way out when one is lost."""
+"""A user's second factors: listing them, recording changes, and removing them when one is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose sign-in page people use, the assistant's or the project's, and what they sign in with."""
+"""Whether people use the assistant's sign-in page or the project's, and what they sign in with."""
 
 from __future__ import annotations
 

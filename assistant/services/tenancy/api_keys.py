@@ -55,10 +55,10 @@ def may_rotate(*, actor: Person, key: ApiKey) -> bool:
 
 @transaction.atomic
 def rotate_api_key(*, key: ApiKey, grace: timedelta, actor: Person) -> tuple[ApiKey, str]:
-    """Make a key like another one, which ends; return the new row and the key, which is not stored.
+    """Replace a key by a new one with the same rights; return the new row and the key, which is not stored.
 
     Args:
-        grace: how long the old key goes on working, at most `MAX_GRACE`; none revokes it at once.
+        grace: how long the old key still works, at most `MAX_GRACE`; zero revokes it at once.
 
     Raises:
         KeyNotRotated: the old key has ended, its member has left, or `actor` may not have a key of that member.

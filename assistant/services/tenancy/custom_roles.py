@@ -1,4 +1,4 @@
-"""Gives members roles of their tenant's own, and takes them. Nobody gives or takes a permission that they lack."""
+"""Gives and takes the tenant's own roles. Nobody can give or take a permission that they lack themselves."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def lacking_for_change(*, actor: Person, membership: Membership, roles: Collecti
 
 
 def may_make_role(*, actor: Person, tenant: Tenant) -> list[tuple[str, str]]:
-    """Return the permissions, each with a name, of which `make_role` can make a role of its own: name and permission.
+    """Return the permissions for which `make_role` can create a role, each with the role's name.
 
-    They are those that `actor` has, and that no role of the tenant gives alone. Names that are taken are left out.
+    These are the permissions of `actor` that no role of the tenant gives alone. Roles whose name is taken are left out.
     """
     roles = list(CustomRole.objects.filter(tenant=tenant))
     alone = {next(iter(role.permissions)) for role in roles if len(role.permissions) == 1}
@@ -47,7 +47,7 @@ def may_make_role(*, actor: Person, tenant: Tenant) -> list[tuple[str, str]]:
 
 
 def label_of(permission: str) -> str:
-    """Return what a role with this permission alone is called."""
+    """Return the name of a role with this permission alone."""
     return str(capfirst(CustomRole._meta.get_field(permission).verbose_name))  # type: ignore[union-attr]
 
 
@@ -58,7 +58,7 @@ def help_of(permission: str) -> str:
 
 @transaction.atomic
 def make_role(*, tenant: Tenant, permission: str, actor: Person) -> CustomRole:
-    """Make a role that allows one thing alone and is called after it.
+    """Create a role that gives one permission alone and is named after it.
 
     Raises:
         PermissionLacking: `actor` lacks the permission.

@@ -85,7 +85,7 @@ class HostTenants(ABC):
     def delete_tenant(self, row: Any) -> None:  # noqa: B027 - the default is to do nothing
         """Called after everything that the assistant has of a tenant was deleted, in the transaction that deletes it.
 
-        By default your tenant and its users stay, and the tenant is not made again until `restore_tenant`.
+        By default your tenant and its users stay, and the tenant is not created again until `restore_tenant`.
         """
 
 

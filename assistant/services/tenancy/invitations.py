@@ -171,7 +171,7 @@ def account_of(invitation: Invitation) -> Any | None:
     if not _has_email():
         return None
     users = get_user_model()._default_manager.filter(**{f"{_email_field()}__iexact": invitation.email})
-    return users.filter(is_active=True, end_user=None).order_by("pk").first()
+    return users.filter(is_active=True, assistant_end_user=None).order_by("pk").first()
 
 
 def is_for(invitation: Invitation, user: Any) -> bool:

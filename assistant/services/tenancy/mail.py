@@ -20,7 +20,7 @@ from assistant.toolkit.carried_context import CarriedContext
 
 logger = logging.getLogger(__name__)
 
-# Messages that wait for a thread: above this they are refused, so that a slow mail server does not fill the memory.
+# Messages that wait for a thread. Further ones are dropped, so that a slow mail server does not fill the memory.
 MAX_WAITING = 200
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="assistant-mail")
 _places = threading.BoundedSemaphore(MAX_WAITING)

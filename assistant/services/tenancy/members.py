@@ -97,7 +97,7 @@ def _member(membership: Membership, key: ApiKey | None = None) -> Member:
         scopes=frozenset(key.scopes) if key else frozenset(DEFAULT_SCOPES),
         key_id=key.pk if key else None,
         limits=_key_limits(key) if key else None,
-        extra={"end_user": _end_user_context(membership.user.end_user)} if is_end_user else {},
+        extra={"end_user": _end_user_context(membership.user.assistant_end_user)} if is_end_user else {},
         quotas=quotas_of(membership.tenant, is_end_user=is_end_user),
     )
 
@@ -148,7 +148,7 @@ def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id:
             tenant__is_active=True,
             user__is_active=True,
         )
-        .select_related("tenant", "tenant__limits", "user", "user__end_user")
+        .select_related("tenant", "tenant__limits", "user", "user__assistant_end_user")
         .first()
     )
     key = active_keys().filter(pk=key_id, tenant_id=tenant_id).first()
@@ -268,7 +268,7 @@ def member_by_key(*, key: str) -> Member | None:
 
 
 def set_acting_key(key_id: int | None) -> None:
-    """Note, for the tools that the current task calls, with which API key their caller acts; None for none."""
+    """Set the API key of the caller for the tools that the current task calls; None for none."""
     _acting_key.set(key_id)
 
 

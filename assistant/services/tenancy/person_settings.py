@@ -1,4 +1,4 @@
-"""What people set for themselves: name, language and appearance, for all pages of all their tenants."""
+"""The settings of people: name, language and appearance, for all pages of all their tenants."""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ def _spread(start: Mapping[Model, int], candidates: list[Model], distances: rang
 def _host_condition(host: Model, model: Model, distances: Mapping[Model, int]) -> str:
     """Return SQL that is true for rows that lead to visible tenants by every one of their shortest ways.
 
-    Policies that ask each other without end are an error in PostgreSQL, so a condition asks tables that are nearer to
-    the tenant only. Rows with no key to a tenant at all are nobody's.
+    PostgreSQL does not allow policies that refer to each other in a circle, so a condition refers only to tables that
+    are nearer to the tenant. Rows without any key to a tenant are visible to nobody.
     """
     if model is host:
         return f"{_quoted(_pk(host).column)} = {_visible_host_keys(host)}"

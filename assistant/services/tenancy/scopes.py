@@ -54,7 +54,7 @@ FRAMES: Mapping[str, Rule] = {
     "cancel": _CHAT,
     "feedback": _CHAT,
     "show": _CHAT,
-    # Their labels were said before.
+    # The answers repeat labels that were set before.
     "alarms": _READ,
     "alarm": _CHAT,
     "ping": _CHAT_OR_READ,
@@ -73,7 +73,7 @@ REST: Mapping[str, Mapping[str, Rule]] = {
     "conversations/<uuid:thread>/messages/": {"GET": _READ},
     "conversations/<uuid:thread>/shown/": {"PUT": _CHAT},
     "conversations/<uuid:thread>/messages/<str:message_id>/feedback/": {"PUT": _CHAT, "DELETE": _CHAT},
-    # A link shows what was said before.
+    # A link shows earlier messages.
     "conversations/<uuid:thread>/shares/": {"GET": _READ, "POST": Rule((CHAT,), also=(READ,))},
     "conversations/<uuid:thread>/shares/<uuid:share>/": {"DELETE": _CHAT},
     "conversations/<uuid:thread>/runs/": {"POST": _CHAT},
@@ -86,7 +86,7 @@ REST: Mapping[str, Mapping[str, Rule]] = {
     # The answers show the label.
     "alarms/<int:number>/done/": {"POST": Rule((CHAT,), also=(READ,))},
     "alarms/<int:number>/snooze/": {"POST": Rule((CHAT,), also=(READ,))},
-    # What is asked is read back.
+    # The answers contain the question.
     "schedules/": {"GET": _READ, "POST": Rule((CHAT,), also=(READ,))},
     "schedules/<int:schedule>/": {"GET": _READ, "PATCH": Rule((CHAT,), also=(READ,)), "DELETE": _CHAT},
     "usage/": {"GET": _READ},

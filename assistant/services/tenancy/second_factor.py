@@ -18,7 +18,7 @@ from assistant.models import Membership
 from assistant.services.tenancy.row_scope import all_tenants
 
 AUTHENTICATOR = "mfa.Authenticator"
-# Recovery codes replace a factor that was lost, and are none themselves.
+# Recovery codes replace a lost factor, and are not counted as factors themselves.
 RECOVERY_CODES = "recovery_codes"
 # The key in a session whose value is the user who has proved a second factor in it.
 _PROVED_BY = "assistant_second_factor"
@@ -68,7 +68,8 @@ def remember_proof(session: SessionBase, user: Any) -> None:
 def lack_of(user: Any, session: SessionBase) -> Lack | None:
     """Return why a signed-in user's session does not count yet; None if it does.
 
-    Whatever page has signed them in: a session without a second factor is of no use to a user who has one.
+    This holds for every page that signs people in: a session without the second factor does not count for a user who
+    has one.
     """
     if not is_on() or isinstance(user, AnonymousUser) or session.get(_PROVED_BY) == str(user.pk):
         return None

@@ -53,7 +53,7 @@ def live_sessions(keys: Collection[str]) -> set[str]:
 
 
 def end_sessions(user: Any) -> None:
-    """Sign a user out everywhere. Reads all sessions, because they say whose they are only inside."""
+    """Sign a user out everywhere. Reads all sessions, because only their content names the user."""
     sessions = [row.pk for row in Session.objects.iterator() if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
     Session.objects.filter(pk__in=sessions).delete()
 

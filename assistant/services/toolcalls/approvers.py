@@ -1,4 +1,4 @@
-"""Who may approve a tool call: with four-eyes, somebody else than the person who asked."""
+"""Who may approve a tool call: with the four-eyes rule, only somebody else than the person who asked."""
 
 from __future__ import annotations
 

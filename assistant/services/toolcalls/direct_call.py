@@ -99,7 +99,7 @@ async def tools_for(*, member: Member) -> list[Tool]:
     found = await in_database(effective_tools, tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
     context = context_of(member)
     offered = (entry.tool.for_context(context) for entry in found if entry.policy != "off")
-    # Outside of a conversation nobody sees a question's form, nothing goes on later, and providers run no tools.
+    # Outside of a conversation no form can be shown, no run continues later, and providers run no tools.
     possible = (tool for tool in offered if tool is not None and tool.asks is None and not tool.waits)
     return [tool for tool in possible if not tool.is_provider_side]
 
@@ -137,7 +137,7 @@ async def call_tool(
         _call(member, call, decision, can_ask=can_ask, extra=extra, on_progress=on_progress),
         name=f"call-{call.name[:64]}",
     )
-    # Not when the caller is cancelled: the tool's thread may go on for a while.
+    # Not when the caller is cancelled, because the tool's thread may still run.
     task.add_done_callback(lambda _: leave())
     try:
         return await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""Records how calls ended that had taken longer than their time."""
+"""Records how calls ended that had exceeded their timeout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.toolkit.calls.results import stored
 
 
 def record_late_outcome(*, key: RunKey, outcome: ToolOutcome) -> None:
-    """Add to the row of a call that took longer than its time how it ended; what the model read stays."""
+    """Add the outcome to the row of a call that exceeded its timeout; what the model read stays."""
     calls = ToolCall.objects.filter(
         tenant_id=key.tenant_id, run_id=key.pk, call_id=outcome.call.id, status=ToolCall.Status.TIMEOUT
     )

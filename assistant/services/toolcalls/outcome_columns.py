@@ -31,7 +31,7 @@ def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
 
 
 def date_approvals(calls: QuerySet[ToolCall], outcomes: Iterable[ToolOutcome]) -> None:
-    """Set when those of `calls` were asked for that wait for approval, by the database's clock.
+    """Set, by the database's clock, when approval was requested for those of `calls` that wait for it.
 
     Approvals expire by that clock, and the host's may be a day behind.
     """

@@ -1,7 +1,7 @@
-"""Calls whose tools returned `Pending`: their tokens, what they wait for, and what has come.
+"""Calls whose tools returned `Pending`: their tokens, what they wait for, and their results.
 
 A row is stored before the tool runs, so that a result that comes before the tool has returned is found too. Its token
-is computed, not drawn: a call that is repeated after its process died has the same one.
+is computed, not random, so that a call that is repeated after its process died has the same one.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def record_waits(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[Too
 def waits_of(
     *, tenant_id: int, conversation: Conversation | uuid.UUID, call_ids: Collection[str]
 ) -> dict[str, PendingCall]:
-    """Return by id those of a conversation's calls without a result that wait, or that something has come for."""
+    """Return, by id, those of a conversation's calls without a result that wait for one, or whose result has come."""
     rows = PendingCall.objects.filter(
         tenant_id=tenant_id, call__run__conversation=conversation, call__call_id__in=call_ids
     ).exclude(state=State.BEGUN)
@@ -160,7 +160,7 @@ def outcome_of(row: PendingCall, call: Call, titles: Mapping[str, str]) -> ToolO
 
 
 def _outside(row: PendingCall, titles: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what marks a result besides what marks the tool's own words."""
+    """Return the source that marks a result from outside, unless it is trusted."""
     return () if row.is_trusted else (titles.get(row.call.name) or row.call.name,)
 
 
@@ -170,7 +170,7 @@ def _milliseconds(row: PendingCall) -> int:
 
 
 def cancel_waits(waits: QuerySet[PendingCall], *, tenant_id: int) -> list[str]:
-    """Wait no more for those of a tenant's `waits` that nothing has come for; return their calls' ids."""
+    """Stop waiting for those of a tenant's `waits` without a result; return their calls' ids."""
     cancelled = []
     for row in waits.filter(tenant_id=tenant_id, state=State.WAITING).select_related("call"):
         own = PendingCall.objects.filter(pk=row.pk, tenant_id=tenant_id, state=State.WAITING)
@@ -184,13 +184,13 @@ def cancel_waits(waits: QuerySet[PendingCall], *, tenant_id: int) -> list[str]:
 
 
 def settle_calls(*, tenant_id: int, calls: Collection[int]) -> None:
-    """Store that a tenant's calls, by their primary keys, get no result any more: their run has ended without it."""
+    """Store that a tenant's calls, by their primary keys, no longer wait: their run has ended without the results."""
     waiting = ToolCall.objects.filter(pk__in=calls, tenant_id=tenant_id, status=ToolCall.Status.PENDING)
     waiting.update(status=ToolCall.Status.CANCELLED)
 
 
 def waiting_runs(*, tenant_id: int, user_id: UserId, run_id: str) -> QuerySet[PendingCall]:
-    """Return what a member's runs with an id wait for, or have not taken up yet."""
+    """Return the waiting calls of a member's runs with an id, and those whose results were not used yet."""
     named = Q(run__run_id=run_id) | Q(run__continues=run_id)
     open_calls = {"call__status": ToolCall.Status.PENDING, "state__in": (State.WAITING, *CAME)}
     return PendingCall.objects.filter(named, tenant_id=tenant_id, run__user_id=user_id, **open_calls)

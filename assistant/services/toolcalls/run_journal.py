@@ -53,7 +53,7 @@ def _held_run(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
     return Run.objects.filter(IS_ACTIVE, pk=pk, tenant_id=tenant_id, lease_owner=owner)
 
 
-# An UPDATE that changes nothing: it locks the row, so that nobody takes the run over before the calls are recorded.
+# An UPDATE that changes nothing: it locks the row, so that no process takes the run over before the calls are recorded.
 _HOLD = PreparedUpdate(_held_run, "lease_owner", pk=int, tenant_id=int, owner=str)
 
 
@@ -74,7 +74,7 @@ class AuditJournal:
     """Records one run's tool calls. A call that waited for approval keeps the row of the run that asked.
 
     Args:
-        repeatable: the ids of calls that may run again although they had begun, whatever their tools declare.
+        repeatable: the ids of calls that may run again although they had begun, regardless of their tools.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Finds what a free text can lead to: e-mail addresses, URLs, hosts and account numbers."""
+"""Finds destinations in free text: e-mail addresses, URLs, hosts and account numbers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ _GROUPED_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-
 # Numbers of accounts, cards and telephones; the separators of their groups may differ.
 _NUMBER = re.compile(r"(?<!\w)\+?\d(?:[ .\-/()]{0,2}\d){8,40}")
 _DATE = re.compile(r"(?<!\d)(?:(?:19|20)\d\d-(?:0\d|1[0-2])-[0-3]\d|[0-3]?\d[./][0-3]?\d[./](?:19|20)?\d\d)(?!\d)")
-# Browsers take the ideographic full stop for a dot; in a sentence no Latin letter follows it.
+# Browsers read the ideographic full stop as a dot; in a sentence no Latin letter follows it.
 _IDEOGRAPHIC_DOT = re.compile(r"(?<=[A-Za-z0-9])[。｡](?=[A-Za-z0-9])")
-# Letters and digits without a separator from which on a word is taken for a key or the address of a wallet.
+# A word with at least this many letters and digits without a separator counts as a key or the address of a wallet.
 _KEY_CHARACTERS = 20
 
 
 def addresses_in(text: str) -> list[str]:
     """Return the different addresses and account numbers in a text, in linear time.
 
-    What looks like one is one, such as the name of a file: too much costs a question, too little would let an address
-    through. Addresses that only people can read, such as "example dot com", are not found.
+    Everything that looks like an address counts as one, even the name of a file: a false match costs a question to the
+    user, a missed one lets an address through. Addresses that only people can read, such as "example dot com", are not
+    found.
     """
     dotted = _IDEOGRAPHIC_DOT.sub(".", text)
     shown = "".join(one for one in unicodedata.normalize("NFKC", dotted) if unicodedata.category(one) != "Cf")

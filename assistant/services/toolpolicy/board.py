@@ -29,7 +29,7 @@ State = Literal["", "on", "ask", "off", "own"]
 Source = Literal["", "own", "outside"]
 # Outside tools that a board shows, those of most tenants first: every server may list 200.
 MAX_OUTSIDE = 40
-# What holds, and what holds after text from outside was read.
+# The decision, and the decision after text from outside was read.
 _Pair = tuple[PolicyDecision, PolicyDecision]
 
 
@@ -120,7 +120,7 @@ def read_board(
     Args:
         blocks: the tools that are off in the whole deployment, from `read_blocks`; none to see what the switches say.
         instead: of a tenant's id and a tool's name, the policy that the cell is shown with instead of the stored one,
-            "follow" for none; None leaves it. So a page can say what a change would do.
+            "follow" for none; None leaves it. With this, a page can show what a change would do.
     """
     decisions = _Decisions(blocks)
     stored = _stored(tenants, tools.tools)
@@ -200,7 +200,7 @@ def _stored(tenants: Collection[Tenant], tools: Sequence[Tool]) -> dict[tuple[in
 
 def _with_policy(switch: Switch | None, policy: str) -> Switch | None:
     if policy == FOLLOW:
-        # A switch that holds settings is left, because deleting it would delete them.
+        # A switch that has settings is kept, because deleting it would delete them.
         return switch if switch is not None and (switch.config or switch.secrets) else None
     kept = Switch("on") if switch is None else switch
     return Switch(cast(Policy, policy), kept.config, kept.secrets)

@@ -36,9 +36,9 @@ def by_destination(
         return entry
     values = destinations_of(entry.tool, call.arguments)
     if not values and not entry.tool.read_only:
-        return entry  # it sends nothing anywhere, but may change something, such as the amount of a payment
+        return entry  # it has no destination, but may change something, such as the amount of a payment
     if entry.tool.open_world and entry.policy == "off":
-        return entry  # other arguments, such as what is searched for, leave too
+        return entry  # other arguments, such as a search query, leave the deployment too
     within = None if values is None else addresses_in_texts(entry.tool, call.arguments)
     if values is None or within is None or len(values) + len(within) > MAX_DESTINATIONS:
         return entry
@@ -81,7 +81,7 @@ def destinations_of(tool: Tool, arguments: str) -> list[str] | None:
     """Return the different texts and numbers in the arguments that the tool declares as destinations.
 
     Returns:
-        None if they cannot be judged by that: the arguments are no JSON object, or something else was given.
+        None if they cannot be judged: the arguments are no JSON object, or a destination has another type.
     """
     values = _object(arguments)
     if values is None:

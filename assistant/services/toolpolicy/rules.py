@@ -39,7 +39,7 @@ _PATTERNS = {sentence: _pattern(sentence) for sentence in (BLOCKED_UNTIL, BLOCKE
 
 
 def shown_rule(rule: str) -> str:
-    """Return a decision's rule in the active language; sentences of other origin, as of a server, as they are."""
+    """Return a decision's rule in the active language; other sentences, such as a server's, are returned unchanged."""
     for sentence, pattern in _PATTERNS.items():
         if found := pattern.fullmatch(rule):
             return gettext(sentence) % found.groupdict()

@@ -85,7 +85,7 @@ def set_switches(*, actor: audit_trail.Actor, targets: Iterable[Target], policy:
 
 @transaction.atomic
 def undo_change(*, actor: audit_trail.Actor, change: str, tenants: QuerySet[Tenant]) -> Change:
-    """Set the switches of a change of the actor's back to what they were before it.
+    """Set the switches of one of the actor's changes back to what they were before it.
 
     Args:
         change: the id of a change of the last ten minutes.

@@ -1,7 +1,7 @@
 """The queue of webhook deliveries: claims those that are due, records attempts and schedules retries.
 
-To claim a delivery is to postpone its next attempt. If the process dies, the delivery becomes due again, so that each
-message is sent at least once.
+A process claims a delivery by postponing its next attempt. If the process dies, the delivery becomes due again, so that
+each message is sent at least once.
 """
 
 from __future__ import annotations

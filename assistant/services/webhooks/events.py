@@ -102,7 +102,7 @@ def add_listener(listener: Callable[[], object]) -> Callable[[], None]:
 
 
 def tell_of_due() -> None:
-    """Have deliveries that are due now sent once the current transaction is committed."""
+    """Wake the sender for deliveries that are due, once the current transaction is committed."""
     _due_listeners.call_after_commit()
 
 

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 # How often the queue is polled while nothing is sent. New deliveries of this process and retries that become due wake
 # the sender earlier, so only deliveries of a process that died wait so long; with workers, those of web processes too.
 POLL_SECONDS, POLL_SECONDS_OF_WORKERS = 5.0, 2.0
-LEAST_SECONDS = 0.02
+MIN_SECONDS = 0.02
 # Timeout of an attempt; shorter than `deliveries.CLAIM_TIMEOUT`.
 SEND_SECONDS = 15.0
 # How long a shutdown waits for responses. Deliveries without one are released.
@@ -102,7 +102,7 @@ class WebhookSender:
 
     def _note_next(self, seconds: float) -> None:
         # Databases round moments differently.
-        self._next_in = min(self._next_in, seconds + LEAST_SECONDS)
+        self._next_in = min(self._next_in, seconds + MIN_SECONDS)
 
     async def _begin(self) -> bool:
         """Start to send what is due; return whether there was anything."""

@@ -146,10 +146,11 @@ class _Conversion:
             return self._items(value, depth)
         return self._other(value)
 
-    def _fields(self, values: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def _fields(self, values: Any, depth: int) -> Any:
+        """Convert declared fields, or the one value of a pydantic `RootModel`."""
         self._declared += 1
         try:
-            return self._mapping(values, depth)
+            return self._mapping(values, depth) if isinstance(values, Mapping) else self.convert(values, depth + 1)
         finally:
             self._declared -= 1
 
@@ -191,10 +192,35 @@ class _Conversion:
         self._check_blocking()
         # One item more than is shown tells whether there are more, without counting them.
         source = value[: MAX_ITEMS + 1] if hasattr(value, "_iterable_class") else islice(value, MAX_ITEMS + 1)
-        items = [self.convert(item, depth + 1) for item in source]
+        is_of_values = getattr(value, "_fields", None) is not None and hasattr(value, "_iterable_class")
+        convert = self._values_of(value) if is_of_values else self.convert
+        items = [convert(item, depth + 1) for item in source]
         if hasattr(value, "close"):
             value.close()
         return [*items[:MAX_ITEMS], truncation_notice()] if len(items) > MAX_ITEMS else items
+
+    def _values_of(self, queryset: Any) -> Callable[[Any, int], Any]:
+        """Return a conversion of the rows of `values()` and `values_list()`, whose values are columns."""
+        query = queryset.query
+        columns = {column.attname: column for column in queryset.model._meta.concrete_fields}
+        names = [*query.extra_select, *query.values_select, *query.annotation_select]
+
+        def is_secret(name: str) -> bool:
+            return is_secret_column(columns[name]) if name in columns else bool(_SECRET_COLUMN.search(name))
+
+        def convert(row: Any, depth: int) -> Any:
+            named = row if isinstance(row, Mapping) else row._asdict() if hasattr(row, "_asdict") else None
+            if named is not None:
+                return {name: self._column(value, depth) for name, value in named.items() if not is_secret(name)}
+            if not isinstance(row, tuple):  # `flat=True`
+                return self._column(row, depth)
+            if queryset._fields or len(names) != len(row):
+                return [self._column(value, depth) for value in row]
+            # Nobody has named what `values_list()` alone gives.
+            pairs = zip(names, row, strict=True)
+            return [self._column(value, depth) for name, value in pairs if not is_secret(name)]
+
+        return convert
 
     def _other(self, value: Any) -> Any:
         """Convert types that pydantic knows: addresses, patterns, ..."""

@@ -18,7 +18,7 @@ from assistant.toolkit.calls.json_values import (
 from assistant.toolkit.errors import InvalidTool, ToolError
 from assistant.toolkit.guards.tripwire import Tripwire
 from assistant.toolkit.media import Media, checked, media_in
-from assistant.toolkit.text import clean_text
+from assistant.toolkit.text import clean_text, is_lazy
 from assistant.toolkit.waiting import Pending
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]
@@ -63,7 +63,7 @@ register_converter(lambda value: isinstance(value, ToolResult | Pending), _refus
 
 
 def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> str:
-    """Convert a value to text: strings unchanged, None as "Done", everything else as JSON.
+    """Convert a value to text: strings, also lazy ones, unchanged, None as "Done", everything else as JSON.
 
     Args:
         may_block: whether database rows, generators and long values may be read here; if not, they raise `WouldBlock`.
@@ -77,6 +77,8 @@ def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = N
         return DONE
     if isinstance(value, str):
         return clean_text(str(value.value if isinstance(value, Enum) else value))
+    if is_lazy(value):
+        return clean_text(str(value))
     try:
         return json.dumps(
             _json_value(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")

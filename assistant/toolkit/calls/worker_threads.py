@@ -179,7 +179,7 @@ class _Pool:
 
 
 _pool = _Pool()
-# Called with the result to come of a call that was cancelled while its function ran in a thread, where it runs on.
+# Called with the future of a call that was cancelled while its function goes on running in a thread.
 on_left_running: contextvars.ContextVar[Callable[[Future[Any]], object] | None] = contextvars.ContextVar(
     "on_left_running", default=None
 )
@@ -189,7 +189,7 @@ async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any
     """Run blocking code in the pool, with the caller's context variables and language.
 
     Cancelling the caller frees its slot at once, but the thread runs until the function ends, since Python cannot stop
-    threads, and `on_left_running` is told. The transaction of a cancelled `atomic` function is then rolled back.
+    threads, and `on_left_running` is called. The transaction of a cancelled `atomic` function is then rolled back.
     """
     context, left_running = CarriedContext(), on_left_running.get()
     context.set(on_left_running, None)

@@ -15,7 +15,7 @@ from assistant.toolkit.definition.tool import Tool
 WHOLE = "*"
 # Methods of the context that give nothing to the tool.
 _NOT_READ = frozenset({"mark_untrusted", "report_progress"})
-# The functions that are followed, from one to the next that gets the context.
+# How many functions are followed, each called with the context by the one before.
 _MAX_DEPTH = 4
 
 

@@ -34,7 +34,8 @@ class NeedsAnswer(ToolError):
     """Raised by a running tool that cannot go on without a person's answer.
 
     The person is asked, and then the tool is called again with the same arguments and with all answers so far in
-    `context.answers`. Raise it only where that is not None. The message is for a model, if nobody can be asked.
+    `context.answers`. Raise it only if `context.answers` is not None. The message is what the model reads if nobody can
+    be asked.
     """
 
     def __init__(self, question: Question) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, overload
 
 from assistant.toolkit.errors import InvalidTool
+from assistant.toolkit.text import is_lazy
 
 
 class LazyText(Protocol):
@@ -41,11 +42,6 @@ class Text:
         if not isinstance(value, str) and not is_lazy(value):
             raise InvalidTool(f"A tool's {self._name} is a text, not {type(value).__name__}.")
         instance.__dict__[self._place] = value
-
-
-def is_lazy(value: object) -> bool:
-    """Whether a value is one of Django's lazy texts, which cannot be read before all apps are loaded."""
-    return type(value).__name__ == "__proxy__"
 
 
 def is_blank(tool: object, name: str) -> bool:

@@ -206,7 +206,7 @@ class Tool:
 
     @classmethod
     def provider_side(cls, *, name: str, description: str, parameters: JsonSchema, title: str = "") -> Tool:
-        """Make a tool that the model's provider runs; what it brings is text from outside."""
+        """Make a tool that the model's provider runs; its results count as text that outsiders wrote."""
         return cls(
             name=name,
             description=description,

@@ -14,7 +14,7 @@ import httpx2
 
 from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
-# Limit of one response that is not a good answer's event stream.
+# Limit of one response, except for the event stream of a successful one.
 MAX_BYTES = 10 * 2**20
 
 
@@ -27,7 +27,7 @@ def guarded_client(
 
     Args:
         max_bytes: limit of one response; a longer one raises `ResponseTooLong`. Event streams have no limit, unless
-            their status is an error's: whoever gets one reads it whole.
+            they have an error status, because such a response is read as a whole.
         max_values: limit of the JSON values of one response, or of one event; more raise `ResponseTooLong`. A parser
             needs a hundred times as long for a megabyte of empty lists as for a megabyte of text.
         options: passed to `httpx2.AsyncClient`.

@@ -1,4 +1,4 @@
-"""Runs work on foreign data in a child process with limits of time, memory and output.
+"""Runs work on untrusted data in a child process with limits of time, memory and output.
 
 The limits keep one input from occupying the server. They are no sandbox: the child has the rights of the server's user.
 """
@@ -121,7 +121,7 @@ async def _end(child: Process, feeding: asyncio.Task[None]) -> None:
     if child.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-    # asyncio takes a process for ended once its output has been read.
+    # asyncio regards a process as ended once its output has been read.
     while child.stdout is not None and await child.stdout.read(2**16):
         pass
     await child.wait()

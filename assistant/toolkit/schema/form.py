@@ -1,4 +1,4 @@
-"""A JSON Schema of an object as the fields of a form: the one reading of schemas, for the admin and the chat."""
+"""Reads a JSON Schema of an object as the fields of a form, for the admin and for the chat."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _options(schema: Any) -> tuple[Any, ...]:
         return ()
     if "const" in schema:
         return (schema["const"],)
-    # Null is what an empty field means.
+    # An empty field means null.
     return tuple(value for value in schema["enum"] if value is not None) if isinstance(schema.get("enum"), list) else ()
 
 

@@ -90,8 +90,8 @@ def test_the_last_owners_account_is_not_deactivated(root: Client, cast: Cast) ->
     make_owner(cast)
     page = f"/admin/auth/user/{cast.amy.pk}/change/"
     form = {
-        "username": "amy", "date_joined_0": "2026-01-01", "date_joined_1": "00:00", "memberships-TOTAL_FORMS": 0,
-        "memberships-INITIAL_FORMS": 0,
+        "username": "amy", "date_joined_0": "2026-01-01", "date_joined_1": "00:00",
+        "assistant_memberships-TOTAL_FORMS": 0, "assistant_memberships-INITIAL_FORMS": 0,
     }  # fmt: skip
     assert "first, of acme" in root.post(page, form).content.decode()
     make_member(cast.acme, role="owner")

@@ -11,6 +11,7 @@ from organisations.models import Order, Organisation
 from people.models import Person
 
 from assistant.hosting import restore_tenant
+from assistant.management.deployment.site import site_findings
 from assistant.models import Assistant, AuditEntry, Conversation, EndUser, Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.tenancy import audit_trail
@@ -58,7 +59,7 @@ assert "Alicia" in found["people.Person.jsonl"] and "globex" not in "".join(foun
 Conversation.objects.create(tenant=acme, assistant=helper, user=alice)
 audit_trail.record(actor=None, action="x", target="Alicia of Vienna", tenant=acme)
 assert "The account is your project's, and stays" in command("delete_user", alice.email)
-assert Person.objects.get(pk=alice.pk).is_active and alice.places.count() == 1
+assert Person.objects.get(pk=alice.pk).is_active and alice.memberships.count() == 1
 assert not Conversation.objects.exists() and not Membership.objects.filter(user=alice).exists()
 assert AuditEntry.objects.get(action="x").target == f"user {alice.pk} of Vienna"
 
@@ -73,6 +74,7 @@ row = Organisation.objects.get(slug="acme")
 row.save()
 call_command("sync_tenants")
 assert slugs() == ["globex"], slugs()
+assert [found.fix for found in site_findings() if found.part == "tenants"] == [""]
 assert restore_tenant(row).slug == "acme" and not Assistant.objects.filter(tenant__slug="acme").exists()
 
 # Hooks that delete are called.

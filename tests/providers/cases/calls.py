@@ -166,7 +166,6 @@ CALLS = [
     ),
     called(
         "LiteLLM with Bedrock: the call has index 1",
-        say("Let me see. "),
         calls(piece("", name="calculate", id="tooluse_1", index=1)),
         calls(piece(SUM, index=1)),
     ),
@@ -280,6 +279,20 @@ CALLS = [
     called(
         "Models: arguments encoded twice",
         calls({**CALL, "function": {"name": "calculate", "arguments": json.dumps(SUM)}}),
+    ),
+    called("Gateways: an id of 500 characters", calls({**CALL, "id": "x" * 500})),
+    called("Gateways: an id with spaces and a line end", calls({**CALL, "id": "call \u00fc\n1"})),
+    called("Gateways: an index as text for the call", calls({**CALL, "index": "0"})),
+    called(
+        "Models: line ends after the arguments",
+        calls({**CALL, "function": {"name": "calculate", "arguments": SUM + "\n\n"}}),
+    ),
+    called(
+        "Models: text after the call",
+        calls(CALL),
+        say("Now."),
+        end("tool_calls"),
+        finish=None,
     ),
     Case(
         "Servers without streams: a whole reply with a call",

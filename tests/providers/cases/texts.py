@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Callable
+from typing import Any
 
-from tests.fake_answers import Answer, chunk, reply, stream
+from tests.fake_answers import Answer, chunk, event, reply, stream
 from tests.providers.cases.case import CALL, FINE, USAGE, Case, choice, details, said
-from tests.providers.quirks import calls, end, say
+from tests.providers.quirks import IMAGE, calls, end, say
 
 FILTER = {"hate": {"filtered": False, "severity": "safe"}}
 SIGNED = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}
+
+WHOLE = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}
+
+
+def as_document(
+    *payloads: Any, start: bytes = b"", indent: int | None = None, kind: str = "application/json"
+) -> Answer:
+    """Return documents of JSON, one after the other, after `start`."""
+    lines = [json.dumps(payload, indent=indent).encode() + b"\n" for payload in payloads]
+    return Answer([start, *lines], content_type=kind)
+
+
+def as_stream(kind: str, *, pack: Callable[[bytes], bytes] | None = None) -> Answer:
+    """Return a stream with this content type, compressed by `pack`."""
+    body = b"".join(event(one) for one in (say("Gr\u00fc\u00df"), end(), "[DONE]"))
+    return Answer(
+        [pack(body) if pack else body], headers={"Content-Encoding": "deflate"} if pack else {}, content_type=kind
+    )
+
 
 TEXTS = [
     said(
@@ -122,6 +144,42 @@ TEXTS = [
             ),
         ),
         "Hi",
+    ),
+    said("Cerebras: `done`", say("Hi"), end("done")),
+    said("GLM: `model_context_window_exceeded` after text", say("Hi"), end("model_context_window_exceeded")),
+    said("watsonx: `token_limit` after text", say("Hi"), end("token_limit")),
+    said(
+        "gpt-audio: words beside the sound",
+        chunk({"audio": {"id": "audio_1", "transcript": "H"}}),
+        chunk({"audio": {"transcript": "i"}}),
+        chunk({"audio": {"data": "aGk="}}),
+        end(),
+    ),
+    said("OpenRouter: an image beside the text", say("Hi"), chunk({"images": [IMAGE]}), end()),
+    said("LiteLLM: ping events", b'event: ping\ndata: {"type": "ping"}\n\n', say("Hi"), end()),
+    said(
+        "Spark: a code and a sentence of success in every chunk",
+        *({**one, "code": 0, "message": "Success", "sid": "x"} for one in (say("Hi"), end())),
+    ),
+    said("Gateways: an empty choice first", {"choices": [{}]}, say("Hi"), end()),
+    said("Gateways: a choice without a delta at the end", say("Hi"), {"choices": [{"finish_reason": "stop"}]}),
+    said("Gateways: reasoning as an object", chunk({"reasoning_content": {"text": "Hm"}}), say("Hi"), end()),
+    said("Gateways: an error that is an empty object in every chunk", {**say("Hi"), "error": {}}, end()),
+    said(
+        "Models: line separators of Unicode in the text",
+        'data: {"choices":[{"delta":{"content":"a\u2028b"}}]}\n\n'.encode(),
+        end(),
+        text="a\u2028b",
+    ),
+    Case("Gateways: lines of JSON", (as_document(say("Hi"), end(), kind="application/x-ndjson"),), "Hi"),
+    Case("Gateways: the label of another charset", (as_stream("text/event-stream; charset=iso-8859-1"),), "Grüß"),
+    Case("Gateways: a body that is deflated", (as_stream("text/event-stream", pack=zlib.compress),), "Grüß"),
+    Case(".NET: a byte order mark before a whole reply", (as_document(WHOLE, start=b"\xef\xbb\xbf", indent=2),), "Hi"),
+    Case(
+        "Models: nothing but an image is not asked again",
+        (stream(chunk({"images": [IMAGE]}), end()), reply("No")),
+        "",
+        error="an image or sound alone",
     ),
     Case("Templates: nothing but a token", (stream(say("<|im_end|>"), end()), reply("Hi")), "Hi"),
     Case(

@@ -10,6 +10,8 @@ from tests.providers.native import anthropic_wire as a
 from tests.providers.native import google_wire as g
 from tests.providers.quirks import Quirk, nested
 
+IMAGE = {"inlineData": {"mimeType": "image/png", "data": "aGk="}, "thoughtSignature": "c2ln"}
+FILE = {"fileData": {"mimeType": "audio/wav", "fileUri": "https://example.com/a"}}
 TIME = (("get_time", "{}"),)
 
 
@@ -414,6 +416,9 @@ GOOGLE = (
     Quirk("Content without parts", google(g.end(content={"role": "model"})), error="empty answer"),
     Quirk("An answer of white space", google(g.end("STOP", {"text": " \n"})), error="empty answer"),
     Quirk("Thoughts and no answer", google(g.end("STOP", {"text": "Hm.", "thought": True})), error="empty answer"),
+    Quirk("An image alone", google(g.chunk(IMAGE), g.end()), error="an image or sound alone"),
+    Quirk("A file alone", google(g.end("STOP", FILE)), error="an image or sound alone"),
+    Quirk("An image beside the text", google(g.chunk({"text": "Here: "}, IMAGE), g.end()), "Here: "),
     Quirk(
         "Another candidate",
         google({"candidates": [{"index": 1, "content": {"parts": [{"text": "x"}]}}]}, g.end("STOP", {"text": "Hi"})),

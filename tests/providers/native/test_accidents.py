@@ -7,9 +7,11 @@ import logging
 
 import pytest
 
+from assistant.client import ChatClient, InMemoryStore
 from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest, TextDelta
 from assistant.core.values.messages import Message, Reply, Usage
-from tests.fake_answers import Answer, Step
+from assistant.toolkit import Media
+from tests.fake_answers import Answer, Recorded, Step
 from tests.fake_provider import Cut, FakeProvider, Silence
 from tests.providers.native import anthropic_wire, google_wire
 from tests.providers.native.test_answers import ask
@@ -207,3 +209,19 @@ async def test_an_odd_name_of_a_model_is_an_error(fake_provider: FakeProvider) -
     with pytest.raises(ModelError, match="does not know this model"):
         await anext(model.stream(ModelRequest([Message("user", "Hi")])))
     assert fake_provider.requests == []
+
+
+async def test_an_image_that_the_provider_refuses_is_left_out(fake_provider: FakeProvider, wire: Wire) -> None:
+    def picky(request: Recorded) -> Answer:
+        is_sent = b"iVBORw0KGgo" in request.body
+        return wire.failed(400, "Unable to process input image.") if is_sent else wire.say("I cannot see it.")
+
+    fake_provider.rule(picky)
+    picture = Media(b"\x89PNG\r\n\x1a\n" + bytes(8), "image/png", name="owl.png")
+    client = ChatClient(model=model_at(fake_provider, wire, sees_images=True), store=InMemoryStore())
+    for question in ("What is this?", "And now?", "And now?"):
+        files = [picture] if question.startswith("What") else []
+        reply = await client.call(question, conversation="1", files=files)
+        assert reply.text == "I cannot see it."
+    assert len(fake_provider.requests) == 6
+    assert not list(wire.problems(fake_provider.requests[-1].json))

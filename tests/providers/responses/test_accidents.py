@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, RunFailed
+from assistant.client import ChatClient, InMemoryStore, RunFailed
 from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.values.messages import Message, Reply
 from assistant.providers import ResponsesModel
+from assistant.toolkit import Media
+from tests.fake_answers import Answer, Recorded, respond
 from tests.fake_provider import Cut, FakeProvider, Silence
 from tests.providers.asking import offered
 from tests.providers.responses.test_replies import HELLO, ask
-from tests.providers.responses.wire import Body, answer, calls, ending, says, sse, streamed, thinks
+from tests.providers.responses.wire import Body, ResponsesServer, answer, calls, ending, says, sse, streamed, thinks
 
 NOW = {"retry-after-ms": "1"}
 SECRET = "sk-a-secret-key"
@@ -189,3 +191,20 @@ async def test_an_error_after_text_is_the_failure(fake_provider: FakeProvider) -
         await client(fake_provider).call("Hi")
     assert caught.value.reply.text == "Partly"
     assert len(fake_provider.requests) == 1
+
+
+async def test_an_image_that_the_provider_refuses_is_left_out(fake_provider: FakeProvider) -> None:
+    server = ResponsesServer()
+
+    def picky(request: Recorded) -> Answer:
+        refused = {"error": {"message": "The image data you provided does not represent a valid image."}}
+        return respond(400, refused) if b"iVBORw0KGgo" in request.body else server(request)
+
+    fake_provider.rule(picky)
+    model = ResponsesModel("gpt-4.1", base_url=fake_provider.url, api_key="", max_retries=0, sees_images=True)
+    client = ChatClient(model=model, store=InMemoryStore())
+    picture = Media(b"\x89PNG\r\n\x1a\n" + bytes(8), "image/png", name="owl.png")
+    for question in ("What is this?", "And now?", "And now?"):
+        files = [picture] if question.startswith("What") else []
+        assert (await client.call(question, conversation="1", files=files)).text == "Fine."
+    assert (server.refused, len(fake_provider.requests)) == ([], 6)

@@ -68,6 +68,7 @@ CUT_CALL = calls("get_customer", '{"num', status="incomplete")
 LIMIT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
 FILTER = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
 HELLO = says("Hello, you")
+IMAGE = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "aGk="}
 
 CASES = [
     Case("Text", all_of(HELLO), "Hello, you"),
@@ -135,6 +136,8 @@ CASES = [
     Case("Nothing at all", b"", error="broke off"),
     Case("An empty answer", sse(ending()), error="empty answer"),
     Case("Reasoning and no answer", all_of(thinks("Hm.")), error="empty answer"),
+    Case("An image alone", all_of(thinks("Hm."), IMAGE), error="an image or sound alone"),
+    Case("An image beside the text", all_of(thinks("Hm."), IMAGE, HELLO), "Hello, you", "Hm."),
     Case("Events of unknown kinds", sse({"type": "response.new.thing", "delta": "x"}, *streamed(HELLO)), "Hello, you"),
     Case("Items of unknown kinds", all_of({"type": "program", "id": "p"}, HELLO), "Hello, you"),
     Case("A call that is not a function's", all_of({"type": "custom_tool_call", "id": "c", "input": "x"}),

@@ -45,7 +45,7 @@ def test_only_connections_that_lost_access_are_closed(cast: Cast, open_tabs: dic
     assert without_access(present) == []
     Session.objects.filter(session_key=alice.session_key).delete()
     assert without_access(present) == [alice]
-    cast.mallory.memberships.all().delete()
+    cast.mallory.assistant_memberships.all().delete()
     assert without_access(present) == [alice, mallory]
     cast.alice.set_password("another")
     cast.alice.save()

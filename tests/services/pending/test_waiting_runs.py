@@ -31,10 +31,12 @@ from assistant.services.pending import arrivals
 from assistant.services.pending.arrivals import ArrivalRefused, deliver
 from assistant.services.runs.input.resume_entries import Resume
 from assistant.services.runs.manager import get_runs
+from assistant.toolkit.trace_context import continue_trace
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.pending.waiting import RESULT, answer, ask, expire, take_over, tokens, tools_of_acme, work
+from tests.spans.site import PARENT
 from tests.webhooks.conftest import hook
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -96,6 +98,18 @@ async def test_a_run_ends_and_goes_on_once_with_what_has_come(cast: Cast, fake_p
     assert len(tokens) == 1 and await Run.objects.acount() == 2
     said = [one.content async for one in Message.objects.filter(role="assistant").order_by("position")]
     assert said[-1] == "They agree." and not await Job.objects.filter(state="waiting").aexists()
+
+
+async def test_what_goes_on_later_stays_in_its_callers_trace(cast: Cast, fake_provider: FakeProvider) -> None:
+    async def begin() -> None:
+        continue_trace(PARENT)
+        await wait_for_bank(cast, fake_provider)
+
+    await asyncio.create_task(begin())  # a task of its own, as a request has: nothing of it is left here
+    await send(tokens[0])
+    await work()
+    assert results(fake_provider) == [RESULT]
+    assert fake_provider.requests[-1].headers["traceparent"] == PARENT["traceparent"]
 
 
 async def test_only_the_hash_of_a_token_is_stored(cast: Cast, fake_provider: FakeProvider) -> None:

@@ -193,7 +193,7 @@ def test_a_run_that_ends_while_the_next_is_refused_keeps_nobody_waiting(
 def test_a_former_member_cannot_open_a_run(alice_member: Member, cast: Cast) -> None:
     thread = uuid.uuid4()
     take_turn(alice_member, thread)
-    cast.alice.memberships.all().delete()
+    cast.alice.assistant_memberships.all().delete()
     with pytest.raises(Refused, match="not available"):
         begin(alice_member, thread)
 

@@ -30,7 +30,7 @@ from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
 
-# Set afterwards where there is something, so that the other runs, which are most, send no value.
+# These columns are updated afterwards if they have a value, so that inserting most runs sends none.
 _NO_REPLACED_MODEL = Func(template="''", output_field=CharField())
 _NO_INPUT = Func(template="NULL", output_field=JSONField())
 _NO_RESUMES = Func(template="'[]'", output_field=JSONField())

@@ -1,4 +1,4 @@
-"""What happens to an input of a thread that is being answered."""
+"""Decides what happens to an input for a thread that is being answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client gave with a run besides messages, and its language, as the row keeps it for another process."""
+"""What a run's row keeps of its input besides messages, its language and trace, so that another process can go on."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from assistant.core.toolcalls.protocols import Decision
 from assistant.models import Run
 from assistant.services.runs.run_input import AskedResponse, RunInput
 from assistant.toolkit import Tool
+from assistant.toolkit.trace_context import trace_headers
 
 
 def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, str] | None:
@@ -24,10 +25,10 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
     Args:
         decisions: on calls that waited for approval, by call id.
     """
-    language = _other_language(given.language or get_language())
+    language, trace = _other_language(given.language or get_language()), trace_headers()
     asked = _asked_values(given.asked)
     own = given.client_tools or given.output_schema or given.context or given.state or given.has_instructions or asked
-    if given.allowed_tools is None and not (own or decisions or given.is_unattended or language):
+    if given.allowed_tools is None and not (own or decisions or given.is_unattended or language or trace):
         return None
     tools = [{"name": one.name, "description": one.description, "schema": one.parameters} for one in given.client_tools]
     kept = {
@@ -40,6 +41,7 @@ def to_store(given: RunInput, decisions: Mapping[str, Decision]) -> dict[str, st
         "is_unattended": given.is_unattended,
         "language": language,
         "asked": asked,
+        "trace": trace,
     }
     found = {name: json.dumps(value) for name, value in kept.items() if value}
     if given.allowed_tools is not None:  # an empty list allows none
@@ -87,15 +89,20 @@ def _asked_values(asked: AskedResponse | None) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def language_to_store() -> dict[str, str] | None:
-    """Return what the row of a run that waits keeps, so that its conversation goes on in the active language."""
-    language = _other_language(get_language())
-    return {"language": json.dumps(language)} if language else None
+def waiting_to_store() -> dict[str, str] | None:
+    """Return what the row of a run that waits keeps: it goes on in the active language and the current trace."""
+    kept = {"language": _other_language(get_language()), "trace": trace_headers()}
+    return {name: json.dumps(value) for name, value in kept.items() if value} or None
 
 
 def language_of(run: Run) -> str:
     """Return the language of the sentences that the client of an active or waiting run reads."""
     return str(_stored(run).get("language", settings.LANGUAGE_CODE))
+
+
+def trace_of(run: Run) -> dict[str, str]:
+    """Return the headers that name the span which an active or waiting run belongs to; empty if there is none."""
+    return dict(_stored(run).get("trace", {}))
 
 
 def _other_language(language: str | None) -> str:

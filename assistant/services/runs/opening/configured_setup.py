@@ -1,4 +1,4 @@
-"""What a run's plan is built from by configuration alone, before anything is said; simulations use it too."""
+"""The setup of a run by configuration alone, without a conversation; simulations use it too."""
 
 from __future__ import annotations
 

@@ -77,10 +77,10 @@ def followed_path(given: RunInput, conversation: Conversation, *, has_message: b
 
 
 def as_version(given: RunInput, conversation: Conversation, *, has_message: bool) -> tuple[RunInput, bool]:
-    """Return an input as it adds a version of what is stored, and whether its message is stored already.
+    """Return an input, changed if it adds a version of a stored message, and whether its message is stored already.
 
-    A message that is stored with another text comes in the place of that one, under an id of the server's. A history
-    that ends with the result of a tool, and says nothing new, is answered again from its last question on.
+    A message that is stored with another text becomes a new version of that one, under an id of the server's. For a
+    history that ends with a tool's result and adds nothing, the last question is answered again.
     """
     if given.message is not None and has_message:
         rows = MessageRow.objects.filter(
@@ -105,15 +105,15 @@ def begin_branch(*, conversation: Conversation, branching: Tree, is_answer: bool
 
     Args:
         branching: from `Followed`.
-        is_answer: the run continues the one that asked for approval, or that waited. Otherwise what the conversation
-            waits for cannot be given any more: it has gone on without that.
+        is_answer: the run continues the one that asked for approval, or that waited. Otherwise approvals and results
+            that the conversation waits for are no longer accepted, because it has continued without them.
     """
     store_tree(conversation_id=conversation.pk, tenant_id=conversation.tenant_id, tree=branching)
     if not is_answer:
         waiting = Approval.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation)
         waiting.update(status=Approval.Status.EXPIRED)
         cancel_waits(PendingCall.objects.filter(call__run__conversation=conversation), tenant_id=conversation.tenant_id)
-        # Nor do those go on that something has come for, and that nobody has taken up yet.
+        # Nor do runs continue whose results have come and are not used yet.
         came = PendingCall.objects.filter(tenant_id=conversation.tenant_id).values("run")
         runs = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation, pk__in=came)
         runs.filter(status=Run.Status.WAITING).update(status=Run.Status.CANCELLED)
@@ -151,15 +151,16 @@ def _place_of_answers(given: RunInput, conversation: Conversation, history: Sequ
     )
     run_id = waiting.values_list("run__run_id", flat=True).first()
     place = None if run_id is None else end_of_run(conversation=conversation, run_id=run_id)
-    # What follows it in the same path has been said without its answer.
+    # A run that is on the shown path needs no branch: what follows it was said without its answer.
     return None if place is None or shown_path(conversation).has(place - 1) else place
 
 
 def _cut_place(before: Sequence[tuple[str, str]], conversation: Conversation, history: Sequence[Message]) -> int | None:
     """Return the place at which the client has cut its history; None if it has not.
 
-    The last message that both know has others after it. If it is a question, its answer belongs to it: many clients
-    give answers ids of their own, or keep none. Then the history is cut if another question follows that answer.
+    It has if the last message that both know is followed by others. If it is a question, its answer belongs to it: many
+    clients give answers ids of their own, or keep none. Then the history is cut if another question follows that
+    answer.
 
     Args:
         before: ids and roles of the client's messages before the new one, newest first.
@@ -180,7 +181,7 @@ def _cut_place(before: Sequence[tuple[str, str]], conversation: Conversation, hi
 
 
 def model_that_goes_on(assistant: Assistant, conversation: Conversation, history: Sequence[Message]) -> str:
-    """Return which of an assistant's other models wrote what is gone on with; "" if its own did, or none of them."""
+    """Return which of an assistant's other models wrote the message that is continued; "" if none of them did."""
     if not assistant.other_models or not history:
         return ""
     last = MessageRow.objects.filter(

@@ -1,4 +1,4 @@
-"""The tool calls of a cut run: which may run again, and of which tools a person is asked before they run again."""
+"""The tool calls of a run that was cut: which may run again, and which tools need a person's approval to run again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class InterruptedCalls:
     Attributes:
         begun: the ids of all of the run's own calls in the audit.
         settled: the ids of those that have an outcome, which is used again.
-        repeatable: the ids of calls to other assistants that may run again: what these did has changed nothing.
+        repeatable: the ids of calls to other assistants that may run again, because they have changed nothing.
         doubtful: the names of tools with a call of which it is not known whether it took effect.
     """
 

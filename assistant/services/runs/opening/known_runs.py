@@ -28,6 +28,9 @@ def known_run(*, given: RunInput, conversation: Conversation, same_run: int | No
 
     Args:
         same_run: the primary key of the conversation's run with the input's run id; None if there is none.
+
+    Raises:
+        AnsweredAlready: other answers have continued the run of this id.
     """
     if same_run is None and not given.resume:
         return None  # without making a query, as nearly always
@@ -39,7 +42,12 @@ def known_run(*, given: RunInput, conversation: Conversation, same_run: int | No
     if same_run is None:
         return None
     run = runs.select_related("conversation").get(pk=same_run)
-    return None if answers and _last_of(run).status == Run.Status.WAITING else run
+    if not answers:
+        return run
+    if _last_of(run).status != Run.Status.WAITING:
+        # Its interrupts would be shown again, and could never be answered.
+        raise AnsweredAlready
+    return None
 
 
 def name_of(given: RunInput, *, is_known: bool) -> RunName:

@@ -15,7 +15,7 @@ from assistant.services.tenancy.members import Member
 
 
 def known_thread(*, member: Member, assistant_slug: str, given: RunInput) -> RunInput:
-    """Return an input with the id of the conversation that its threadId names; as it is if that begins one.
+    """Return an input with the id of the conversation that its threadId names; unchanged if it begins a new one.
 
     Makes a query only for a threadId that is no id of ours.
     """
@@ -26,9 +26,9 @@ def known_thread(*, member: Member, assistant_slug: str, given: RunInput) -> Run
 
 
 def unknown_thread(*, member: Member, assistant_slug: str, given: RunInput) -> RunInput:
-    """Return an input whose conversation could not be stored, as it is to be tried again.
+    """Return the input to try again with, after its conversation could not be stored.
 
-    Its id may be another member's. To this one it is as any id that nobody has: a key of a conversation of their own.
+    Its id may be that of another member's conversation. For this member it then becomes the key of a new conversation.
 
     Raises:
         Refused: `thread_not_found`, if it is a conversation of the member's own with another assistant.
@@ -38,7 +38,7 @@ def unknown_thread(*, member: Member, assistant_slug: str, given: RunInput) -> R
     if slug == assistant_slug:
         return given
     if slug is None and not given.thread_key:
-        # One that they chose, as that of a row of another member: it is with one assistant too.
+        # The member may have chosen this id as the key of a conversation, which belongs to one assistant too.
         named = own.filter(thread_key=str(given.thread_id)).exclude(assistant__slug=assistant_slug)
         slug = named.values_list("assistant__slug", flat=True).first()
     if slug is not None and member.assistant_id is None:

@@ -43,7 +43,7 @@ from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
-# Of a conversation that begins with files and no text.
+# The title of a conversation that begins with files and no text.
 TITLE_OF_FILES = "Files"
 FROM_START = Followed(WHOLE, [])
 # How often opening is tried if another run of the same thread is opened at the same time.
@@ -175,7 +175,7 @@ def _open_once(
         path=followed.path,
         owner=owner,
         must_wait=must_wait,
-        history=with_page((*history, *told_by(given), *question), given, state.assistant),
+        history=with_page((*history, *instructions_of(given), *question), given, state.assistant),
         new=new_rows,
         messages=0 if is_answer and all(message.role != "user" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
@@ -202,7 +202,7 @@ def _open_once(
         language=given.language,
     )
     if given.asked is not None:
-        setup = as_asked(setup, given.asked)
+        setup = with_request(setup, given.asked)
     elif setup.queued is not None and test is None and shares_runs():
         Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))
@@ -210,14 +210,14 @@ def _open_once(
     return OpenedRun(key_of(run, owner), setup, on_disconnect=on_disconnect)
 
 
-def told_by(given: RunInput) -> tuple[Message, ...]:
-    """Return what the caller tells the model for this run alone."""
+def instructions_of(given: RunInput) -> tuple[Message, ...]:
+    """Return the caller's instructions for the model in this run alone."""
     told = "" if given.asked is None else given.asked.instructions
     return (Message("user", told, id=uuid.uuid4().hex),) if told.strip() else ()
 
 
-def as_asked(setup: RunSetup, asked: AskedResponse) -> RunSetup:
-    """Return the setup of a run as its request wants it; the assistant's own type of answer comes first."""
+def with_request(setup: RunSetup, asked: AskedResponse) -> RunSetup:
+    """Return the setup of a run, changed as its request asks; the assistant's own type of answer has precedence."""
     return replace(
         setup,
         settings=replace(setup.settings, options={**setup.settings.options, **asked.options}),

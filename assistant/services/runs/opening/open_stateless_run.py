@@ -65,7 +65,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         raise Refused("thread_not_found", _("This assistant is not available."))
     if given.answers is not None:
         choose_version(state=state, version_id=given.prompt_version_id)
-    # Marks of an earlier request go on in this one; only the server knows them.
+    # Marks of untrusted text from an earlier request also apply in this one; only the server knows them.
     messages = with_known_marks(tenant_id=member.tenant_id, user_id=member.user_id, messages=given.messages)
     conversation = Conversation.objects.create(
         pk=thread_id,
@@ -92,7 +92,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         must_wait=must_wait,
         history=messages,
         new=new,
-        # The questions of a replay come all at once, and not from people.
+        # Questions of a replay do not count as messages: they come all at once, and not from people.
         messages=1 if new[-1].role == "user" and given.answers is None else 0,
         answers=given.answers,
         follows=given.follows,

@@ -131,7 +131,7 @@ def _state_query(
 
 
 def _count(runs: QuerySet[Run]) -> Subquery:
-    # Not Django's `Count`, which groups the rows, and finds no number where there is none.
+    # Not Django's `Count`, which groups the rows, and returns no row where there are none.
     counted = runs.order_by().annotate(count=Func(F("pk"), function="COUNT", output_field=IntegerField()))
     return Subquery(counted.values("count"))
 

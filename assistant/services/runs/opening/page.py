@@ -1,4 +1,4 @@
-"""Gives the model what the client says of its page, and notes what of the input is not used."""
+"""Adds what the client says about its page to the conversation, and reports parts of the input that are not used."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ PAGE = "what the page says that the user is on"
 def with_page(history: Sequence[Message], given: RunInput, assistant: Assistant) -> tuple[Message, ...]:
     """Return a conversation with the client's context and state at its last question, if the assistant takes them.
 
-    Not as a message of its own, because some chat templates refuse two. The text stands between markers, and marks
-    nothing as untrusted; but no destination is trusted because it is there, since tools write into the state.
+    Not as a message of its own, because some chat templates refuse two. The text is put between markers. It does not
+    mark the conversation as untrusted; but a destination is not trusted for being in it, since tools write into the
+    state.
     """
     text = page_text(context=given.context, state=given.state) if assistant.takes_context else ""
     for place in range(len(history) - 1, -1, -1) if text else ():
@@ -29,7 +30,7 @@ def with_page(history: Sequence[Message], given: RunInput, assistant: Assistant)
 
 
 def ignored_parts(given: RunInput, assistant: Assistant) -> tuple[str, ...]:
-    """Return what of the input is not used, as the client is told."""
+    """Return the parts of the input that are not used, as the event for the client names them."""
     parts = ["messages of the roles system and developer"] if given.has_instructions else []
     if not assistant.takes_context and page_text(context=given.context, state=given.state):
         parts.append("context and state")

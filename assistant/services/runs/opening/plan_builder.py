@@ -103,7 +103,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
 def _can_wait(setup: RunSetup) -> bool:
     """Return whether a run may end with calls whose results come later: it has to go on by itself then.
 
-    Not where the caller narrows the tools: the run that goes on has no caller, and would have them all.
+    It may not if the caller narrows the tools: the run that continues has no caller, and would have all of them.
     """
     is_alone = setup.is_stateless or setup.is_unattended or setup.answers is not None
     return bool(settings.PENDING_CALLS) and setup.can_wait and setup.allowed_tools is None and not is_alone

@@ -49,7 +49,7 @@ class RunSetup:
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         answers: how tools are answered in a test; None for any other run.
         state: what the client's page and the tools share.
-        ignored: what of the input is not used, as the client is told.
+        ignored: the parts of the input that are not used, for the event that says so.
         documents: the attached documents in the history.
         interrupted: the calls of a run that goes on after its process died.
         language: of the sentences that are made in the run; "" for the active one.

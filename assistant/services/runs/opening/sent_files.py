@@ -39,11 +39,11 @@ MAX_CHARACTERS = 60_000
 CHARACTERS_PER_TOKEN = 4
 # Of one document that is too long to be sent whole.
 EXCERPT_CHARACTERS = 8_000
-# Of all such documents together: the search of so many takes a second of a database thread.
+# Of all such documents together: searching this much takes a second of a database thread.
 MAX_SEARCHED = 2_000_000
 QUOTED = "Name the file, and the page if there is one, where you use it."
 EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
-# The newest are read; the model is told the names of older ones.
+# The newest are read; of older ones the model is given the names.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
 CANNOT_SEE = gettext_noop("The model of this assistant cannot see images. Remove the image, or describe it.")
 CANNOT_READ_SCANS = gettext_noop(
@@ -110,7 +110,8 @@ def check_files(messages: Iterable[Message], *, tenant: Tenant) -> None:
 def check_model_reads(new: Iterable[Message], *, tenant: Tenant, provider: ProviderChoice) -> None:
     """Raise `Refused` for images and scans that the model cannot see.
 
-    Only of new messages: a conversation goes on with a model that cannot, which is told of those before.
+    Only new messages are checked: a conversation may continue with a model that cannot see earlier files; a note tells
+    it about them.
     """
     files = [file for message in new for file in message.attachments]
     if not provider.sees_images and any(file.is_image for file in files):
@@ -168,7 +169,7 @@ def with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     rows = measured.in_bulk([*documents, *images])
     pdfs = MAX_PDFS if setup.provider.reads_pdfs else 0
     reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED, pdfs)
-    # The newest first, so that it is the older ones that no longer fit.
+    # The newest first, so that the older ones are left out if not all fit.
     history = [reader.read(message) if message.attachments else message for message in reversed(setup.history)]
     return replace(setup, history=tuple(reversed(history)), documents=tuple(reader.given))
 
@@ -232,7 +233,7 @@ class _Reader:
         )
 
     def _text(self, row: Attachment) -> str:
-        """Return what is shown of a document, "" for nothing."""
+        """Return the part of a document's text that the model is given; "" for none."""
         if row.kind == Attachment.Kind.PDF and not row.text_format:
             return fenced(f"Name: {row.name}\n{SCAN}", FILE, str(row.pk))
         size: int = getattr(row, "characters")  # noqa: B009 - an annotation the type does not know
@@ -275,7 +276,7 @@ def _with_pages(row: Attachment, text: str) -> str:
 
 
 def _media(row: Attachment, text: str = "") -> Media | None:
-    """Return a stored image, or a PDF with what is sent of it to models that take none; None if it cannot be read."""
+    """Return a stored image, or a PDF with the text for models that take no PDFs; None if it cannot be read."""
     try:
         with row.file.open("rb") as stored:
             return Media(stored.read(), row.media_type, name=row.name, description=text)

@@ -1,4 +1,4 @@
-"""Tests of prompts: who may try a version that is not published, and how the tools of such a run are answered."""
+"""Tests of prompts: who may try a version that is not published, and what answers the tool calls of such a run."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def may_test(*, member: Member) -> bool:
     """Whether a member may test prompts: where that is on, in a session, with the permission to write them."""
     if not settings.PROMPT_TESTS or member.key_id is not None or member.assistant_id is not None:
         return False
-    users = get_user_model()._base_manager.filter(pk=member.user_id, memberships__tenant=member.tenant_id)
+    users = get_user_model()._base_manager.filter(pk=member.user_id, assistant_memberships__tenant=member.tenant_id)
     user = users.first()
     tenant = Tenant(pk=member.tenant_id)
     return user is not None and PERMISSION in permissions_in(actor=user, tenant=tenant)

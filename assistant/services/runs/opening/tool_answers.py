@@ -1,4 +1,4 @@
-"""How the tool calls of a test are answered: by a recorded result, by the tool, or by a sentence in its place.
+"""Answers the tool calls of a test: with a recorded result, by calling the tool, or with a sentence instead.
 
 A test is a run like any other: the same policy decides, the same prompt and limits apply. Only the tool itself is
 replaced, innermost of all interceptors, for the assistants that it asks too. A tool that is not read-only is never
@@ -132,7 +132,7 @@ def _canonical(arguments: str | Mapping[str, Any]) -> str:
 
 
 class _TestToolset:
-    """The tools of a run, whose calls ask the tester, or, where nobody can be asked, are noted and go on."""
+    """A run's tools. Calls that need a person ask the tester; where nobody can be asked, they are noted and run."""
 
     def __init__(self, toolset: Toolset, answers: ToolAnswers) -> None:
         self._toolset, self._answers = toolset, answers
@@ -145,7 +145,7 @@ class _TestToolset:
 
     async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         admissions = await self._toolset.admit(calls, read)
-        judge = self._asking if self._answers.asks else self._going_on
+        judge = self._asking if self._answers.asks else self._without_person
         return [
             admission if admission.tool is None or admission.policy == "off" else judge(call, admission, admission.tool)
             for call, admission in zip(calls, admissions, strict=True)
@@ -157,7 +157,7 @@ class _TestToolset:
         self._answers.would_ask.add(call.id)
         return admission if admission.policy == "ask" else replace(admission, policy="ask", rule=RULE_ASKED)
 
-    def _going_on(self, call: ToolCall, admission: Admission, tool: Tool) -> Admission:
+    def _without_person(self, call: ToolCall, admission: Admission, tool: Tool) -> Admission:
         if is_own(tool):
             return admission
         if admission.policy == "ask" or tool.asks is not None:

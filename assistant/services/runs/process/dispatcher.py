@@ -25,6 +25,7 @@ from assistant.services.runs.recovery.dead_runs import SKIPPED_NUMBERS
 from assistant.services.runs.recovery.reopened_run import ReopenedRun, reopen_run
 from assistant.services.runs.run_start import RunStart
 from assistant.services.tenancy.row_scope import set_tenants
+from assistant.toolkit.trace_context import continue_trace
 
 logger = logging.getLogger(__name__)
 
@@ -57,13 +58,13 @@ class Dispatcher:
         self._starting: dict[int, asyncio.Task[None]] = {}
 
     async def take(self) -> bool:
-        """Start the run whose turn it is; return False if no tenant has one that can start."""
+        """Start the run that is next in turn; return False if no tenant has one that can start."""
         waiting = await in_database(waiting_tenants)
         for tenant_id in self._turns.order(waiting):
             try:
                 pk = await in_database(take_first, tenant_id=tenant_id, owner=self._owner, lease_end=LEASE_END)
             except (DatabaseError, InterfaceError):
-                # Others have their turn: the row of this tenant may be locked.
+                # Go on with the other tenants: the row of this one may be locked.
                 logger.warning("Queued runs of tenant %s could not be started", tenant_id, exc_info=True)
                 continue
             if pk is not None:
@@ -108,10 +109,10 @@ class Dispatcher:
         return list(self._starting)
 
     def _start(self, pk: int, tenant_id: int) -> None:
-        """Begin a run that another process has opened, and that this one holds since just now.
+        """Begin a run that another process has opened, and that this one has just claimed.
 
-        Beside others, because rows and files are read for it; and in a context of its own, which the run's task
-        inherits: with access to its tenant's rows alone.
+        In a task of its own, because rows and files are read for it, and in a context of its own, which the run's task
+        inherits: it has access only to its tenant's rows.
         """
         work = self._begin_taken(pk, tenant_id)
         task = asyncio.create_task(work, name=f"take-{pk}", context=contextvars.Context())
@@ -130,6 +131,7 @@ class Dispatcher:
         try:
             run = await in_database(reopen_run, pk=pk, tenant_id=tenant_id, owner=self._owner)
             activate(run.language)
+            continue_trace(run.trace)
             place = self.queue.enter_taken(run.member)
             try:
                 await self._begin(run.key, run.setup, place, await self._start_of(run))
@@ -146,6 +148,7 @@ class Dispatcher:
         thread_log = await self._log.open_for_recovery(run.key.thread, run.key.number)
         last = thread_log.last
         seq = last.seq if last is not None and last.number == run.key.number else 0
-        # Numbers of events that were lost are not used again: clients would take the new ones for ones that they have.
+        # Numbers of events that were lost are not used again: clients would mistake the new events for those that they
+        # have.
         seq = seq if seq >= run.last_seq else run.last_seq + SKIPPED_NUMBERS
         return RunStart(seq=seq, is_started=True) if seq else None

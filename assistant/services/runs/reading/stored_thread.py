@@ -34,7 +34,7 @@ class StoredThread:
         calls: status, title, duration, display and media of their tool calls, and of the running answer's, by call id.
         sub_agents: the runs of assistants that these calls called, by call id.
         stopped: the ids of partial answers that were cut off because somebody stopped the run.
-        versions: the messages that others stand beside, by id.
+        versions: the messages that have several versions, by id.
         new_version: the same of the running answer, if it is one of several.
         last_run: the last run of the path that is shown, if the thread's last run is not on it.
     """

@@ -1,4 +1,4 @@
-"""What clients are told of a thread besides its events: its summary, its title and what could be asked next."""
+"""Notices to clients about a thread besides its events: its summary, its title and follow-up questions."""
 
 from __future__ import annotations
 

@@ -161,7 +161,8 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     _add_versions(messages, stored, stored_ids)
     shown = run if state.is_running or stored.last_run is None else stored.last_run
     events: list[Event] = [
-        # The frames' own number is that of the thread's last run, whichever is shown: there the log goes on.
+        # The frames have the number of the thread's last run, even if another run is shown, because the log continues
+        # there.
         RunStarted(thread, shown.shown_id, protocol_version=PROTOCOL_VERSION),
         MessagesSnapshot(messages),
         *transcript.open_events(),
@@ -185,7 +186,7 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
 
 
 def _add_versions(messages: Iterable[dict[str, Any]], stored: StoredThread, stored_ids: set[str]) -> None:
-    """Add `metadata.versions` to the messages that others stand beside; of the running answer to its first message."""
+    """Add `metadata.versions` to messages that have several; for the running answer, to its first message."""
     new_version = stored.new_version
     for message in messages:
         version = stored.versions.get(message["id"])

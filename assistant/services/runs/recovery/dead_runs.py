@@ -76,7 +76,7 @@ async def recover_dead_runs(
     async def recover(run: DeadRun) -> None:
         async with turn:
             if outages:
-                return  # it would wait as long and fail too
+                return  # the next one would wait as long and fail too
             try:
                 await _recover(run, log, resume)
             except (LostRun, Fenced):

@@ -1,4 +1,4 @@
-"""The recovery of dead runs by one process, which its housekeeping starts again and again."""
+"""The recovery of dead runs by one process, which its housekeeping starts regularly."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ from assistant.services.runs.recovery.dead_runs import KnownRun, recover_dead_ru
 from assistant.services.runs.recovery.resume import claim, read_setup
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
+from assistant.toolkit.trace_context import continue_trace
 
 logger = logging.getLogger(__name__)
 
-# Between the end of a lease and the look for it: databases round moments differently.
-LEAST_SECONDS = 0.05
-# A process that has not looked for so long did not run: what stopped it may have stopped others too.
+# Added between the end of a lease and the search for it, because databases round times differently.
+MIN_SECONDS = 0.05
+# A process that has not looked for this long was stopped itself, possibly together with others.
 STOPPED_SECONDS = LEASE_SECONDS - RENEWAL_SECONDS
 
 
@@ -117,6 +118,7 @@ class RunRecovery:
             return False
         reopened = found.reopened
         activate(reopened.language)
+        continue_trace(reopened.trace)
         place = self._place(reopened.member)
         if place is None:
             self._is_full = True
@@ -153,7 +155,7 @@ class RunRecovery:
         set_all_tenants()
         self._next_in = math.inf
         if not starts_queued_runs():
-            since -= LEASE_SECONDS  # workers are first: they can go on with a run, and this process cannot
+            since -= LEASE_SECONDS  # workers go first: they can go on with a run, and this process cannot
         try:
             while time.monotonic() - self._blind_at >= LEASE_SECONDS and await self._recover_some(since):
                 pass
@@ -166,11 +168,11 @@ class RunRecovery:
             logger.exception("Recovering dead runs failed")
         if self._next_in < RENEWAL_SECONDS:
             # A lease that was not renewed in time: its run is found when it expires, not at the next turn.
-            seconds = self._next_in + LEAST_SECONDS
+            seconds = self._next_in + MIN_SECONDS
             self._timer = asyncio.get_running_loop().call_later(seconds, self._look_again)
 
     async def _recover_some(self, since: float) -> bool:
-        """Recover as many runs as one look takes over; return whether there may be more that have room here."""
+        """Recover as many runs as one round takes over; return whether to look for more at once."""
         self._is_full = False
         count = await recover_dead_runs(
             log=self._log(),

@@ -5,6 +5,7 @@ Messages, files and configuration are read again; what else the run was opened w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from django.db import transaction
@@ -22,11 +23,11 @@ from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.kept_requests import keeps_requests
-from assistant.services.runs.opening.client_input import language_of, stored_input
+from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
-from assistant.services.runs.opening.open_run import as_asked, told_by
+from assistant.services.runs.opening.open_run import instructions_of, with_request
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import ignored_parts, with_page
 from assistant.services.runs.opening.run_setup import RunSetup
@@ -52,6 +53,7 @@ class ReopenedRun:
     Attributes:
         last_seq: the number of its last stored event.
         language: of the sentences that its client reads.
+        trace: the headers that name the span that it belongs to.
     """
 
     key: RunKey
@@ -59,6 +61,7 @@ class ReopenedRun:
     member: Member
     last_seq: int
     language: str
+    trace: Mapping[str, str]
 
 
 def reopen_run(*, pk: int, tenant_id: int, owner: str) -> ReopenedRun:
@@ -95,7 +98,9 @@ def read_rows(*, run: Run, key: RunKey) -> ReopenedRun:
     if member is None or state is None or state.conversation is None:
         raise CannotReopen
     choose_version(state=state, version_id=run.prompt_version_id)
-    return ReopenedRun(key, _setup(key, run, member, state), member, run.checkpoint_seq, language_of(run))
+    return ReopenedRun(
+        key, _setup(key, run, member, state), member, run.checkpoint_seq, language_of(run), trace_of(run)
+    )
 
 
 def _member_of(run: Run) -> Member | None:
@@ -121,13 +126,18 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
     if given.asked is not None:
-        setup = as_asked(setup, given.asked)
+        setup = with_request(setup, given.asked)
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
     own_rows = Message.objects.filter(conversation=conversation, conversation__tenant_id=key.tenant_id, run_id=key.pk)
     own_count = own_rows.count()
     before = len(history) - own_count
-    history = [*history[:before], *told_by(given), *history[before:], *(() if own_count else request_to_go_on(history))]
+    history = [
+        *history[:before],
+        *instructions_of(given),
+        *history[before:],
+        *(() if own_count else request_to_go_on(history)),
+    ]
     summary, summary_sources = summary_of(conversation, path)
     is_queued = run.status == Run.Status.QUEUED
     return replace(

@@ -13,7 +13,7 @@ from assistant.services.roles import has_workers
 from assistant.services.runs.leases import DeadRun
 from assistant.services.runs.recovery.reopened_run import ReopenedRun, read_rows, with_files
 
-# Nobody waits any more for a run whose process died longer ago; it ends as interrupted.
+# A run whose process died longer ago is no longer of use to anybody; it ends as interrupted.
 MAX_AGE = timedelta(hours=1)
 # How often a run may be handed over by processes that stop.
 MAX_HAND_OVERS = 50
@@ -55,7 +55,7 @@ def _check_may_resume(run: Run, dead: DeadRun) -> None:
     if deaths > settings.RUN_RESUMES or len(run.resumes) >= MAX_HAND_OVERS:
         raise NotResumable(f"it was resumed {len(run.resumes)} times already")
     if run.status == Run.Status.QUEUED and run.is_shared and has_workers():
-        # Others could have started it until now, and would still do so beside this process.
+        # Other processes could have started it until now, and would still try.
         raise NotResumable("it has waited in the queue for as long as it may")
     if dead.lease_until is not None and timezone.now() - dead.lease_until > MAX_AGE:
         raise NotResumable("its process died too long ago")

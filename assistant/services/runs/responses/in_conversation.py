@@ -1,4 +1,4 @@
-"""Responses within a conversation, whose history the server keeps, as at every other door."""
+"""Responses within a conversation, whose history the server keeps, as in the other APIs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_conversation(*, member: Member, assistant: str, name: str) -> uuid.UUID
 
 
 def own_conversation(*, member: Member, name: str) -> Conversation | None:
-    """Return a conversation of the member, with whichever assistant, with its assistant; None if there is none."""
+    """Return a conversation of the member with its assistant, which may be any; None if there is none."""
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     named = _CONVERSATION.fullmatch(name)
     identity = Q(thread_key=name) | Q(pk=uuid.UUID(named["id"])) if named else Q(thread_key=name)

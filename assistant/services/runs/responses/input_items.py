@@ -17,7 +17,7 @@ from assistant.toolkit.text import clean_text
 ROLES = ("user", "system", "developer", "assistant")
 # The parts of a message that are text, and the field that holds it.
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
-# What an assistant thought is not sent to it again, and a request for approval is part of what is stored.
+# Items that are ignored: reasoning is not sent back to the model, and a request for approval is stored already.
 SKIPPED = frozenset({"reasoning", "mcp_approval_request"})
 
 

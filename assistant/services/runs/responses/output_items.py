@@ -35,7 +35,7 @@ class ItemWriter:
         return {"id": identity, "type": "message", "status": status, "role": "assistant", "content": content}
 
     def reasoning(self, message_id: str, text: str | None, status: str) -> dict[str, Any]:
-        """Return what the assistant thought before a message; `text` is None before it has begun."""
+        """Return the reasoning before a message; `text` is None before it has begun."""
         summary = [] if text is None else [{"type": "summary_text", "text": text}]
         identity = item_id("rs", self.conversation, message_id)
         return {"id": identity, "type": "reasoning", "status": status, "summary": summary, "encrypted_content": None}

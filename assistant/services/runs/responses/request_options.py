@@ -37,7 +37,7 @@ def provider_options(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reasoning_of(given: object) -> dict[str, Any] | None:
-    """Return how much the model is to think; None if nothing is said. Raises `InvalidRequest`."""
+    """Return the effort of reasoning; None if the request names none. Raises `InvalidRequest`."""
     if given is None:
         return None
     if not isinstance(given, dict) or not set(given) <= {"effort", "summary", "generate_summary"}:
@@ -89,7 +89,7 @@ def response_format_of(format_: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def metadata_of(given: object) -> dict[str, str]:
-    """Return what the caller notes about a response. Raises `InvalidRequest`."""
+    """Return the caller's metadata of a response. Raises `InvalidRequest`."""
     if given is None:
         return {}
     if not isinstance(given, dict) or len(given) > MAX_PAIRS:

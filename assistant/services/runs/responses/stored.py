@@ -21,7 +21,8 @@ from assistant.services.runs.responses.output_items import ItemWriter, ids_of
 from assistant.services.tenancy.members import Member
 from assistant.services.toolpolicy import catalogue
 
-# Responses before one, which are read to continue it; older ones are left out, as the model's window would.
+# How many earlier responses are read to continue one; older ones are left out, since they would not fit the model's
+# context anyway.
 MAX_CHAIN = 200
 STATUSES: Mapping[str, str] = {
     Run.Status.QUEUED: "queued",
@@ -158,8 +159,8 @@ def input_items(run: Run) -> list[dict[str, Any]]:
 def messages_before(*, member: Member, run: Run) -> list[Message]:
     """Return the messages of a response and of those that it continues, oldest first.
 
-    What older responses were told as `instructions` is not among them, nor are those that have more messages together
-    than a request may have.
+    The `instructions` of earlier responses are left out, and so are the oldest responses if all together have more
+    messages than a request may have.
     """
     pks, earlier = [run.pk], run.follows
     while (conversation := conversation_of(earlier)) is not None and len(pks) < MAX_CHAIN:
@@ -202,7 +203,7 @@ def stored_message(
 ) -> list[Message]:
     """Return a message of a stored response by its id, or that with a call, and the call's result; nothing without.
 
-    A result has no id of its own here: it must not become something that a person said.
+    A result has no id of its own here, so that it cannot be mistaken for a message of a person.
     """
     rows = MessageRow.objects.filter(
         conversation_id=conversation,

@@ -7,15 +7,23 @@ const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const REFUSED_DELAY = 60_000;
 const UPGRADE_REQUIRED = 426;
+// What a status of the token URL says of the visitor. Many backends answer 403 to those who are signed out, too.
+const NO_TOKEN = { 401: "signed-out", 403: "forbidden", 404: "no-access" };
 const PING_EVERY = 20_000;
 const PONG_WITHIN = 10_000;
 const STEADY_AFTER = 5_000;
 
-/** The page's backend has no token for this visitor. */
-class NotSignedIn extends Error {}
+/** The page's backend gives this visitor no token. `state` says what it answered. */
+class NoToken extends Error {
+  constructor(state) {
+    super(state);
+    this.state = state;
+  }
+}
 
 /** Calls `listener`'s opened(grant), received(event) and changed(state). `grant` is the response of the token URL.
- * States: connecting, open, waiting, refused, signed-out. */
+ * States: connecting, open, waiting, refused, and those in which it is not tried again before the visitor comes back to
+ * the page: signed-out, forbidden (signed out, or without access), no-access. */
 export class WidgetConnection {
   state = "idle";
   models = []; // those to choose from for another answer
@@ -60,14 +68,16 @@ export class WidgetConnection {
       socket.onclose = () => (this.isOpen ? this.#closed(socket) : this.#checkRefusal(socket, url));
     } catch (error) {
       if (attempt !== this.#attempt) return;
-      if (error instanceof NotSignedIn) this.#change("signed-out");
+      if (error instanceof NoToken) this.#change(error.state);
       else this.#reconnectLater();
     }
   }
 
   async #fetchToken() {
-    const answer = await fetch(this.#tokenUrl, { cache: "no-store", headers: { Accept: "application/json" } });
-    if (answer.status === 401 || answer.status === 403 || answer.redirected) throw new NotSignedIn();
+    // A redirect leads to a sign-in page. It is not followed, because one of another origin would fail like a lost network.
+    const options = { cache: "no-store", headers: { Accept: "application/json" }, redirect: "manual" };
+    const answer = await fetch(this.#tokenUrl, options);
+    if (answer.type === "opaqueredirect" || answer.status in NO_TOKEN) throw new NoToken(NO_TOKEN[answer.status] ?? "signed-out");
     if (!answer.ok) throw new Error(`${this.#tokenUrl} answered ${answer.status}`);
     return answer.json();
   }

@@ -12,9 +12,11 @@ const PROBLEMS = {
   connecting: gettext("Connecting…"),
   refused: gettext("The assistant is not available on this page."),
   "signed-out": gettext("You are signed out. Sign in to this site to go on."),
+  forbidden: gettext("You are signed out, or have no access to this assistant."),
+  "no-access": gettext("You have no access to this assistant."),
 };
 // States in which nothing can be sent.
-const NO_ACCESS = new Set(["refused", "signed-out"]);
+const NO_ACCESS = new Set(["refused", "signed-out", "forbidden", "no-access"]);
 // Pixels from the end at which new text is still scrolled into view.
 const NEAR = 60;
 

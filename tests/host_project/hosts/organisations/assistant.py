@@ -6,7 +6,7 @@ from assistant.hosting import HostTenants, TenantValues
 class Host(HostTenants):
     tenant_model = "organisations.Organisation"
     membership_model = "organisations.Member"
-    tenant_paths = {"organisations.Payment": "payer", "people.Person": "places__organisation"}
+    tenant_paths = {"organisations.Payment": "payer", "people.Person": "memberships__organisation"}
     tenantless = ["organisations.Country"]
 
     def values(self, row):

@@ -15,7 +15,7 @@ class Organisation(models.Model):
 
 class Member(models.Model):
     organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="members")
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="places")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
 
 
 class Order(models.Model):

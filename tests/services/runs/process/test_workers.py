@@ -19,6 +19,7 @@ from tests.base import Cast
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve, test_database_url
+from tests.spans.site import PARENT
 from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket
 
@@ -46,6 +47,16 @@ async def test_a_worker_takes_a_run_that_a_web_process_opened(
         assert [seq_of(frame) for frame in frames] == list(range(1, len(frames) + 1))
         assert "Run ended: finished" in worker.log
         assert "Run ended" not in site.log
+
+
+async def test_a_run_that_a_worker_takes_stays_in_its_callers_trace(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    with web_and_worker(RUNS_ON="workers") as (site, _):
+        async with open_socket(site.url, user=cast.alice, headers=PARENT) as socket:
+            await socket.ask("Hello")
+    sent = fake_provider.requests[-1].headers
+    assert (sent["traceparent"], sent["tracestate"]) == (PARENT["traceparent"], PARENT["tracestate"])
 
 
 async def test_a_run_that_is_queued_when_its_web_process_dies_is_answered_all_the_same(

@@ -35,6 +35,7 @@ from tests.factories import make_assistant, make_message, make_run, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.runs.recovery.dead_runs import TEXT, begin_call, call_of, leave_run
 from tests.services.runs.test_opening import given
+from tests.spans.site import PARENT
 from tests.websocket.test_websocket import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -98,6 +99,14 @@ async def test_a_cut_answer_is_asked_for_again_and_stays_in_view(
     # The request that was cut is counted as far as it is known.
     assert await UsageEntry.objects.filter(is_estimated=True).aexists()
     assert (await Conversation.objects.aget()).message_count == 3
+
+
+async def test_a_run_that_goes_on_stays_in_its_callers_trace(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider, heir: Heir
+) -> None:
+    await left(cast, heir, TEXT, client_input={"trace": json.dumps({"traceparent": PARENT["traceparent"]})})
+    await heir.recover()
+    assert fake_provider.requests[-1].headers["traceparent"] == PARENT["traceparent"]
 
 
 async def test_numbers_go_on_after_the_log_is_lost(
