@@ -8,6 +8,7 @@ from playwright.async_api import Page, expect
 
 from tests.base import Cast
 from tests.browser.acts import answered, ask
+from tests.browser.conftest import Visitor
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 
@@ -57,3 +58,18 @@ async def test_who_comes_while_the_answer_is_written_sees_the_same(
     gate.release()
     await answered(page)
     await expect(card).to_have_attribute("data-state", "error")
+
+
+async def test_the_line_of_several_calls_is_whole_on_a_phone(
+    phone: Visitor, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "get_customer")
+    await sync_to_async(switch_tool)(cast.acme, "find_orders")
+    fake_provider.calls([("get_customer", {"customer_id": 999_999}), ("find_orders", {}), ("nobody_knows", {})])
+    fake_provider.reply("None of it worked.")
+    page = await phone.open()
+    await ask(page, "Try")
+    await answered(page)
+    name = page.locator(".activity > summary > .tool-name")
+    await expect(name).to_contain_text("Look up a customer")
+    assert await name.evaluate("one => one.scrollWidth <= one.clientWidth && one.clientWidth > 150")

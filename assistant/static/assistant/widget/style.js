@@ -97,6 +97,8 @@ summary::-webkit-details-marker{display:none}
 :is(.tool,.activity)>summary svg{width:17px;color:var(--soft)}
 :is(.tool,.activity)[open]>summary>svg{rotate:180deg}
 .tool-name{flex:1;min-width:0;font-weight:550;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.activity>summary{flex-wrap:wrap}
+.activity>summary>.tool-name{flex-basis:60%;white-space:normal}
 .tool>summary>.tool-name{white-space:normal;overflow-wrap:break-word}
 .tool-brief{display:none}
 .tool-time{unicode-bidi:isolate;direction:ltr;color:var(--soft)}
