@@ -60,7 +60,7 @@ def test_a_new_account_joins_that_tenant_only(cast: Cast) -> None:
     assert answer.headers["Location"] == "/accounts/login/?next=%2Ft%2Facme%2F"
     nina = User.objects.get(username="nina")
     assert nina.check_password(GOOD)
-    assert [(row.tenant, row.role) for row in nina.memberships.all()] == [(cast.acme, "member")]
+    assert [(row.tenant, row.role) for row in nina.assistant_memberships.all()] == [(cast.acme, "member")]
     assert (nina.is_staff, nina.is_superuser) == (False, False)
     entry = AuditEntry.objects.get(action="invitation.accept")
     assert (entry.tenant, entry.actor, entry.target) == (cast.acme, nina, "nina@example.com")

@@ -74,7 +74,7 @@ def test_a_file_alone_is_no_text() -> None:
 @pytest.mark.django_db
 def test_annotations_are_columns(cast: Cast) -> None:
     found = User.objects.filter(pk=cast.alice.pk).only("username")
-    queryset = found.annotate(teams=Count("memberships"), again=F("username"), api_token=Value("t"))
+    queryset = found.annotate(teams=Count("assistant_memberships"), again=F("username"), api_token=Value("t"))
     for value in (queryset, list(queryset), queryset.get()):
         (shown,) = json.loads(convert([value] if isinstance(value, User) else value))
         assert (shown["teams"], shown["again"], "api_token" in shown) == (1, "alice", False)
@@ -82,7 +82,7 @@ def test_annotations_are_columns(cast: Cast) -> None:
 
 @pytest.mark.django_db
 def test_prefetched_rows_and_cached_properties_are_no_columns(cast: Cast) -> None:
-    prefetch = Prefetch("memberships", to_attr="found")
+    prefetch = Prefetch("assistant_memberships", to_attr="found")
     assert "found" not in json.loads(convert(User.objects.prefetch_related(prefetch).get(pk=cast.alice.pk)))
 
 
