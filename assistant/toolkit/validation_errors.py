@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -21,7 +22,12 @@ def problems(exc: ValidationError, *, root: str) -> list[tuple[str, str]]:
     Args:
         root: the path for errors of the value as a whole.
     """
-    return [(".".join(map(str, error["loc"])) or root, error["msg"]) for error in error_details(exc)]
+    return [(_path(error["loc"]) or root, error["msg"]) for error in error_details(exc)]
+
+
+def _path(place: Iterable[int | str]) -> str:
+    """Return a place as a path, without pydantic's names of the types of a union, such as `list[str]`."""
+    return ".".join(str(part) for part in place if "[" not in str(part))
 
 
 def sentence(exc: ValidationError, *, root: str, limit: int | None = None) -> str:

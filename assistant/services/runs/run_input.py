@@ -7,7 +7,7 @@ client cannot write assistant, system or earlier messages.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -157,7 +157,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     try:
         given = RunAgentInput.model_validate(data)
     except ValidationError as exc:
-        field, problem = problems(exc, root="input")[0]
+        field, problem = _closest(problems(exc, root="input"))
         raise Refused("invalid_input", f"{field[:200]}: {problem[:200]}.") from exc
     thread = parse_thread(given.thread_id)
     thread_id = parse_thread_id(thread)
@@ -190,6 +190,16 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         must_answer=True,
         has_instructions=any(isinstance(one, SystemMessage | DeveloperMessage) for one in given.messages),
     )
+
+
+def _closest(found: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Return the first problem; of a value that is of none of several types, that of the type which it fits best.
+
+    pydantic names a problem for each type, text before lists. The one whose place is deepest says the most.
+    """
+    place = found[0][0].rpartition(".")[0]
+    of_value = [one for one in found if one[0].startswith(place)]
+    return max(reversed(of_value), key=lambda one: one[0].count("."))
 
 
 def _before(given: RunAgentInput) -> tuple[tuple[str, str], ...]:

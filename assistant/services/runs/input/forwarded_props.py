@@ -46,8 +46,10 @@ class ForwardedProps:
 
 def parse_forwarded_props(forwarded: object) -> ForwardedProps:
     """Parse `forwardedProps`. Raises `Refused` with a message that names the option."""
-    if not isinstance(forwarded, Mapping):
+    if not forwarded:  # some clients send an empty list for an empty object
         return ForwardedProps()
+    if not isinstance(forwarded, Mapping):
+        raise Refused("invalid_input", "forwardedProps must be an object.")
     return ForwardedProps(
         output_schema=_output_schema(forwarded.get("outputSchema")),
         allowed_tools=_allowed_tools(forwarded.get("allowedTools")),
