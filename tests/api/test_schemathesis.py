@@ -26,6 +26,9 @@ from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 from tests.live import Server
 
+# What the schema says does not depend on the database.
+pytestmark = pytest.mark.once
+
 EXAMPLES = os.environ.get("SCHEMATHESIS_EXAMPLES", "2")
 # Several, because some requests delete them.
 THREADS = [str(uuid.uuid5(uuid.NAMESPACE_URL, f"thread {number}")) for number in range(8)]

@@ -17,6 +17,9 @@ from tests.fake_provider import FakeProvider
 from tests.live import test_database_url as database_url
 from tests.python_template import forked_python
 
+# The commands are tried on the database of the demo, SQLite.
+pytestmark = pytest.mark.once
+
 
 def talk(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Type `said`, and read what the terminal shows."""

@@ -24,6 +24,9 @@ from tests.live import free_port
 from tests.python_template import forked_python
 from tools.models import Customer
 
+# The commands are tried on the database of the demo, SQLite.
+pytestmark = pytest.mark.once
+
 ROOT = Path(settings.BASE_DIR)
 
 

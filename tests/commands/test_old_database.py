@@ -12,6 +12,9 @@ import pytest
 from tests.docs.snippets import ROOT
 from tests.python_template import forked_python
 
+# The commands are tried on the database of the demo, SQLite.
+pytestmark = pytest.mark.once
+
 OLD = ("tools", "0002_full_text_index")
 
 

@@ -10,6 +10,9 @@ from django.conf import settings
 
 from tests.python_template import forked_python
 
+# The environment is read before any database.
+pytestmark = pytest.mark.once
+
 WRONG = {
     "DEBUG": "maybe",
     "DATABASE_URL": "mysql://localhost/x",

@@ -28,7 +28,8 @@ from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
 from tests.widget.minting import SHOP, allow, visit
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# What a token opens does not depend on the database.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 ADDRESS = "/t/acme/widget-token/"
 
 

@@ -34,7 +34,8 @@ from tests.isolation.test_websocket import leaks, try_all
 from tests.live import Server, serve
 from tests.widget.minting import SHOP, allow, backend, end_user, token_for, visit
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# What a token opens does not depend on the database.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
 
 @pytest.fixture
