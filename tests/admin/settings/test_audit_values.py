@@ -80,7 +80,10 @@ def test_the_trail_is_in_the_language_of_the_page(root: Client, cast: Cast) -> N
     AuditEntry.objects.create(action="tenant.change", target="x", details=details)
     AuditEntry.objects.create(action="tool.switch", target="x", details={"policy": "ask", "before": "on"})
     page = root.get(LIST, headers={"Accept-Language": "de"}).content.decode()
-    assert "Alle Mitglieder zusammen: Läufe gleichzeitig: 3 → —; removed one: 1 → 2" in page
+    # PostgreSQL keeps the keys of an object in an order of its own.
+    assert "Alle Mitglieder zusammen: Läufe gleichzeitig: 3 → —" in page
+    assert "removed one: 1 → 2" in page
     assert "Werkzeuge nach nicht vertrauenswürdigem Text: " in page
-    assert "; vertraut seinen Dokumenten: nein → ja; geändert: zeigt Token und Kosten, Removed one" in page
+    assert "vertraut seinen Dokumenten: nein → ja" in page
+    assert "; geändert: zeigt Token und Kosten, Removed one" in page
     assert "an → fragt zuerst" in page
