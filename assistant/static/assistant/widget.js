@@ -11,7 +11,7 @@ import { sheet } from "./widget/style.js";
 
 const HOME = new URL(import.meta.url).origin;
 
-/** The widgets that open from a button. The buttons are side by side, and one widget is open at a time. */
+/** The widgets that open from a button, one at a time. */
 const floating = () => [...document.querySelectorAll("tenant-assistant:not([inline])")];
 
 class TenantAssistant extends HTMLElement {
@@ -166,7 +166,7 @@ class TenantAssistant extends HTMLElement {
     this.#conversation.changed();
   }
 
-  // The stored id lets a conversation continue on the site's next page. Its messages are stored on the server only.
+  // So a conversation continues on the site's next page. Its messages are on the server only.
 
   get #key() {
     const whose = ["server", "token-url", "assistant"].map((name) => this.getAttribute(name) ?? "");

@@ -7,23 +7,15 @@ const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const REFUSED_DELAY = 60_000;
 const UPGRADE_REQUIRED = 426;
-// What a status of the token URL says of the visitor. Many backends answer 403 to those who are signed out, too.
+// What the token URL's status says of the visitor. Many backends answer 403 to the signed-out, too.
 const NO_TOKEN = { 401: "signed-out", 403: "forbidden", 404: "no-access" };
 const PING_EVERY = 20_000;
 const PONG_WITHIN = 10_000;
 const STEADY_AFTER = 5_000;
 
-/** The page's backend gives this visitor no token. `state` says what it answered. */
-class NoToken extends Error {
-  constructor(state) {
-    super(state);
-    this.state = state;
-  }
-}
-
 /** Calls `listener`'s opened(grant), received(event) and changed(state). `grant` is the response of the token URL.
- * States: connecting, open, waiting, refused, and those in which it is not tried again before the visitor comes back to
- * the page: signed-out, forbidden (signed out, or without access), no-access. */
+ * States: connecting, open, waiting, refused, and signed-out, forbidden and no-access, which last until the visitor comes
+ * back to the page. */
 export class WidgetConnection {
   state = "idle";
   models = []; // those to choose from for another answer
@@ -68,16 +60,17 @@ export class WidgetConnection {
       socket.onclose = () => (this.isOpen ? this.#closed(socket) : this.#checkRefusal(socket, url));
     } catch (error) {
       if (attempt !== this.#attempt) return;
-      if (error instanceof NoToken) this.#change(error.state);
+      if (error.state) this.#change(error.state);
       else this.#reconnectLater();
     }
   }
 
   async #fetchToken() {
-    // A redirect leads to a sign-in page. It is not followed, because one of another origin would fail like a lost network.
+    // A redirect to another origin's sign-in page would look like a lost network.
     const options = { cache: "no-store", headers: { Accept: "application/json" }, redirect: "manual" };
     const answer = await fetch(this.#tokenUrl, options);
-    if (answer.type === "opaqueredirect" || answer.status in NO_TOKEN) throw new NoToken(NO_TOKEN[answer.status] ?? "signed-out");
+    const state = answer.type === "opaqueredirect" ? "signed-out" : NO_TOKEN[answer.status];
+    if (state) throw Object.assign(new Error(state), { state });
     if (!answer.ok) throw new Error(`${this.#tokenUrl} answered ${answer.status}`);
     return answer.json();
   }

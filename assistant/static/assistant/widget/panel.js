@@ -15,7 +15,6 @@ const PROBLEMS = {
   forbidden: gettext("You are signed out, or have no access to this assistant."),
   "no-access": gettext("You have no access to this assistant."),
 };
-// States in which nothing can be sent.
 const NO_ACCESS = new Set(["refused", "signed-out", "forbidden", "no-access"]);
 // Pixels from the end at which new text is still scrolled into view.
 const NEAR = 60;
@@ -66,7 +65,7 @@ export class Panel {
     );
     this.#scroller.addEventListener("scroll", () => {
       const { scrollTop } = this.#scroller;
-      // What is added between our scrolling and its event also increases the distance: only scrolling up leaves the end.
+      // New text increases the distance too: only scrolling up leaves the end.
       if (this.#distance < NEAR) this.#isAtEnd = true;
       else if (scrollTop < this.#top) this.#isAtEnd = false;
       this.#top = scrollTop;
@@ -173,7 +172,7 @@ export class Panel {
     const text = this.#box.value.trim();
     this.#tooLong.textContent = whyTooLong(text);
     this.#tooLong.hidden = !this.#tooLong.textContent;
-    // During an answer a message can be written, which waits for the answer's end.
+    // A message written during an answer waits for its end.
     this.#send.hidden = this.isBusy && !text && !this.#hasFiles;
     this.#send.title = this.#tray?.problem || gettext("Send");
   }
