@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.models.tenants import Tenant
@@ -41,3 +42,8 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.key}"
+
+    @property
+    def shown_problem(self) -> str:
+        """Why it failed, in the language of the page; the product's own reasons are stored in English."""
+        return gettext(self.problem) if self.problem else ""

@@ -122,9 +122,8 @@ def shown_value(model: type[models.Model] | None, name: str, value: object) -> o
     if isinstance(field, models.BooleanField) and str(value) in _YES_NO:
         return str(_YES_NO[str(value)])
     choices = getattr(field, "flatchoices", None) or ()
-    return next(
-        (str(label) for choice, label in choices if choice not in (None, "") and str(choice) == str(value)), value
-    )
+    labels = {str(choice): str(label) for choice, label in choices if choice not in (None, "")}
+    return labels.get(str(value), value)
 
 
 def rows_by_kind(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -123,8 +123,7 @@ class JobAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("problem"), ordering="problem")
     def why(self, job: Job) -> str:
-        # Stored in English; those that the product itself gives are translated.
-        return _(job.problem) if job.problem else ""
+        return job.shown_problem
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -50,7 +50,7 @@ class Command(OperatorCommand):
 
 @contextmanager
 def _only_warnings() -> Iterator[None]:
-    """Keep the assistant's log below WARNING out of the terminal, where it would stand in the middle of answers."""
+    """Keep the assistant's log below WARNING out of the terminal, because its lines would interrupt answers."""
     logger = logging.getLogger("assistant")
     before = logger.level
     # A level that the project has set higher stays.

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Exists, F, Model, OuterRef, Q
-from django.utils.translation import gettext
 
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import (
@@ -19,7 +18,6 @@ from assistant.models import (
     Assistant,
     CheckRun,
     Incident,
-    Job,
     McpServer,
     McpTool,
     Provider,
@@ -151,16 +149,11 @@ def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) 
     found = list(chosen.select_related("tenant").order_by("-ended_at")[:MAX_COUNTED])
     names = names_of(found[:NAMED])
     return [
-        Item(f"{names[job.pk]}: {_problem(job)}", job.tenant.name, job.pk)
+        Item(f"{names[job.pk]}: {job.shown_problem}", job.tenant.name, job.pk)
         if job.pk in names
-        else Item(_problem(job), job.tenant.name, job.pk, job.name)
+        else Item(job.shown_problem, job.tenant.name, job.pk, job.name)
         for job in found
     ]
-
-
-def _problem(job: Job) -> str:
-    """Return why a job failed, in the language of the page."""
-    return gettext(job.problem) if job.problem else ""
 
 
 def _failed_checks(tenants: TenantFilter) -> list[Item]:
