@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -26,6 +29,23 @@ def test_every_check_plants_a_fault_that_it_must_catch(check: Check) -> None:
         if fault.plant is not None:
             module, _, function = fault.name.partition(":")
             assert getattr(importlib.import_module(module), function) is fault.plant
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_what_a_planted_fault_replaces_is_there(check: Check) -> None:
+    # To set a name that its module does not have any more would break nothing, and the check would seem to miss it.
+    for plant in {fault.plant for fault in check.FAULTS if fault.plant is not None}:
+        body = ast.parse(textwrap.dedent(inspect.getsource(plant)))
+        names = dict(plant.__globals__)
+        for node in ast.walk(body):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                exec(compile(ast.Module([node], []), plant.__name__, "exec"), names)
+        for node in ast.walk(body):
+            if isinstance(node, ast.Assign) and not ast.unparse(node.value).startswith("property("):
+                for target in node.targets:
+                    path = ast.unparse(target)
+                    if isinstance(target, ast.Attribute) and path.partition(".")[0] in names:
+                        eval(path, names)
 
 
 def _tests_named_in(value: object) -> set[str]:

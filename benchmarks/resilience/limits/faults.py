@@ -32,7 +32,7 @@ def count_no_requests() -> None:
 
 def count_twice() -> None:
     """Each message counts as two."""
-    from assistant.services.runs.opening import open_run as opening
+    from assistant.services.runs.opening import begin_run as opening
 
     take = opening.reserve_run  # type: ignore[attr-defined]
 

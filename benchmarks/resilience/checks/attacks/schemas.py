@@ -35,12 +35,13 @@ _RUNS = "/api/v1/tenants/bench/assistants/support/runs/"
 
 def check_no_bounds() -> None:
     """Schemas are compiled whatever they cost."""
-    from assistant.services.runs import run_input
+    from assistant.services.runs import client_tools
+    from assistant.services.runs.opening import completion
     from assistant.toolkit.schema import check
     from assistant.toolkit.schema.bounds import Cost
 
     check.cost_of = lambda schema: Cost(1, 0, 1, 0)  # type: ignore[attr-defined]
-    check.check_size = run_input.check_size = lambda schema: None  # type: ignore[attr-defined]
+    check.check_size = client_tools.check_size = completion.check_size = lambda schema: None  # type: ignore[attr-defined]
 
 
 def accept_every_schema() -> None:

@@ -74,16 +74,16 @@ def forget_dead_runs() -> None:
 
 def forget_the_question() -> None:
     """A run is opened without storing the user's message."""
-    from assistant.services.runs.opening import open_run as opening
+    from assistant.services.runs.opening import begin_run
 
-    opening.store_messages = lambda **_: None  # type: ignore[attr-defined]
+    begin_run.store_messages = lambda **_: None  # type: ignore[attr-defined]
 
 
 def forget_results() -> None:
     """Requests to the provider lack the results of tools."""
-    from assistant.core.turn import loop
+    from assistant.core.turn import model_requests
 
-    loop.repair = lambda messages: [one for one in messages if one.role != "tool"]  # type: ignore[attr-defined]
+    model_requests.repair = lambda messages: [one for one in messages if one.role != "tool"]  # type: ignore[attr-defined]
 
 
 FAULTS = (
