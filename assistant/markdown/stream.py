@@ -9,6 +9,7 @@ from threading import Lock
 
 from cachetools import LRUCache, cached
 
+from assistant.core.conversation.drafts import without_part
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.markdown.block_splitter import BlockSplitter
@@ -44,22 +45,24 @@ class BlockRenderer:
         """Return the `message.block` events to send after an event."""
         if isinstance(event, events.TextMessageStart):
             # A start with a known id continues the same text: it follows a snapshot.
-            self._splitters.setdefault(event.message_id, BlockSplitter())
+            self._splitters.setdefault(without_part(event.message_id), BlockSplitter())
             return []
         if isinstance(event, events.TextMessageContent):
-            splitter = self._splitters.setdefault(event.message_id, BlockSplitter())
+            message_id = without_part(event.message_id)
+            splitter = self._splitters.setdefault(message_id, BlockSplitter())
             found: list[Event] = []
             for start in range(0, len(event.delta), PIECE_CHARACTERS):
                 if start:
                     await asyncio.sleep(0)
                 piece = event.delta[start : start + PIECE_CHARACTERS]
-                found += await self._blocks(event.message_id, splitter.feed(piece))
+                found += await self._blocks(message_id, splitter.feed(piece))
             return found
         if isinstance(event, events.TextMessageEnd):
-            ended = self._splitters.pop(event.message_id, None)
-            blocks = await self._blocks(event.message_id, ended.finish() if ended else [])
-            self._counts.pop(event.message_id, None)
-            return blocks
+            message_id = without_part(event.message_id)
+            ended = self._splitters.pop(message_id, None)
+            return await self._blocks(message_id, ended.finish() if ended else [])
+        if isinstance(event, events.RunFinished | events.RunError):
+            self._counts.clear()
         return []
 
     async def _blocks(self, message_id: str, sources: list[str]) -> list[Event]:

@@ -32,7 +32,7 @@ from tests.fake_provider import FakeProvider
 NEIGHBOUR = "how much slower the neighbour's turns are beside a flood than alone, p95, median of the rounds"
 ROUNDS, LEAST_ROUNDS, TURNS = 10, 3, 30
 # Clients of each kind; they send again as soon as they get an answer.
-FLOODERS = 3
+FLOODERS = 16
 FLOOD_ADDRESS = "127.0.0.2"
 BIG_BODY = b'{"x": "' + b"x" * (4 * 2**20) + b'"}'
 MAKE = "import django; django.setup(); from benchmarks.resilience.flooding import make; make()"

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from assistant.core.values.events import Custom
+from assistant.core.values.events import Custom, Event, TextMessageContent, TextMessageEnd, TextMessageStart
 from assistant.markdown.render import render_blocks
 from assistant.markdown.stream import BlockRenderer
 
@@ -38,3 +38,13 @@ async def test_a_text_in_pieces_gives_the_same_blocks() -> None:
     blocks = await BlockRenderer().catch_up("m", text, is_open=False)
     shown = [event.value["html"] for event in blocks if isinstance(event, Custom)]
     assert shown == render_blocks(text)
+
+
+async def test_the_blocks_of_a_later_part_go_on_with_the_numbers_of_the_message() -> None:
+    renderer = BlockRenderer()
+    found: list[Event] = []
+    for message_id, text in (("m", "One.\n\nTwo."), ("m-part2", "Three."), ("n", "Four.")):
+        for event in (TextMessageStart(message_id), TextMessageContent(message_id, text), TextMessageEnd(message_id)):
+            found += await renderer.apply(event)
+    blocks = [event.value for event in found if isinstance(event, Custom)]
+    assert [(block["messageId"], block["index"]) for block in blocks] == [("m", 0), ("m", 1), ("m", 2), ("n", 0)]

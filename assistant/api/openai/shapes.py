@@ -12,6 +12,7 @@ from typing import Any
 
 from django.http import JsonResponse
 
+from assistant.core.conversation.drafts import without_part
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.models import Assistant
@@ -199,6 +200,7 @@ class Answer:
         was_queued, self._is_queued = self._is_queued, isinstance(event, events.Custom) and event.name == "run.queued"
         match event:
             case events.TextMessageContent(message_id=message_id, delta=delta):
+                message_id = without_part(message_id)
                 if self._text_id and message_id != self._text_id:
                     delta = TEXT_SEPARATOR + delta
                 self._text_id = message_id

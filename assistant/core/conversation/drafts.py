@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from assistant.core.values.messages import Message, ToolCall
 
 # Clients see reasoning as a message of its own, whose id is the message's with this suffix.
 REASONING_SUFFIX = "-reasoning"
+# AG-UI starts an id once in a run. Text that goes on after a call of the same message has an id with such an end.
+_PART = re.compile(r"-part\d+$")
+
+
+def part_id(part_of: str, number: int) -> str:
+    """Return the id of the part `number`, from 1, of a message's text or reasoning."""
+    return part_of if number == 1 else f"{part_of}-part{number}"
+
+
+def without_part(part: str) -> str:
+    """Return the id that the first part of the same text or reasoning has."""
+    return _PART.sub("", part) if "-part" in part else part
 
 
 class Draft:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft
+from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft, without_part
 from assistant.core.conversation.open_parts import (
     NO_RESULT,
     START_OF,
@@ -150,10 +150,12 @@ class Transcript:
             draft.keep_state(provider_state)
 
     def _draft(self, message_id: str) -> Draft:
-        message_id = message_id.removesuffix(REASONING_SUFFIX)
-        draft = self._drafts.get(message_id)
-        if draft is None:
-            draft = self._drafts[message_id] = Draft(message_id, self.read.sources)
+        part = message_id.removesuffix(REASONING_SUFFIX)
+        draft = self._drafts.get(part)
+        if draft is None and (whole := without_part(message_id).removesuffix(REASONING_SUFFIX)) != part:
+            draft = self._drafts[part] = self._draft(whole)
+        elif draft is None:
+            draft = self._drafts[part] = Draft(part, self.read.sources)
             self._entries.append(draft)
         return draft
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from assistant.core.conversation.drafts import REASONING_SUFFIX
+from assistant.core.conversation.drafts import REASONING_SUFFIX, part_id
 from assistant.core.llm.protocol import Delta, ProviderCall, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values import events
 from assistant.core.values.events import Event
@@ -24,7 +24,9 @@ class EventWriter:
     def __init__(self, message_id: str, call_id: Callable[[str], str]) -> None:
         self.message_id = message_id
         self._call_id = call_id
+        self._text_id = message_id
         self._reasoning_id = message_id + REASONING_SUFFIX
+        self._texts = self._reasonings = 0  # parts that were begun
         self._is_text_open = False
         self._is_reasoning_open = False
         self._text_length = 0
@@ -63,7 +65,7 @@ class EventWriter:
         """Return the event of further text if that needs exactly one, as it does for nearly every delta; else None."""
         if self._is_text_open and text and not self._is_reasoning_open:
             self._text_length += len(text)
-            return events.TextMessageContent(self.message_id, text)
+            return events.TextMessageContent(self._text_id, text)
         return None
 
     def finish(self, reply: Reply) -> Iterator[Event]:
@@ -91,7 +93,7 @@ class EventWriter:
     def begin_message(self, message_id: str) -> None:
         """Write what follows as another message."""
         self.message_id = message_id
-        self._reasoning_id = message_id + REASONING_SUFFIX
+        self._texts = self._reasonings = 0
 
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
         """Return the reply's calls with the ids that their events have, and arguments that can be looked into."""
@@ -106,15 +108,19 @@ class EventWriter:
         yield from self._end_reasoning()
         if not self._is_text_open:
             self._is_text_open = True
-            yield events.TextMessageStart(self.message_id, "assistant")
+            self._texts += 1
+            self._text_id = part_id(self.message_id, self._texts)
+            yield events.TextMessageStart(self._text_id, "assistant")
         self._text_length += len(text)
-        yield events.TextMessageContent(self.message_id, text)
+        yield events.TextMessageContent(self._text_id, text)
 
     def _write_reasoning(self, text: str) -> Iterator[Event]:
         if not text:
             return
         if not self._is_reasoning_open:
             self._is_reasoning_open = True
+            self._reasonings += 1
+            self._reasoning_id = part_id(self.message_id + REASONING_SUFFIX, self._reasonings)
             yield events.ReasoningStart(self._reasoning_id)
             yield events.ReasoningMessageStart(self._reasoning_id, "reasoning")
         self._reasoning_length += len(text)
@@ -136,7 +142,7 @@ class EventWriter:
         yield from self._end_reasoning()
         if self._is_text_open:
             self._is_text_open = False
-            yield events.TextMessageEnd(self.message_id)
+            yield events.TextMessageEnd(self._text_id)
 
     def _end_reasoning(self) -> Iterator[Event]:
         if self._is_reasoning_open:

@@ -21,6 +21,7 @@ from tests.api.calling import key_of
 from tests.api.test_openai import client_of
 from tests.base import Cast
 from tests.factories import switch_tool
+from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.websocket.test_websocket import in_db, until
@@ -99,6 +100,31 @@ async def test_a_streamed_response_is_numbered_and_in_openais_order(
     assert last.output_text == "One two" and last.usage.total_tokens == 18
     assert [item.type for item in last.output] == ["reasoning", "message"]
     assert stored.to_dict()["output"] == last.to_dict()["output"]
+
+
+async def test_text_after_a_call_is_an_item_of_its_own(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "calculate", "on")
+    wanted = {"index": 0, "id": "call_1", "function": {"name": "calculate", "arguments": '{"expression": "6*7"}'}}
+    deltas = ({"content": "I count. "}, {"tool_calls": [wanted]}, {"content": "Soon."})
+    fake_provider.stream(*(chunk(delta) for delta in deltas), chunk(finish="tool_calls"))
+    fake_provider.reply("It is 42")
+    fake_provider.reply("You are welcome")
+    async with client_of(server, cast) as client:
+        stream = await client.responses.create(model="support", input="6 times 7?", stream=True)
+        answer: Any = [event async for event in stream][-1]
+        assert [item.type for item in answer.response.output] == ["message", "mcp_call", "message", "message"]
+        ids = [item.id for item in answer.response.output]
+        assert len(set(ids)) == 4
+        refers: list[Any] = [{"type": "item_reference", "id": one} for one in ids]
+        asked, thanks = ({"role": "user", "content": text} for text in ("6 times 7?", "Thanks"))
+        await client.responses.create(model="support", input=[asked, *refers, thanks])  # type: ignore[list-item]
+    told = fake_provider.requests[-1].messages
+    assert [one["content"] for one in told if one["role"] == "assistant" and one["content"]] == [
+        "I count. Soon.",
+        "It is 42",
+    ]
 
 
 async def test_a_response_continues_an_earlier_one(

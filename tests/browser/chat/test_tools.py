@@ -11,6 +11,7 @@ from tests.base import Cast
 from tests.browser.acts import answered, ask, last_answer
 from tests.browser.conftest import make_visitor
 from tests.factories import make_assistant, switch_tool
+from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider
 from tests.live import serve
 from tests.services.runs.test_delegation import summarising
@@ -164,3 +165,27 @@ async def test_images_are_shown_and_other_files_saved_and_both_survive_a_reload(
             assert (await download.value).suggested_filename == "sales.csv"
         await visitor.context.close()
     assert visitor.problems == []
+
+
+async def test_text_after_a_call_goes_on_in_the_same_answer(
+    page: Page, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate")
+    wanted = {"index": 0, "id": "call_1", "function": {"name": "calculate", "arguments": '{"expression": "6*7"}'}}
+    gate = fake_provider.gate()
+    deltas = ({"content": "I *count*.\n\n"}, {"tool_calls": [wanted]}, {"content": "It takes "})
+    fake_provider.stream(
+        *(chunk(delta) for delta in deltas), gate, chunk({"content": "a **while**."}), chunk(finish="tool_calls")
+    )
+    fake_provider.reply("It is 42.")
+    await ask(page, "6 times 7?")
+    answers = page.locator(".turn.assistant > .items > .answer")
+    await expect(answers).to_have_text("I count. It takes")
+    await page.reload()
+    await expect(answers).to_have_text("I count. It takes")
+    gate.release()
+    await answered(page)
+    for _ in range(2):
+        await expect(answers).to_have_text(["I count. It takes a while.", "It is 42."])
+        await expect(answers.first.locator("em, strong")).to_have_text(["count", "while"])
+        await page.reload()

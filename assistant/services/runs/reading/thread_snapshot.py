@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q
 
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
+from assistant.core.conversation.drafts import without_part
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.models import Run
@@ -180,7 +181,7 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
         texts=[(message["id"], message.get("content", "")) for message in messages if message["role"] == "assistant"],
         is_end=not state.is_running,
         open_texts=frozenset(
-            event.message_id for event in transcript.open_events() if isinstance(event, TextMessageStart)
+            without_part(event.message_id) for event in transcript.open_events() if isinstance(event, TextMessageStart)
         ),
     )
 

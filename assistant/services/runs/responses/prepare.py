@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any
 
+from assistant.core.conversation.drafts import without_part
 from assistant.core.values.messages import Message
 from assistant.models import Run
 from assistant.services.errors import Refused
@@ -90,7 +91,7 @@ def resolved(member: Member, items: Collection[Item]) -> Iterator[Said | Called 
 def _referred(member: Member, item: Referred) -> Iterator[Said | Called | Answered]:
     found = parse_item_id(item.id)
     kind, conversation, rest = found or ("", uuid.UUID(int=0), "")
-    if kind == "rs":
+    if kind == "rs" or without_part(rest) != rest:  # a later part's text comes with the first part
         return
     by = {"message_id": rest} if kind == "msg" else {"call_id": rest}
     messages = stored_message(member=member, conversation=conversation, **by) if found else []

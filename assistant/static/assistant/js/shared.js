@@ -16,6 +16,9 @@ export function inLocalTime(sentence) {
   return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => dayOrTime(new Date(time)));
 }
 
+/** The id of the message that a part of its text or reasoning belongs to: one after a call has an id of its own. */
+export const wholeId = (id) => id?.replace(/-part\d+$/, "");
+
 /** Whether an interrupt waits for a result from outside, and not for the person. */
 export const isPending = ({ reason }) => reason === "tool_pending";
 

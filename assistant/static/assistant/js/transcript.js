@@ -6,7 +6,7 @@ import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut } from "./shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut, wholeId } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
@@ -231,6 +231,7 @@ export class Transcript {
 
   event(event) {
     if (this.#turn && event.type !== "CUSTOM") this.#removeNotice(this.#turn, QUEUED);
+    event.messageId = wholeId(event.messageId);
     if (event.subagentRunId) this.#subagentEvent(event);
     else (HANDLERS[event.type] ?? ignore).call(this, event);
   }

@@ -4,7 +4,7 @@ import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAga
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut } from "../js/shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut, wholeId } from "../js/shared.js";
 import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
@@ -116,7 +116,8 @@ export class Transcript {
 
   event(event) {
     if (event.subagentRunId) return;
-    const { type, messageId, toolCallId, delta } = event;
+    const { type, toolCallId, delta } = event;
+    const messageId = wholeId(event.messageId);
     if (type === "TEXT_MESSAGE_START") {
       this.#answer(messageId);
       this.#goesOn(messageId);
