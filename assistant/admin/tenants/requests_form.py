@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.http import HttpRequest
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from assistant.models import Tenant
 from assistant.services.runs.kept_requests import LIFETIME, MAX_HOURS, keep_requests
@@ -31,7 +31,9 @@ def keep_or_end(request: HttpRequest, tenant: Tenant, form: KeepRequestsForm) ->
     until = keep_requests(tenant=tenant, hours=values["hours"], actor=request.user, reason=values["reason"])
     if until is None:
         return gettext("What models are sent is not kept any more.")
-    sentence = gettext(
-        "What models are sent for %(tenant)s is kept for %(hours)d hours, and erased after %(days)d days."
+    sentence = ngettext(
+        "What models are sent for %(tenant)s is kept for an hour, and erased after %(days)d days.",
+        "What models are sent for %(tenant)s is kept for %(hours)d hours, and erased after %(days)d days.",
+        values["hours"],
     )
     return sentence % {"tenant": tenant.name, "hours": values["hours"], "days": LIFETIME.days}
