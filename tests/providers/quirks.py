@@ -644,6 +644,13 @@ ERRORS = [
     Quirk("An error without the field error", sse({"detail": "overloaded"}), error="failed"),
     Quirk("Error without the prefix", sse(say("Hi"), b'{"error": {"message": "x"}}\n\n', done=False), error="failed"),
     Quirk("Error as finish_reason", sse(say("Hi"), end("error")), error="broke off"),
+    Quirk("Error after the finish_reason", sse(say("Hi"), end(), {"error": {"message": "x"}}), text="Hi"),
+    Quirk("Error after the finish_reason error", sse(say("Hi"), end("error"), {"error": "x"}), error="failed"),
+    Quirk(
+        "Error after text that follows a finish_reason",
+        sse(say("H"), end(), say("i"), {"error": {"message": "x"}}),
+        error="failed",
+    ),
 ]
 
 QUIRKS = [*ARGUMENTS, *IDENTITY, *TEXT, *WIRE, *ENDS, *ERRORS]

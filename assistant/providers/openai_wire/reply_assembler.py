@@ -94,6 +94,8 @@ class Assembler:
     def feed(self, chunk: Chunk) -> None:
         """Add one chunk. Raises `ModelError` if it contains an error, or pieces of a call that cannot be assigned."""
         if (chunk.error is not None or chunk.choices is None) and (failure := chunk.failure):
+            if self.is_ended and self._finish in REASONS:  # it counts tokens, or closes: the answer is complete
+                return
             raise failure_in_stream(failure)
         if chunk.usage is not None:
             self._usage = chunk.usage

@@ -32,8 +32,8 @@ HOW = (
     "real."
 )
 ENDED, LOST, EXPIRED, UNTOLD = (
-    "runs ended by a host 20 s ahead",
-    "runs lost in jumps",
+    "runs that failed, or that others took over, beside a host 20 s ahead",
+    "runs that failed, or that others took over, in jumps",
     "approvals lost in jumps",
     "ways in which a wrong clock is not told",
 )
@@ -141,7 +141,7 @@ def _measure_ahead(testbed: Testbed, provider_url: str) -> tuple[int, int, list[
     ):
         servers = [here, there]
         ends = asyncio.run(_run_all(site, servers, testbed.scaled(RUNS, 4)))
-        return sum(not _is_whole(end) for end in ends), len(ends), _untold(there)
+        return sum(not _is_whole(end) for end in ends) + site.resumed_runs(), len(ends), _untold(there)
 
 
 def _jump_in_postgres(testbed: Testbed, provider_url: str, tally: Tally) -> None:
@@ -193,6 +193,7 @@ async def _jump(testbed: Testbed, site: Site, servers: Sequence[Server], clock: 
             for server, key, thread, call in approvals:
                 tally.approvals += 1
                 tally.expired += not await _is_answered(server, key, thread, call)
+    tally.lost += site.resumed_runs()
 
 
 async def _run_all(site: Site, servers: Sequence[Server], count: int) -> list[Frame]:

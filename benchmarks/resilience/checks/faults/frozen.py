@@ -118,8 +118,7 @@ async def _freeze(testbed: Testbed, site: Site, victim: Server, other: Server, l
         await asyncio.sleep(SHORT_SECONDS)
     ends = await asyncio.gather(*short)
     lost = sum(end["type"] != "RUN_FINISHED" for end in ends)
-    # A run that another process takes over goes on there, and ends well.
-    lost += len(site.database.rows("SELECT 1 FROM assistant_run WHERE jsonb_array_length(resumes) > 0"))
+    lost += site.resumed_runs()
 
     given = [run_input(PAY) for _ in range(count)]
     clients = [asyncio.create_task(_start(site, victim, n, one)) for n, one in enumerate(given)]
