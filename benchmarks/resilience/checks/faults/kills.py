@@ -21,9 +21,9 @@ TITLE = "Killed processes"
 HOW = (
     "A server process is killed (SIGKILL) at a random time after a random event of a run, half of the times among the "
     "first events, while tools run. Runs answer with text, a tool and text, or two tools at once and text. The client "
-    "connects to another process, sends its input again if it got no event, and attaches; then it sends another "
-    "prompt in the thread. What it saw is compared with the rows of the database. Half on SQLite, half on PostgreSQL "
-    "and Redis."
+    "connects to another process, sends its input again if it got no event, and attaches; it approves calls that were "
+    "cut, if the run asks, and sends another prompt in the thread. What it saw is compared with the rows of the "
+    "database. Half on SQLite, half on PostgreSQL and Redis."
 )
 KILLS = 100
 AT_ONCE = 25
@@ -174,6 +174,7 @@ async def _kill(site: Site, survivor: Server, fork_server: ForkServer, number: i
     async with connected(survivor.port, key) as client:
         end, seconds = await _end_of(client, given, first, killed_at)
         kept, is_prefix = _stored(site, given, [*first.frames, *client.frames])
+        await _approve(client, given["threadId"], end)
         after = await client.ask("And now?", thread=given["threadId"])
     was_running = not any(frame["type"] in ENDINGS for frame in first.frames)
     return Killed(
@@ -184,6 +185,16 @@ async def _kill(site: Site, survivor: Server, fork_server: ForkServer, number: i
         is_usable=after["type"] == "RUN_FINISHED",
         has_text=any(frame["type"] == "TEXT_MESSAGE_CONTENT" for frame in first.frames),
     )
+
+
+async def _approve(client: Client, thread: str, end: Frame) -> None:
+    """Let the calls run again that were cut, if the run has ended with this question."""
+    asked = end.get("outcome", {}).get("interrupts", ())
+    answers = [{"interruptId": one["id"], "status": "resolved", "payload": {"approved": True}} for one in asked]
+    if answers:
+        given = run_input("", thread=thread, messages=[], resume=answers)
+        await client.send(given)
+        await client.until_end(given["runId"])
 
 
 async def _read_on(client: Client, events: float = math.inf) -> None:
