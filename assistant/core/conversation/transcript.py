@@ -150,13 +150,11 @@ class Transcript:
             draft.keep_state(provider_state)
 
     def _draft(self, message_id: str) -> Draft:
-        part = message_id.removesuffix(REASONING_SUFFIX)
-        draft = self._drafts.get(part)
-        if draft is None and (whole := without_part(message_id).removesuffix(REASONING_SUFFIX)) != part:
-            draft = self._drafts[part] = self._draft(whole)
-        elif draft is None:
-            draft = self._drafts[part] = Draft(part, self.read.sources)
-            self._entries.append(draft)
+        whole = without_part(message_id).removesuffix(REASONING_SUFFIX)
+        if whole not in self._drafts:
+            self._drafts[whole] = Draft(whole, self.read.sources)
+            self._entries.append(self._drafts[whole])
+        draft = self._drafts[message_id] = self._drafts[whole]
         return draft
 
     def _start_call(self, event: events.ToolCallStart) -> None:

@@ -291,10 +291,7 @@ class Assembler:
     def _delta(self, source: Channel | OpenCall, text: str) -> Delta:
         if isinstance(source, Channel):
             source.parts.append(text)
-        if source is self._text:
-            return TextDelta(text)
-        if isinstance(source, Channel):
-            return ReasoningDelta(text)
+            return TextDelta(text) if source is self._text else ReasoningDelta(text)
         if source.index < self._started_calls:
             return ToolCallDelta(source.index, arguments=text)
         self._started_calls = source.index + 1
