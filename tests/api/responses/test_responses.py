@@ -120,6 +120,10 @@ async def test_text_after_a_call_is_an_item_of_its_own(
         refers: list[Any] = [{"type": "item_reference", "id": one} for one in ids]
         asked, thanks = ({"role": "user", "content": text} for text in ("6 times 7?", "Thanks"))
         await client.responses.create(model="support", input=[asked, *refers, thanks])  # type: ignore[list-item]
+        unknown: Any = {"type": "item_reference", "id": ids[0][:36] + "nothing-part2"}
+        with pytest.raises(openai.BadRequestError) as refused:
+            await client.responses.create(model="support", input=[asked, unknown])  # type: ignore[list-item]
+    assert refused.value.code == "item_not_found"
     told = fake_provider.requests[-1].messages
     assert [one["content"] for one in told if one["role"] == "assistant" and one["content"]] == [
         "I count. Soon.",

@@ -91,10 +91,13 @@ def resolved(member: Member, items: Collection[Item]) -> Iterator[Said | Called 
 def _referred(member: Member, item: Referred) -> Iterator[Said | Called | Answered]:
     found = parse_item_id(item.id)
     kind, conversation, rest = found or ("", uuid.UUID(int=0), "")
-    if kind == "rs" or without_part(rest) != rest:  # a later part's text comes with the first part
+    if kind == "rs":
         return
     by = {"message_id": rest} if kind == "msg" else {"call_id": rest}
     messages = stored_message(member=member, conversation=conversation, **by) if found else []
+    whole = without_part(rest)
+    if not messages and whole != rest and stored_message(member=member, conversation=conversation, message_id=whole):
+        return  # the text of a later part comes with the first part
     if not messages:
         sentence = f"there is no item with the id {item.id[:200]!r}."
         raise InvalidRequest(item.where, sentence, error_code="item_not_found")
