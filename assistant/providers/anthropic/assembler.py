@@ -202,7 +202,7 @@ class AnthropicAssembler:
 
     def _check_failure(self, event: Event) -> None:
         """Raise the `ModelError` that an event reports, if it does; events of unknown types are left out."""
-        if (failure := event.failure) is not None:
+        if (failure := event.failure) is not None and self._stop not in _REASONS:  # else the answer is complete
             error = failure_of(None, failure)
             error.is_worth_repeating = error.kind in UNAVAILABLE
             raise error

@@ -256,6 +256,12 @@ ANTHROPIC = (
         code="provider_rate_limited",
     ),
     Quirk("`api_error` in the stream", anthropic(a.error_event(500, "Internal")), error="provider failed"),
+    Quirk("An error after the reason", anthropic(*a.text(0, "Hi"), a.end()[0], a.error_event(500, "Internal")), "Hi"),
+    Quirk(
+        "An error after an unknown reason",
+        anthropic(*a.text(0, "Hi"), a.end("tired")[0], a.error_event(500, "Internal")),
+        error="provider failed",
+    ),
     Quirk(
         "A prompt that is too long, in the stream",
         anthropic(a.error_event(400, "prompt is too long: 9 tokens > 8 maximum")),
