@@ -46,7 +46,7 @@ check: $(VENV)/.installed-dev  ## Lint, and run the tests that need no database,
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-types test-pure lint-style lint-deployment
 
 test-pure:
-	@$(BIN)/python -m pytest -q -m pure $(LEFT_OUT) $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 -m pure $(LEFT_OUT) $(ARGS)
 
 test: $(VENV)/.installed-dev  ## Run the tests that start no server, browser or other program (ARGS="..." goes to pytest)
 	@$(PYTEST) -m "not (server or browser or processes)" $(ARGS)
