@@ -94,7 +94,7 @@ class Assembler:
     def feed(self, chunk: Chunk) -> None:
         """Add one chunk. Raises `ModelError` if it contains an error, or pieces of a call that cannot be assigned."""
         if (chunk.error is not None or chunk.choices is None) and (failure := chunk.failure):
-            if self.is_ended and self._finish in REASONS:  # it counts tokens, or closes: the answer is complete
+            if self.is_ended and self._finish in REASONS:  # the answer is complete: only token counts are lost
                 return
             raise failure_in_stream(failure)
         if chunk.usage is not None:
