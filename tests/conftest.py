@@ -31,7 +31,7 @@ from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.library.calling import context_of
 from tests.live import KINDS, Server, SharedServer, serve, shared
-from tests.needs import mark
+from tests.needs import mark, may_be_pure
 from tools.demo import load_demo
 
 # What is imported and collected stays until the end. So Python's garbage collector waits until all of it is there, and
@@ -76,6 +76,12 @@ def _kind(item: pytest.Item) -> int:
     params = item.callspec.params if hasattr(item, "callspec") else {}
     chosen = params.get("server", params.get("served"))
     return KINDS.index(chosen) if chosen in KINDS else 0
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import only modules that may have pure tests if no others are asked for: the rest are two thirds."""
+    is_module = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    return True if config.option.markexpr == "pure" and is_module and not may_be_pure(collection_path) else None
 
 
 # Runs around all other hooks: `-m` needs the markers, and pytest-django sorts tests too.

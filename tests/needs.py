@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -16,6 +17,18 @@ SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
 # Words of modules that start servers themselves, and of modules that start other processes.
 STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
+
+
+# A module whose tests all use the database, or are all slow.
+NONE_IS_PURE = re.compile(r"^pytestmark\b.*\b(django_db|slow)\b", re.MULTILINE)
+
+
+@cache
+def may_be_pure(path: Path) -> bool:
+    """Return False for a module whose text rules out pure tests, so that it need not be imported to look for them."""
+    text = path.read_text()
+    rules = (SHARED, STARTS_SERVERS, STARTS_PROCESSES, NONE_IS_PURE)
+    return "mark.pure" in text or not any(words.search(text) for words in rules)
 
 
 @cache
@@ -35,5 +48,6 @@ def mark(item: pytest.Function) -> None:
     if fixtures & DATABASE or item.get_closest_marker("django_db") or _has(SHARED, module):
         return
     item.add_marker("once")
-    if not (has_server or has_processes):
+    if not (has_server or has_processes or item.get_closest_marker("slow")):
+        assert may_be_pure(item.path), f"{item.path} has pure tests, but is left out where only these are asked for"
         item.add_marker("pure")

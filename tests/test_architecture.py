@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from pathlib import Path
 
@@ -37,11 +36,6 @@ def test_folders_and_files_are_small() -> None:
 
 def test_the_package_has_only_the_expected_modules_at_its_top() -> None:
     assert {path.stem for path in MODULES if path.parent == ROOT / "assistant"} == TOP
-
-
-def test_imports_are_absolute() -> None:
-    nodes = [(path, node) for path in MODULES for node in ast.walk(ast.parse(path.read_text()))]
-    assert [path for path, node in nodes if isinstance(node, ast.ImportFrom) and node.level] == []
 
 
 def test_what_the_app_adds_to_other_models_carries_its_name() -> None:

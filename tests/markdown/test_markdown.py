@@ -95,6 +95,7 @@ def operations(text: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["word ", "- a\nlazy\n", "- # a\nlazy\n", "x\n\n", "> a\nb\n", "a | b\n---\n5. x\n"])
 @pytest.mark.parametrize("opening", ["", "```\n", "- a\n"])
 def test_a_text_twice_as_long_costs_about_twice_as_much(opening: str, line: str) -> None:

@@ -26,6 +26,7 @@ async def _turns(work: asyncio.Task[object]) -> int:
     return turns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 async def test_a_long_text_does_not_block_the_event_loop(text: str) -> None:
     work = asyncio.create_task(BlockRenderer().catch_up("m", text, is_open=False))

@@ -104,6 +104,7 @@ async def test_a_huge_listing_is_cut(outsider: Outside) -> None:
         assert len(session.tools) == 200
 
 
+@pytest.mark.slow
 async def test_a_server_that_dies_in_a_call_fails_that_call() -> None:
     with outside() as server:
         with pytest.raises(RemoteFailure) as caught:
@@ -187,6 +188,7 @@ async def test_invalid_progress_is_ignored() -> None:
     assert told == [(1.0, None, None)]
 
 
+@pytest.mark.slow
 async def test_a_program_is_connected_over_stdio() -> None:
     command = Command(sys.executable, ("-m", "tests.mcp.outside_app"))
     async with connect(Endpoint(command=command)) as session:
@@ -299,6 +301,7 @@ async def test_a_pool_forgets_what_is_idle_dead_or_too_much(outsider: Outside) -
     await small.close()
 
 
+@pytest.mark.slow
 async def test_a_failed_opening_is_tried_again_by_the_next_call() -> None:
     pool = SessionPool()
     with outside() as server:

@@ -49,6 +49,7 @@ async def test_headers_go_with_every_request(outsider: Outside) -> None:
         await asking.call("Say it")
 
 
+@pytest.mark.slow
 async def test_a_program_is_a_server_too() -> None:
     asking, _ = client(ToolCall("", "out__echo", '{"text": "hello"}'), "Done.", tools=[echo])
     reply = await asking.call("Say it", tools=[echo, McpServer(command=PROGRAM, prefix="out")])

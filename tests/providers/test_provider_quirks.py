@@ -39,6 +39,7 @@ async def test_quirk_that_comes_piece_by_piece(fake_provider: FakeProvider, quir
     check(quirk, *await ask(fake_provider))
 
 
+@pytest.mark.slow
 @by_name
 def test_any_cut_of_the_bytes_gives_the_same(quirk: Quirk) -> None:
     whole = read(quirk.body, [])

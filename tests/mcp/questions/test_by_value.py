@@ -16,6 +16,8 @@ from assistant.toolkit import Question, ToolContext
 from tests.mcp.outside import Outside
 from tests.mcp.questions.acts import SEAT, SENT, answers_in, calls_in
 
+pytestmark = pytest.mark.slow
+
 
 class Person:
     """Answers questions with the given answers, in their order, and keeps what was asked; slow if `seconds` is."""

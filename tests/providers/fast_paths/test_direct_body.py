@@ -109,6 +109,7 @@ async def test_a_connection_that_breaks_while_the_reader_stops_logs_no_error(
     assert caplog.text == ""
 
 
+@pytest.mark.slow
 async def test_a_server_that_never_closes_does_not_delay_the_end(fake_provider: FakeProvider) -> None:
     go_on = stream_pieces(fake_provider, say("One"), say(" two"), end(), Silence())
 

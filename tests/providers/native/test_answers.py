@@ -68,6 +68,7 @@ async def test_answer(fake_provider: FakeProvider, wire: str, quirk: Quirk) -> N
     check(quirk, *await ask(fake_provider, wire))
 
 
+@pytest.mark.slow
 @by_name
 def test_any_cut_of_the_bytes_gives_the_same(wire: str, quirk: Quirk) -> None:
     whole = read(wire, quirk.body, [])

@@ -159,6 +159,7 @@ async def test_reply(fake_provider: FakeProvider, case: Case) -> None:
     check(case, *await ask(fake_provider))
 
 
+@pytest.mark.slow
 @by_name
 def test_any_cut_of_the_bytes_gives_the_same(case: Case) -> None:
     whole = read(case.body, [])

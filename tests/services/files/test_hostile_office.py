@@ -14,6 +14,8 @@ from tests.services.files.hostile_office import HOSTILE, docx
 from tests.services.files.samples import WORD
 from tests.services.knowledge.test_hostile_files import readers
 
+pytestmark = pytest.mark.slow
+
 SLOW, MEMORY = "takes too long to read", "needs too much memory"
 # Which of the first two comes first depends on the machine.
 REASONS = {

@@ -107,6 +107,7 @@ def test_a_text_without_any_break_is_split_too() -> None:
     assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE_CHARACTERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -19,6 +19,8 @@ from assistant.services.knowledge.files import DocumentError, read_file
 from tests.services.knowledge.hostile_pdf import HOSTILE
 from tests.services.knowledge.pdf import make_pdf
 
+pytestmark = pytest.mark.slow
+
 SLOW = ("operators", "inflation", "many_inflations", "forms")
 BROKEN = ("operands", "nested_dictionaries", "page_tree_loop", "character_map")
 

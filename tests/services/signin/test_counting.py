@@ -53,6 +53,7 @@ def of_networks(networks: int) -> Iterator[str]:
     )
 
 
+@pytest.mark.slow
 def test_65536_networks_of_one_48_do_not_use_up_a_name() -> None:
     counters = Counters()
     checked = counters.attack(of_one_48(), seconds=3600, tries=2**16)

@@ -21,6 +21,8 @@ from assistant.toolkit.processes.child import (
     run_in_child_and_wait,
 )
 
+pytestmark = pytest.mark.slow
+
 LIMITS = ChildLimits(seconds=20.0, memory_bytes=256 * 1024**2, output_bytes=1000)
 FOR_EVER = "while True:\n        pass"
 

@@ -233,6 +233,7 @@ def _value(choose: random.Random, levels: int) -> Any:
     return choose.choice(["a" * choose.randint(1, 500), 1, None])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_no_schema_and_value_take_long(seed: int) -> None:
     choose = random.Random(seed)
