@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import re
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
 from assistant.toolkit.definition.tool import Tool
 from assistant.toolkit.errors import InvalidTool, UnknownTool
 
-# Not searched: Django imports these modules itself.
-_NOT_TOOLS = frozenset({"__main__", "admin", "apps", "management", "migrations", "models", "tests"})
+# Not searched: Django imports these modules itself, and tests need what is not installed where a site is served.
+_NOT_TOOLS = re.compile(r"__main__|admin|apps|management|migrations|models|conftest|tests|test_\w+")
 
 
 class Registry:
@@ -56,8 +57,8 @@ class Registry:
 def discover(module_names: Iterable[str]) -> list[Tool]:
     """Return the tools at the top level of these modules and, for packages, of the modules in them.
 
-    Includes tools in top-level lists and tuples, such as the result of `tools_of`. Modules that do not exist are
-    skipped; errors while importing one are raised.
+    Includes tools in top-level lists and tuples, such as the result of `tools_of`. Modules that do not exist, and tests,
+    are skipped; errors while importing one are raised.
     """
     found: dict[int, Tool] = {}
     for name in module_names:
@@ -74,7 +75,7 @@ def _modules(name: str) -> Iterator[ModuleType]:
     module = importlib.import_module(name)
     yield module
     for info in pkgutil.iter_modules(getattr(module, "__path__", ())):
-        if info.name not in _NOT_TOOLS:
+        if not _NOT_TOOLS.fullmatch(info.name):
             yield from _modules(f"{name}.{info.name}")
 
 

@@ -58,6 +58,9 @@ def after(question: str, *calls: tuple[str, dict[str, Any], str]) -> list[Messag
         ("which alarms do I have?", "list_alarms", {}),
         ("cancel alarm 3", "cancel_alarm", {"alarm_id": 3}),
         ("set an alarm in ten minutes", "current_time", {}),
+        ("list_alarms", "list_alarms", {}),
+        ('get_order {"number": 1003}', "get_order", {"number": 1003}),
+        ('call set_alarm {"at": "7:30",\n "label": "Tea {green}"}', "set_alarm", {"at": "7:30", "label": "Tea {green}"}),
     ],
 )
 async def test_a_question_of_the_demo_calls_its_tool(question: str, tool: str, arguments: dict[str, Any]) -> None:
@@ -92,7 +95,7 @@ async def test_a_tool_that_is_switched_off_is_not_called() -> None:
     assert reply.tool_calls == ()
 
 
-@pytest.mark.parametrize("chat", ["hello", "who are you?", "write a poem"])
+@pytest.mark.parametrize("chat", ["hello", "who are you?", "write a poem", "get_order {", "drop_tables {}"])
 async def test_it_explains_itself_in_answer_to_anything_else(chat: str) -> None:
     text = (await answer(Message("user", chat))).text
     assert "scripted stand-in, not a language model" in text

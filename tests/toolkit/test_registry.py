@@ -68,6 +68,13 @@ def test_two_tools_with_one_name_are_refused_with_their_locations() -> None:
         Registry([made("a"), made("a")])
 
 
+def test_tests_beside_tools_are_not_imported(packages: Path) -> None:
+    broken = "import a_runner_that_is_not_installed"
+    write(packages, seats__free=TOOL.format(name="free"), seats__test_free=broken, seats__tests=broken)
+    write(packages, seats__conftest=broken)
+    assert names("seats") == ["free"]
+
+
 def test_tools_in_a_list_are_found_too(packages: Path) -> None:
     text = """
 from assistant.toolkit import tool, tools_of

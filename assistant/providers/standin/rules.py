@@ -34,6 +34,8 @@ _ZONES = {"london": "Europe/London", "paris": "Europe/Paris", "berlin": "Europe/
 _ZONES |= {"tokyo": "Asia/Tokyo", "sydney": "Australia/Sydney", "new york": "America/New_York", "utc": "UTC"}
 _ZONE = "|".join(_ZONES)
 _EXPRESSION = re.compile(r"(?<![\w-])[\d(][\d\s.,+*/%()^x-]*?(?:%? of [\d.,]+|[-+*/^x]\s*[\d.(][\d\s.,+*/%()^x-]*)")
+# A tool by its name, with its arguments in JSON: count_seats {"team": "sales"}.
+_BY_NAME = re.compile(r"(?:(?:call|use) )?(?P<tool>[a-z_][a-z0-9_]*)\s*(?P<arguments>\{.*\})?", re.DOTALL)
 _STATUS = re.compile(r"\b(?:open|paid|shipped|cancelled|refunded)\b", re.IGNORECASE)
 _DOCUMENTS = (
     r"refund|return|shipping|deliver|warrant|guarantee|polic|opening|hours|contact|support|manual|"
@@ -105,9 +107,23 @@ def next_call(question: str, done: Done, tools: Collection[str]) -> Call | None:
         return _alarm_after(wait, text, done)
     if done:
         return None
+    if (named := _named(question[:MAX_QUESTION_CHARACTERS].strip(), tools)) is not None:
+        return named
     calls = (make(found) for pattern, make in _COMPILED if (found := pattern.search(text)))
     chosen = _calculation(text) or next(calls, None)
     return chosen if chosen is not None and chosen.tool in tools else None
+
+
+def _named(question: str, tools: Collection[str]) -> Call | None:
+    """Return the call that a message spells out, if its tool is offered and its arguments are a JSON object."""
+    found = _BY_NAME.fullmatch(question)
+    if found is None or found["tool"] not in tools:
+        return None
+    try:
+        arguments = load_json(found["arguments"] or "{}")
+    except ValueError:
+        return None
+    return Call(found["tool"], arguments)
 
 
 def _alarm_after(wait: Found, text: str, done: Done) -> Call | None:

@@ -16,6 +16,7 @@ _HINT = (
     "To use other tools, set OPENAI_API_KEY (for another server OPENAI_BASE_URL and OPENAI_MODEL too) and start again, "
     "or add a provider in the admin."
 )
+_BY_NAME = "Any other tool runs by its name and arguments, as in `count_seats {\"team\": \"sales\"}`."
 _ABILITIES = {
     "current_time": "what time is it",
     "get_customer": "tell me about customer 42",
@@ -35,8 +36,8 @@ def small_talk(question: str, tools: Sequence[str]) -> str:
         opening = f"Hello! {opening}"
     asks = [f"- {sentence}" for tool, sentence in _ABILITIES.items() if tool in tools]
     if not asks:
-        return f"{opening}I know the demo's tools only, and none of them is on here. {_HINT}"
-    return "\n".join([f"{opening}I choose among the tools here by plain rules. Try:", "", *asks])
+        return f"{opening}I know the demo's tools only, and none of them is on here. {_BY_NAME} {_HINT}"
+    return "\n".join([f"{opening}I choose among the tools here by plain rules. Try:", "", *asks, "", _BY_NAME])
 
 
 def answer(question: str, done: Done) -> str:

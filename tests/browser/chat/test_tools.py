@@ -155,14 +155,16 @@ async def test_images_are_shown_and_other_files_saved_and_both_survive_a_reload(
         for is_reloaded in (False, True):
             if is_reloaded:
                 await page.reload()
-            await page.locator(".tool summary").click()
             image = page.get_by_role("img", name="sales.png")
             await expect(image).to_be_visible()
+            await expect(page.locator(".tool-files figure")).to_have_count(2)
+            await expect(page.locator(".tool")).not_to_have_attribute("open", "")
             assert await image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
-            await expect(page.locator(".tool-result")).to_contain_text("4%")
             async with page.expect_download() as download:
                 await page.get_by_role("link", name="sales.csv").click()
             assert (await download.value).suggested_filename == "sales.csv"
+            await page.locator(".tool summary").click()
+            await expect(page.locator(".tool-result")).to_contain_text("4%")
         await visitor.context.close()
     assert visitor.problems == []
 

@@ -59,7 +59,6 @@ export class ToolCard {
   #progress = null;
   #result;
   #display;
-  #media = [];
   #areArgumentsStale = true;
   #isResultStale = false;
   #late = "";
@@ -81,13 +80,12 @@ export class ToolCard {
   #resultPart = make("section.tool-result", { hidden: true }, make("h3", {}, gettext("Result")), make("div.value"));
   #body = make("div.tool-body", {}, this.#progressLine, this.#argumentsPart, this.#resultPart);
 
-  /** `media(file)` returns the element of a file that the tool returned; without it files are shown elsewhere. */
-  constructor(id, name, { media = null } = {}) {
+  /** Files that the tool returned are shown elsewhere: the card is closed. */
+  constructor(id, name) {
     this.id = id;
     this.name = name;
     this.title = label(name);
     this.group = null;
-    this.mediaShown = media;
     const summary = make("summary", {}, this.#sign, this.#name, this.#brief, this.#time, this.#stateText, icon("chevron"));
     summary.addEventListener("click", () => (this.#wasToggled = true));
     this.element = make("details.tool", { "data-state": "preparing", "data-call": id }, summary, this.#body);
@@ -159,15 +157,11 @@ export class ToolCard {
     touch(this);
   }
 
-  finish({ status, durationMs, display, media, title }) {
+  finish({ status, durationMs, display, title }) {
     this.setTitle(title);
     if (durationMs !== undefined) this.#duration = durationMs;
     if (display !== undefined) {
       this.#display = display;
-      this.#isResultStale = true;
-    }
-    if (media?.length && this.mediaShown) {
-      this.#media = media;
       this.#isResultStale = true;
     }
     this.#progress = null;
@@ -225,11 +219,10 @@ export class ToolCard {
   #showResult() {
     this.#isResultStale = false;
     const value = this.#display ?? this.resultValue;
-    if ((value === undefined || value === null) && !this.#media.length) return;
+    if (value === undefined || value === null) return;
     // A delegate's answer is already shown in the card as it was streamed.
     this.#resultPart.hidden = this.#hasAgent && this.#state === "ok" && typeof value === "string";
-    const parts = value === undefined || value === null ? [] : [shown(value)];
-    this.#resultPart.lastChild.replaceChildren(...this.#media.map((file) => this.mediaShown(file)), ...parts);
+    this.#resultPart.lastChild.replaceChildren(shown(value));
   }
 
   #showProgress() {

@@ -29,6 +29,7 @@ export class Transcript {
   #name;
   #answers = new Map();
   #cards = new Map();
+  #files = new Map(); // what a call's tool returned, by the id of the call
   #reasonings = new Map();
   #agents = new Map();
   #agentItems = null;
@@ -170,7 +171,7 @@ export class Transcript {
   }
 
   #card(id, name = "tool") {
-    return this.#get(this.#cards, id, () => new ToolCard(id, name, { media: mediaShown }));
+    return this.#get(this.#cards, id, () => new ToolCard(id, name));
   }
 
   #reasoning(id) {
@@ -321,7 +322,7 @@ export class Transcript {
           card?.progress(value);
         } else if (name === "tool.finished") {
           card?.settle();
-          card?.finish(value);
+          if (card) this.#finish(card, value);
         } else if (name === "tool.late") {
           card?.late(value);
         } else if (name === "run.queued") {
@@ -335,10 +336,23 @@ export class Transcript {
     };
   }
 
+  /** Show how a call ended, and files that it returned below its card, which is closed: they are what was asked for. */
+  #finish(card, value) {
+    card.finish(value);
+    if (!value.media?.length) return;
+    const known = this.#files.get(card.id) ?? { element: make("div.tool-files", {}, ...value.media.map(mediaShown)) };
+    this.#files.set(card.id, known);
+    known.element.remove();
+    let last = card.element.closest(".turn > .items > *");
+    while (last?.nextElementSibling?.matches(".tool-files")) last = last.nextElementSibling;
+    last?.after(known.element);
+  }
+
   /** Fold a message away that was cut when its process died: the same step follows in another message. */
   #fold(id) {
     const cards = [...this.#cards.values()].filter((one) => one.of === id);
-    fold(this.#items, [this.#reasonings.get(`${id}-reasoning`), this.#answers.get(id), ...cards]);
+    const files = cards.map((card) => this.#files.get(card.id));
+    fold(this.#items, [this.#reasonings.get(`${id}-reasoning`), this.#answers.get(id), ...cards, ...files]);
   }
 
   #addNotice(text, about = "") {
@@ -476,7 +490,7 @@ export class Transcript {
       if (superseded) this.#fold(message.id);
     } else if (message.role === "tool") {
       const card = this.#card(message.toolCallId);
-      card.finish({ ...(message.metadata?.tool ?? {}) });
+      this.#finish(card, message.metadata?.tool ?? {});
       card.result(message.content);
     }
   }

@@ -7,7 +7,7 @@ import json
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ from tests.fake_provider import FakeProvider, demo
 TITLE = "Resumed runs"
 HOW = (
     "A server process is killed (SIGKILL) at a random time after a random event of a run. Runs answer with text, a "
-    "tool that pays and text, two tools at once and text, with the help of a sub-agent, or with a typed answer. The "
-    "client attaches to another process after the last event that it has, and does nothing but wait. Half on SQLite, "
-    "half on PostgreSQL and Redis."
+    "tool that pays and text, two tools at once and text, with the help of a sub-agent, or with a typed answer. A "
+    "tenth is killed when the tool has paid and not returned. The client attaches to another process after the last "
+    "event that it has, and does nothing but wait. Half on SQLite, half on PostgreSQL and Redis."
 )
 KILLS = 100
 AT_ONCE = 10
@@ -49,6 +49,8 @@ SCHEMA = {
     "additionalProperties": False,
 }
 MOMENT_SECONDS = 0.15
+# Of the tool that pays: the money leaves after half of the time.
+PAID_SECONDS = 0.2
 PAY = '[call pay {"cents": 5, "before": 150, "after": 150}]'
 ADD = '[call add {"a": 1, "b": 2}]'
 ASK = '[call ask_expert {"task": "Tell me"}]'
@@ -178,8 +180,12 @@ async def _kill(site: Site, survivor: Server, fork_server: ForkServer, number: i
     victim = await fork_server.fork()
     async with connected(victim.port, key, assistant=assistant) as first:
         await first.send(given)
-        await _read_on(first, math.inf if is_late else chance.randint(1, len(WORDS)))
-        await asyncio.sleep(chance.uniform(0, MOMENT_SECONDS))
+        if number % 10 == 1 and not is_late:
+            await _read_on(first, until=lambda frame: frame.get("name") == "tool.started")
+            await asyncio.sleep(PAID_SECONDS)
+        else:
+            await _read_on(first, math.inf if is_late else chance.randint(1, len(WORDS)))
+            await asyncio.sleep(chance.uniform(0, MOMENT_SECONDS))
         victim.kill()
         await _read_on(first)
     killed_at = time.monotonic()
@@ -205,11 +211,14 @@ async def _kill(site: Site, survivor: Server, fork_server: ForkServer, number: i
     )
 
 
-async def _read_on(client: Client, events: float = math.inf) -> None:
-    """Read so many events of the run, or all until the connection or the run ends."""
+async def _read_on(
+    client: Client, events: float = math.inf, *, until: Callable[[Frame], bool] = lambda _: False
+) -> None:
+    """Read so many events of the run, or up to one, or all until the connection or the run ends."""
     try:
         while sum(map(bool, map(seq_of, client.frames))) < events:
-            if (await client.next())["type"] in ENDINGS:
+            frame = await client.next()
+            if frame["type"] in ENDINGS or until(frame):
                 return
     except Disconnected:
         return
