@@ -57,7 +57,7 @@ class Registry:
 def discover(module_names: Iterable[str]) -> list[Tool]:
     """Return the tools at the top level of these modules and, for packages, of the modules in them.
 
-    Includes tools in top-level lists and tuples, such as the result of `tools_of`. Modules that do not exist, and tests,
+    Includes tools in top-level lists and tuples, such as the result of `tools_of`. Tests and modules that do not exist
     are skipped; errors while importing one are raised.
     """
     found: dict[int, Tool] = {}
