@@ -16,7 +16,7 @@ _HINT = (
     "To use other tools, set OPENAI_API_KEY (for another server OPENAI_BASE_URL and OPENAI_MODEL too) and start again, "
     "or add a provider in the admin."
 )
-_BY_NAME = "Any other tool runs by its name and arguments, as in `count_seats {\"team\": \"sales\"}`."
+_BY_NAME = 'Any other tool runs by its name and arguments, as in `count_seats {"team": "sales"}`.'
 _ABILITIES = {
     "current_time": "what time is it",
     "get_customer": "tell me about customer 42",
