@@ -55,10 +55,11 @@ def has_services() -> bool:
     return bool(settings.REDIS_URL) and settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
 
-# The longest files, which come first: one that is begun last would keep one worker busy and the others waiting.
+# The longest files, which come first: one that is begun last would keep one worker busy and the others waiting. Those
+# that mostly wait come before those in browsers, so that fewer browsers are at work at once.
 LONG = (
-    "browser/test_vectors", "docs/test_commands", "isolation/test_row_security", "browser/", "isolation/test_http",
-    "host_project/", "services/runs/recovery/test_recovery", "isolation/test_endings", "api/test_schema", "commands/",
+    "isolation/test_row_security", "isolation/test_http", "docs/test_commands", "browser/test_vectors", "host_project/",
+    "api/test_schemathesis", "browser/", "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/",
     "site/test_environment", "mcp/test_server", "markdown/", "services/test_metrics", "isolation/", "api/test_openai",
     "api/test_hostile", "services/toolcalls/", "mcp/", "widget/", "webhooks/", "api/", "docs/",
 )  # fmt: skip

@@ -36,7 +36,7 @@ def simulate(constants: Constants) -> str:
     }
     lines = [
         "| Case | runs a minute | wait, p50 | wait, p95 | runs resumed | until their end, the longest |",
-        "|---|---:|---:|---:|---:|---:|",
+        "|---|---|---|---|---|---|",
     ]
     for name, (with_crowds, deaths) in cases.items():
         simulation = Simulation(processes=PROCESSES, places=PLACES, costs=costs, crowds=with_crowds, deaths=deaths)

@@ -140,7 +140,7 @@ def table(needs: Sequence[Need]) -> str:
         ("**PostgreSQL servers**", [f"**{one.databases:,}**" for one in needs]),
     ]
     head = ["In the busiest minute", *(f"{one.members:,} members" for one in needs)]
-    lines = [_row(head), _row(["---", *("---:" for _ in needs)]), *(_row([what, *cells]) for what, cells in rows)]
+    lines = [_row(head), _row(["---", *("---" for _ in needs)]), *(_row([what, *cells]) for what, cells in rows)]
     return "\n".join(lines)
 
 

@@ -26,7 +26,7 @@ from tests.fake_provider import FakeProvider
 from tests.live import Server, free_port
 from tests.python_template import forked_python
 
-SECONDS = 110
+SECONDS = 280
 # They run the suite itself or install what it needs; .ci/run runs each of them.
 RUN_BY_CI = {"make test", "make lint", "make test-model", "make conformance"}
 # Documents whose snippets are run by other tests.

@@ -28,8 +28,6 @@ from tests.providers.kinds import Body, any_kind, calls_of
 from tests.websocket.test_websocket import in_db
 from tests.ws import Socket, open_socket
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 GROUPS = {"calls": CALLS, "texts": TEXTS, "failures": FAILURES}
 CASES = [case for group in GROUPS.values() for case in group]
 TABLE = Path(__file__).parents[3] / "docs" / "provider-quirks.md"
@@ -112,6 +110,7 @@ async def test_case(fake_provider: FakeProvider, case: Case) -> None:
     assert check(case, server, answers, error) == []
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("group", GROUPS)
 async def test_cases_in_tenants_runs(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, group: str

@@ -27,8 +27,6 @@ from tests.providers.responses import test_replies as responses
 from tests.providers.responses.wire import ResponsesServer
 from tests.ws import open_socket
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 
 class Row(Protocol):
     """A row of a table: its answer, and what comes of it."""
@@ -110,6 +108,7 @@ async def test_a_thread_goes_on_after_every_row(fake_provider: FakeProvider, wir
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.django_db(transaction=True)
 @by_wire
 async def test_a_tenants_thread_goes_on_after_every_row(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, wire: str
