@@ -23,7 +23,7 @@ from tests.live import Server
 # ruff: noqa: F811 - the fixture of another module
 pytestmark = [
     pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
 ]  # fmt: skip
 CLIENTS = ("copilotkit", "assistant-ui")
 PIXEL = base64.b64decode(

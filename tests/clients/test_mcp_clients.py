@@ -21,7 +21,7 @@ from tests.factories import switch_tool
 from tests.live import Server
 from tools.demo import load_demo
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 HERE = Path(__file__).parent
 ADDRESS = "http://127.0.0.1:8000"

@@ -18,7 +18,7 @@ from tests.base import Cast
 from tests.docs.snippets import ROOT, Block, blocks
 from tests.python_template import forked_python
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 DOCUMENT = ROOT / "docs/mcp.md"
 PORT = "8765"

@@ -34,14 +34,14 @@ def run_tests(folder: Path, provider: FakeProvider, **environment: str) -> None:
 
 
 @pytest.mark.once
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_on_sqlite(tmp_path: Path, fake_provider: FakeProvider) -> None:
     run_tests(tmp_path / "crm", fake_provider)
 
 
 @pytest.mark.services
 @pytest.mark.django_db
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_on_postgresql(tmp_path: Path, fake_provider: FakeProvider) -> None:
     url = urlsplit(live.test_database_url())
     name = f"{connection.settings_dict['NAME']}_crm"

@@ -25,7 +25,7 @@ from tests.live import Server, serve
 from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket, run_input, session_cookie
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 PATIENCE = 30
 BY_SESSION = ("websocket by session", "SSE by session")

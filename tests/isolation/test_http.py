@@ -78,7 +78,7 @@ def rows(cast: Cast) -> Any:
     return plant(cast)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("who", ["mallory", "greta", "oscar", None])
 def test_no_address_shows_another_tenants_rows(who: str | None, cast: Cast, rows: Any) -> None:
     answers = list(reads(signed_in(who and getattr(cast, who)), rows))
@@ -86,7 +86,7 @@ def test_no_address_shows_another_tenants_rows(who: str | None, cast: Cast, rows
     assert [str(one) for one in answers if one.status >= 500 and "/readyz" not in one.door] == []
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("who", ["mallory", "greta", "oscar", None])
 def test_no_address_changes_another_tenants_rows(who: str | None, cast: Cast, rows: Any) -> None:
     before = rows_of(cast.acme)
@@ -97,21 +97,21 @@ def test_no_address_changes_another_tenants_rows(who: str | None, cast: Cast, ro
     assert crossings() == []
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_owner_sees_the_rows(cast: Cast, rows: Any) -> None:
     pages = [f"/admin/assistant/{name}/" for name in ("conversation", "run", "toolcall", "assistant")]
     shown = {one.door.split("?")[0] for one in reads(signed_in(cast.amy), rows, below=tuple(pages)) if one.leaks}
     assert shown >= {f"GET {page}" for page in pages}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_planted_leak_is_found(cast: Cast, rows: Any) -> None:
     with override_settings(ROOT_URLCONF="tests.isolation.sites.leaky_urls"):
         leaks = [one.door for one in reads(signed_in(cast.mallory), rows, below=("/leak/",)) if one.leaks]
     assert {door.split("?")[0].rsplit("/", 2)[0] for door in leaks} == {"GET /leak/read"}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_planted_change_is_found(cast: Cast, rows: Any) -> None:
     before = rows_of(cast.acme)
     with override_settings(ROOT_URLCONF="tests.isolation.sites.leaky_urls"):

@@ -16,7 +16,7 @@ from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
 from tests.live import Server, serve
 from tests.mcp.talking import MODERN, OLDER, Client, Json
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 # Methods with an endless stream; tests/mcp/test_server_changes.py tests who gets its events.
 STREAMS = {"subscriptions/listen"}

@@ -40,7 +40,7 @@ from tests.isolation.visiting import Visitor
 from tests.live import Server, serve
 from tests.ws import open_socket
 
-pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 UNFILTERED = "tests.isolation.sites.unfiltered_asgi:application"
 

@@ -22,7 +22,7 @@ from tests.base import Cast
 from tests.isolation.test_row_security import COMMANDS, served_as
 from tests.live import serve
 
-pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.factories import make_member, switch_tool
 from tests.live import Server
 from tests.mcp.talking import MODERN, OLDER, Client, Json
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 TRIES = 1000
 NAMES = (

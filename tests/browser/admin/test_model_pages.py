@@ -81,7 +81,7 @@ def own_pages(cast: Cast) -> list[str]:
     ]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("pages", ["of models", "own"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1366), ("dark", 390)])
 async def test_every_page_works_under_the_strict_policy_and_does_not_scroll_sideways(

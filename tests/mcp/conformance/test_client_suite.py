@@ -11,7 +11,7 @@ import pytest
 
 from tests.mcp.conformance.test_server_suite import NODE, SUITE
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
 
 ROOT = Path(__file__).resolve().parents[3]
 # Scenarios that a revision requires of a client; those under `auth/` act for a user before a browser.

@@ -18,7 +18,7 @@ from tests.live import Server, serve
 from tests.websocket.test_websocket import in_db, until
 from tests.ws import Socket, open_socket
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}
 
 

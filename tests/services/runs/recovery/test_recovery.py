@@ -17,7 +17,7 @@ from tests.live import Server, serve
 from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 # Runs of dead processes end; `test_resumed_processes` has those that go on.
 ENDING = {"RUN_RESUMES": "0"}

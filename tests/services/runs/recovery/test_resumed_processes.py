@@ -15,7 +15,7 @@ from tests.services.runs.recovery.test_recovery import RECOVERY, is_valid
 from tests.websocket.test_websocket import until
 from tests.ws import open_socket, run_input
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 
 async def test_a_client_that_attaches_gets_the_rest_of_a_killed_processs_run(
