@@ -19,6 +19,9 @@ STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
 
 
+# Modules that use a database, and whose subject is the same on each: what documents show, AG-UI's own clients, and what
+# goes to providers and comes from them; what is stored of that is tried on each (tests/providers/cases).
+SAME_ON_EACH = re.compile(r"tests\.(docs|agui_clients|providers\.(?!cases))\b")
 # A module whose tests all use the database, or are all slow.
 NONE_IS_PURE = re.compile(r"^pytestmark\b.*\b(django_db|slow)\b", re.MULTILINE)
 
@@ -46,6 +49,8 @@ def mark(item: pytest.Function) -> None:
     if has_processes:
         item.add_marker("processes")
     if fixtures & DATABASE or item.get_closest_marker("django_db") or _has(SHARED, module):
+        if SAME_ON_EACH.match(module.__name__) and item.get_closest_marker("services") is None:
+            item.add_marker("once")
         return
     item.add_marker("once")
     if not (has_server or has_processes or item.get_closest_marker("slow")):
