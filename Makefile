@@ -42,7 +42,7 @@ dev: $(VENV)/.installed  ## Like demo, but starts the server again when code, to
 shell: $(VENV)/.installed  ## Open a shell in which python is that of .venv
 	@PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV="$(abspath $(VENV))" bash
 
-check: $(VENV)/.installed-dev  ## Lint, and run the tests that need no database, server or browser: under a minute
+check: $(VENV)/.installed-dev  ## Lint, and run the quick tests that need no database, server or browser: a minute
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-types test-pure lint-style lint-security lint-deployment
 
 test-pure:

@@ -17,8 +17,6 @@ SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
 # Words of modules that start servers themselves, and of modules that start other processes.
 STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
-
-
 # Modules that use a database, and whose subject is the same on each: what documents show, AG-UI's own clients, and what
 # goes to providers and comes from them; what is stored of that is tried on each (tests/providers/cases).
 SAME_ON_EACH = re.compile(r"tests\.(docs|agui_clients|providers\.(?!cases))\b")
