@@ -60,8 +60,8 @@ def test_the_list_is_closed() -> None:
 
 
 def test_each_code_is_listed_with_its_interfaces_and_statuses() -> None:
-    found = statuses()
+    found, protocol = statuses(), protocol_codes()
     for code, where in rows().items():
         assert ("`RUN_ERROR`" in where) is (code in RUN_CODES), code
-        assert ("`protocol_error`" in where) is (code in protocol_codes()), code
+        assert ("`protocol_error`" in where) is (code in protocol), code
         assert {int(status) for status in re.findall(r"HTTP (\d+)", where)} == found.get(code, set()), code

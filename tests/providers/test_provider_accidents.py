@@ -178,6 +178,7 @@ async def test_silence_in_mid_answer_is_a_timeout(fake_provider: FakeProvider) -
     assert failed(outcome)[0] == "provider_timeout"
 
 
+@pytest.mark.slow
 async def test_short_pauses_are_allowed_but_a_long_one_after_them_is_a_timeout(
     fake_provider: FakeProvider,
 ) -> None:

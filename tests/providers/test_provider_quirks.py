@@ -30,6 +30,7 @@ async def test_quirk(fake_provider: FakeProvider, quirk: Quirk) -> None:
     check(quirk, deltas, outcome)
 
 
+@pytest.mark.slow
 @by_name
 @pytest.mark.usefixtures("listener")
 async def test_quirk_that_comes_piece_by_piece(fake_provider: FakeProvider, quirk: Quirk) -> None:

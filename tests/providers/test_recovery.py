@@ -116,6 +116,7 @@ async def test_an_image_alone_is_not_asked_again(fake_provider: FakeProvider) ->
     await go_on(fake_provider, client_of(fake_provider), reply)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
     [error("overloaded", code=503), error("Overloaded", type="overloaded_error"), {"error": "worker died"}],
@@ -129,6 +130,7 @@ async def test_an_error_as_first_event_is_repeated_as_a_503(fake_provider: FakeP
     await go_on(fake_provider, client, reply)
 
 
+@pytest.mark.slow
 async def test_it_is_repeated_a_few_times_only(fake_provider: FakeProvider) -> None:
     fake_provider.rule(lambda request: fake_answers.stream(error("x", code=503)))
     with pytest.raises(RunFailed):

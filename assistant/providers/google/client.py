@@ -16,7 +16,7 @@ from google.genai import errors, types
 from assistant.core.llm.protocol import ModelError
 from assistant.providers.client_cache import ClientCache
 from assistant.providers.google.errors import failure_of, retry_delay
-from assistant.providers.http_clients import CONNECT_SECONDS, MAX_RETRY_AFTER_SECONDS, new_http_client
+from assistant.providers.http_clients import CONNECT_SECONDS, MAX_RETRY_AFTER_SECONDS, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import NOT_FOUND, request_id_in
 from assistant.providers.openai_wire.refusals import Refusal
 from assistant.toolkit.guards.url_guard import UrlGuard
@@ -94,6 +94,9 @@ class Client:
             base_url=url,
             api_version=version,
             httpx_async_client=_Transport(http_client),
+            # For the package's clients of other kinds, which send nothing here: each would build a context of its own.
+            client_args={"verify": ssl_context()},
+            async_client_args={"ssl": ssl_context()},
         )
         self._models = genai.Client(vertexai=False, api_key=key or _NO_KEY, http_options=options).aio.models
         self._http_client = http_client
@@ -205,7 +208,7 @@ async def client_of(
 
 
 async def _make_client(url: str, version: str, key: str, guard: UrlGuard | None) -> Client:
-    # In a thread: the package builds hundreds of types and several TLS contexts, for a third of a second.
+    # In a thread: on its first use the package builds hundreds of types, for a third of a second.
     return await asyncio.to_thread(Client, url, version, key, new_http_client(guard))
 
 
