@@ -87,6 +87,22 @@ def test_a_tool_that_asks_is_approved_in_the_terminal(
     assert ToolCall.objects.get().status == status
 
 
+@pytest.mark.parametrize(("answer", "status"), [("tomorrow\n2027-02-03\n", "ok"), ("", "declined")])
+def test_a_question_is_answered_in_the_terminal(
+    committed: Cast, house: Provider, fake_provider: FakeProvider, answer: str, status: str
+) -> None:
+    switch_tool(committed.acme, "ask_user")
+    fields = [{"name": "day", "label": "Day", "kind": "date"}]
+    fake_provider.call("ask_user", {"question": "Which day?", "fields": fields})
+    fake_provider.reply("Booked.")
+    shown = talk(f"A table, please\n{answer}", "acme", "support", "--user", "alice")
+    assert "Which day?" in shown.stdout, shown.stderr
+    assert "Booked." in shown.stdout
+    assert ToolCall.objects.get().status == status
+    if answer:
+        assert '= {"day": "2027-02-03"}' in shown.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [(["nowhere"], "nowhere"), (["acme", "nothing"], "nothing"), (["acme", "--user", "mallory"], "mallory")],

@@ -13,8 +13,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from assistant.core.toolcalls.outcome_events import PENDING
 from assistant.core.values import events
 from assistant.management.operator import OperatorCommand
+from assistant.management.terminal.form import YES, fill
+from assistant.management.terminal.printer import EventPrinter, printable
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
@@ -28,7 +31,6 @@ from assistant.services.tenancy.memberships import find_user
 from assistant.toolkit.text import clean_text
 
 ROLES = [Membership.Role.OWNER, Membership.Role.ADMIN, Membership.Role.MEMBER]
-MAX_RESULT_CHARACTERS = 400
 
 
 class Command(OperatorCommand):
@@ -50,15 +52,19 @@ class Command(OperatorCommand):
 
 @contextmanager
 def _only_warnings() -> Iterator[None]:
-    """Keep the assistant's log below WARNING out of the terminal, because its lines would interrupt answers."""
-    logger = logging.getLogger("assistant")
-    before = logger.level
-    # A level that the project has set higher stays.
-    logger.setLevel(max(before, logging.WARNING))
+    """Keep the assistant's log below WARNING out of the terminal, because its lines would interrupt answers.
+
+    Delays of the event loop are left out too: they concern servers.
+    """
+    levels = {logging.getLogger("assistant"): logging.WARNING, logging.getLogger("assistant.loop"): logging.ERROR}
+    before = {logger: logger.level for logger in levels}
+    for logger, level in levels.items():
+        logger.setLevel(max(logger.level, level))  # a level that the project has set higher stays
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in before.items():
+            logger.setLevel(level)
 
 
 def _member(tenant_slug: str, username: str | None) -> Member:
@@ -93,7 +99,8 @@ class ChatSession:
         self._member = member
         self._assistant = assistant_slug
         self._thread = uuid.uuid4()
-        self._is_mid_line = False
+        self._printer = EventPrinter(command.stdout)
+        self._is_at_end = False
 
     async def go(self) -> None:
         runs = get_runs()
@@ -102,31 +109,48 @@ class ChatSession:
                 message = TextMessage(str(uuid.uuid4()), clean_text(text))
                 waiting = await self._turn(runs, message=message)
                 while waiting:
-                    waiting = await self._turn(runs, resume=await self._ask(waiting))
+                    waiting = await self._turn(runs, resume=await self._ask(waiting), asked=waiting)
         finally:
             await runs.stop()
 
     async def _read(self, prompt: str) -> str:
-        self._command.stdout.write(prompt if sys.stdin.isatty() else "", ending="")
+        self._command.stdout.write(printable(prompt) if sys.stdin.isatty() else "", ending="")
         self._command.stdout.flush()
         try:
-            return await asyncio.to_thread(sys.stdin.readline)
+            line: str = await asyncio.to_thread(sys.stdin.readline)
         except UnicodeDecodeError:
-            self._say("That is not UTF-8 text.")
-            return ""
+            self._printer.say("That is not UTF-8 text.")
+            line = ""
+        self._is_at_end = not line
+        return line
 
     async def _ask(self, waiting: list[events.Interrupt]) -> tuple[Resume, ...]:
         answers = []
         for interrupt in waiting:
-            self._say(interrupt.message or "A tool needs your approval.")
-            given = (await self._read("Run it? [y/N] ")).strip().lower()
-            answers.append(parse_resume(interrupt.id, "resolved", {"approved": given in {"y", "yes"}}))
+            self._printer.say(interrupt.message or "A tool needs your approval.")
+            if interrupt.reason == "input_required":
+                answer = await fill((interrupt.metadata or {})["form"], self._read)
+            else:
+                answer = {"approved": (await self._read("Run it? [y/N] ")).strip().casefold() in YES}
+            answers.append(parse_resume(interrupt.id, "resolved", answer or {"approved": False}))
         return tuple(answers)
 
     async def _turn(
-        self, runs: Runs, *, message: TextMessage | None = None, resume: tuple[Resume, ...] = ()
+        self,
+        runs: Runs,
+        *,
+        message: TextMessage | None = None,
+        resume: tuple[Resume, ...] = (),
+        asked: list[events.Interrupt] | None = None,
     ) -> list[events.Interrupt]:
-        """Run one turn and print it. Return the calls that need approval."""
+        """Run one turn and print it.
+
+        Args:
+            resume: answers to the calls in `asked`.
+
+        Returns:
+            The calls that need an approval or an answer; `asked` again if the answers were refused.
+        """
         given = RunInput(
             thread_id=self._thread,
             run_id=str(uuid.uuid4()),
@@ -137,8 +161,8 @@ class ChatSession:
         try:
             opened = await runs.open(member=self._member, assistant_slug=self._assistant, given=given)
         except Refused as exc:
-            self._say(str(exc))
-            return []
+            self._printer.say(str(exc))
+            return [] if self._is_at_end else asked or []
         shown = asyncio.create_task(self._show(runs, opened.key.thread, opened.key.number))
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
@@ -155,31 +179,11 @@ class ChatSession:
 
     async def _show(self, runs: Runs, thread: str, number: int) -> list[events.Interrupt]:
         async for event in _follow(runs, thread, number):
-            match event:
-                case events.TextMessageContent(delta=delta):
-                    self._command.stdout.write(delta, ending="")
-                    self._command.stdout.flush()
-                    self._is_mid_line = not delta.endswith("\n")
-                case events.ToolCallStart(tool_call_name=name):
-                    self._say(f"[{name}]")
-                case events.ToolCallResult(content=content):
-                    self._say(
-                        f"  = {content[:MAX_RESULT_CHARACTERS]}{' …' if len(content) > MAX_RESULT_CHARACTERS else ''}"
-                    )
-                case events.RunError(message=message):
-                    self._say(message)
-                case events.RunFinished(outcome=events.Interrupted(interrupts=interrupts)):
-                    return interrupts
-                case events.RunFinished(outcome=events.Cancelled()):
-                    self._say("[stopped]")
-        self._say("")
+            self._printer.show(event)
+            if isinstance(event, events.RunFinished) and isinstance(event.outcome, events.Interrupted):
+                return [one for one in event.outcome.interrupts if one.reason != PENDING]
+        self._printer.end_line()
         return []
-
-    def _say(self, line: str) -> None:
-        """Print text on a new line."""
-        self._command.stdout.write(("\n" if self._is_mid_line else "") + line, ending="\n" if line else "")
-        self._command.stdout.flush()
-        self._is_mid_line = False
 
 
 async def _follow(runs: Runs, thread: str, number: int) -> AsyncIterator[events.Event]:
