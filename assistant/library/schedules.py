@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Annotated, Literal
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Literal
 
+from django.utils.formats import date_format
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from assistant.library.time_parsing import format_datetime, parse_time, parse_zone
 from assistant.models.timed.schedules import Schedule
+from assistant.services.schedules.moments import next_moment
 from assistant.services.schedules.schedules import (
     ScheduleDraft,
     ScheduleRefused,
+    check_draft,
     delete_schedule,
     make_schedule,
     own_schedules,
 )
 from assistant.services.tenancy.members import Member, acting_key, find_member
-from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
+from assistant.toolkit import Change, Example, Param, ToolContext, ToolError, tool
 
 MILLIONTHS = 1_000_000
 
@@ -35,9 +40,52 @@ class ScheduleRecord:
     state: str
 
 
+def _preview(arguments: Mapping[str, Any], context: ToolContext) -> list[Change]:
+    """Return what would be scheduled, with the first moment, in the language of the person who is asked."""
+    draft, zone = _draft(arguments, context), context.tenant.timezone
+    try:
+        check_draft(draft, zone=zone, now=datetime.now(UTC))
+    except ScheduleRefused as exc:
+        raise ToolError(str(exc)) from exc
+    facts: dict[str, Any] = {"prompt": draft.prompt}
+    if draft.cron:
+        facts |= {"cron": f"{draft.cron} ({zone})", "next_at": next_moment(draft.cron, zone, datetime.now(UTC))}
+        facts |= {"ends_at": draft.ends_at, "budget": f"{arguments['budget']:g}"}
+    else:
+        facts["at"] = draft.at
+    facts["delivery"] = Schedule.Delivery(draft.delivery).label
+    labels = {field.name: str(capfirst(field.verbose_name)) for field in Schedule._meta.concrete_fields}
+    return [Change(labels[name], None, _shown(value, context)) for name, value in facts.items()]
+
+
+def _shown(value: Any, context: ToolContext) -> Any:
+    if not isinstance(value, datetime):
+        return str(value)
+    local = value.astimezone(parse_zone(context.tenant.timezone))
+    return f"{date_format(local, 'l')}, {date_format(local, 'DATETIME_FORMAT')}"
+
+
+def _draft(arguments: Mapping[str, Any], context: ToolContext) -> ScheduleDraft:
+    when, until, budget = arguments["when"], arguments.get("until"), arguments.get("budget")
+    is_cron = len(when.split()) == 5
+    return ScheduleDraft(
+        assistant=context.assistant,
+        name=arguments["name"],
+        prompt=arguments["question"],
+        cron=when if is_cron else "",
+        at=None if is_cron else _moment(when, context),
+        ends_at=_end(until, context) if until and is_cron else None,
+        budget=round(budget * MILLIONTHS) if budget and is_cron else None,
+        delivery=arguments.get("delivery", Schedule.Delivery.CONVERSATION),
+        idempotency_key=context.idempotency_key,
+        sources=context.read_sources,
+    )
+
+
 @tool(
     title=_("Schedule a question"),
     requires_approval=True,
+    preview=_preview,
     examples=[
         Example(
             "every Monday at 9, tell me which orders are open, until the end of May",
@@ -62,7 +110,7 @@ def schedule_question(
         str,
         Param("A cron line of five fields for again and again, or one moment like 2026-11-21T10:42.", max_length=100),
     ],
-    until: Annotated[str, Param("When a cron line ends, like 2026-12-31T23:59.", max_length=50)] = "",
+    until: Annotated[str, Param("When a cron line ends, like 2026-12-31 or 2026-12-31T18:00.", max_length=50)] = "",
     budget: Annotated[
         float | None, Param("What all answers of a cron line may cost together. Ask the user.", ge=0, le=1_000_000)
     ] = None,
@@ -72,19 +120,8 @@ def schedule_question(
 ) -> ScheduleRecord:
     """Have a question asked later, once or again and again, in the user's name. The user is asked first."""
     member = _member(context)
-    is_cron = len(when.split()) == 5
-    draft = ScheduleDraft(
-        assistant=context.assistant,
-        name=name,
-        prompt=question,
-        cron=when if is_cron else "",
-        at=None if is_cron else _moment(when, context),
-        ends_at=_moment(until, context) if until and is_cron else None,
-        budget=round(budget * MILLIONTHS) if budget and is_cron else None,
-        delivery=delivery,
-        idempotency_key=context.idempotency_key,
-        sources=context.read_sources,
-    )
+    values = {"name": name, "question": question, "when": when, "until": until, "budget": budget, "delivery": delivery}
+    draft = _draft(values, context)
     try:
         return _record(make_schedule(member=member, draft=draft), context)
     except ScheduleRefused as exc:
@@ -114,6 +151,15 @@ def _member(context: ToolContext) -> Member:
     if found is None:
         raise ToolError("Only members of the tenant can schedule questions.")
     return replace(found, key_id=acting_key())
+
+
+def _end(text: str, context: ToolContext) -> datetime:
+    """Parse the end of a schedule; a date alone means the end of that day."""
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return _moment(text, context)
+    return datetime.combine(day, time(23, 59), tzinfo=parse_zone(context.tenant.timezone))
 
 
 def _moment(text: str, context: ToolContext) -> datetime:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils.formats import date_format
+from django.utils.translation import override
 
 from assistant.library.schedules import delete_scheduled_question, list_schedules, schedule_question
 from assistant.models import Membership, Schedule, Tenant
@@ -49,11 +52,57 @@ def test_a_moment_asks_once(cast: Cast) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"budget": None}, "budget"), ({"when": "* * * * *"}, "15 minutes"), ({"when": "noon"}, "no date")],
+    [
+        ({"budget": None}, "budget"),
+        ({"when": "* * * * *"}, "15 minutes"),
+        ({"when": "noon"}, "no date"),
+        ({"until": "soon"}, "not a time"),
+    ],
 )
-def test_what_is_wrong_is_told_to_the_model(cast: Cast, wrong: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_told_to_the_model_before_anyone_is_asked(
+    cast: Cast, wrong: dict[str, Any], said: str
+) -> None:
     with pytest.raises(ToolError, match=said):
         ask(at(cast.acme, cast.alice), **wrong)
+    with pytest.raises(ToolError, match=said):
+        preview(cast, **wrong)
+
+
+def preview(cast: Cast, **fields: Any) -> dict[str, Any]:
+    """Return what the person who approves is shown, by its label."""
+    until = f"{datetime.now(UTC) + timedelta(days=30):%Y-%m-%d}"
+    values = {"name": "Open orders", "question": "Which?", "when": "0 9 * * 1", "until": until, "budget": 5}
+    assert schedule_question.preview is not None
+    return {one.label: one.new for one in schedule_question.preview(values | fields, at(cast.acme, cast.alice))}
+
+
+def test_who_approves_sees_the_first_moment(cast: Cast) -> None:
+    end = datetime.now(UTC).date() + timedelta(days=60)
+    shown = preview(cast, until=end.isoformat())
+    first = shown.pop("Next")
+    assert first.startswith("Monday, ") and first.endswith(", 9 a.m.")
+    assert shown == {
+        "Question": "Which?",
+        "Cron line": "0 9 * * 1 (Europe/Vienna)",
+        "End": f"{end:%A}, {date_format(end)}, 11:59 p.m.",
+        "Budget": "5",
+        "Delivery": "A conversation",
+    }
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)
+    with override("de"):
+        shown = preview(cast, when=f"{tomorrow}T10:00", delivery="email")
+        day = date_format(tomorrow, "l, j. F Y")
+    assert shown["Zeitpunkt"] == f"{day} 10:00"
+    assert "Cron" not in " ".join(shown)
+    assert not Schedule.objects.exists()
+
+
+def test_a_date_alone_is_the_end_of_that_day(cast: Cast) -> None:
+    day = datetime.now(UTC).date() + timedelta(days=30)
+    ask(at(cast.acme, cast.alice), until=day.isoformat())
+    ends_at = Schedule.objects.get().ends_at
+    assert ends_at is not None
+    assert f"{ends_at.astimezone(ZoneInfo('Europe/Vienna')):%Y-%m-%d %H:%M}" == f"{day} 23:59"
 
 
 def test_a_member_lists_and_deletes_their_own_alone(cast: Cast) -> None:

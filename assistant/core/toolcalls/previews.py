@@ -13,11 +13,13 @@ from typing import Any
 import pydantic_core
 
 from assistant.core.toolcalls.protocols import ToolOutcome
-from assistant.toolkit import Tool, ToolContext
+from assistant.toolkit import Tool, ToolContext, ToolError
+from assistant.toolkit.calls.results import cut
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.context import use_context
 from assistant.toolkit.definition.questions import Change
 from assistant.toolkit.logs import log_extra
+from assistant.toolkit.text import clean_text
 
 logger = logging.getLogger(__name__)
 
@@ -28,12 +30,19 @@ PREVIEW_SECONDS = 5.0
 
 
 async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolContext) -> ToolOutcome:
-    """Return the outcome of a waiting call with its changes; unchanged for others, and if a preview fails."""
+    """Return the outcome of a waiting call with its changes; unchanged for others, and if a preview fails.
+
+    A preview that raises `ToolError` says that the tool would refuse: nobody is asked, and the model reads why.
+    """
     if outcome.asked is None or tool is None or tool.preview is None:
         return outcome
     try:
         async with asyncio.timeout(PREVIEW_SECONDS):
             changes = await in_thread(partial(_changes, tool, tool.check(outcome.call.arguments), context))
+    except ToolError as exc:
+        text = clean_text(cut(str(exc) or "The tool failed."))
+        sources = (tool.title.strip() or tool.name,) if tool.untrusted or tool.open_world else ()
+        return replace(outcome, status="error", content=text, error=text, sources=sources, asked=None, warning="")
     except Exception:
         logger.exception("The preview of tool %s failed", tool.name, extra=log_extra(context))
         return outcome

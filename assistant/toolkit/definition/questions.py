@@ -45,7 +45,7 @@ class NeedsAnswer(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a call would change: a name for people, the value before, and the value after."""
+    """What a call would change: a name for people, the value before (None: there was none), and the value after."""
 
     label: str
     old: Any

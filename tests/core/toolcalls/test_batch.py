@@ -358,6 +358,20 @@ async def test_who_approves_is_told_what_changes_if_the_tool_says_so(preview: An
     assert [field["name"] for field in interrupt.metadata["form"]] == ["a", "b"]
 
 
+def _refuses(arguments: Mapping[str, Any], context: ToolContext) -> list[Change]:
+    raise ToolError("There is no such sum.")
+
+
+@pytest.mark.parametrize("is_foreign", [False, True])
+async def test_nobody_is_asked_about_a_call_that_its_preview_refuses(is_foreign: bool) -> None:
+    risky = add.replace(name="risky", preview=_refuses, untrusted=is_foreign)
+    turn = await run_script([call("risky", '{"a":1,"b":2}', "c1"), "Then not."], toolset=Switched(risky, risky="ask"))
+    assert turn.journal.statuses == {"risky": "error"}
+    assert turn.results == ["There is no such sum."]
+    assert [outcome.sources for outcome in turn.journal.outcomes] == [("risky",) if is_foreign else ()]
+    assert len(turn.model.requests) == 2  # it goes on with the model
+
+
 async def test_approval_can_depend_on_the_arguments() -> None:
     careful = add.replace(requires_approval=lambda arguments, context: arguments["a"] > 10)
     assert (await run_script([ADD, "ok"], careful)).results == ["3"]

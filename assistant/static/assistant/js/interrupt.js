@@ -16,7 +16,9 @@ function formOf(interrupt, values) {
 
 const changed = ({ label: name, old, new: value }) => [
   make("dt", {}, name),
-  make("dd", {}, make("del", { dir: "auto" }, scalar(old)), make("span.sr-only.spoken", {}, ` ${gettext("becomes")} `), direction === "rtl" ? " ← " : " → ", make("ins", { dir: "auto" }, scalar(value))),
+  old === undefined
+    ? make("dd", { dir: "auto" }, scalar(value)) // what is new
+    : make("dd", {}, make("del", { dir: "auto" }, scalar(old)), make("span.sr-only.spoken", {}, ` ${gettext("becomes")} `), direction === "rtl" ? " ← " : " → ", make("ins", { dir: "auto" }, scalar(value))),
 ];
 
 /** Return what the call would change, else its arguments, with the fields' labels. */
