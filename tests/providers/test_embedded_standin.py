@@ -9,8 +9,9 @@ import pytest
 
 from assistant.core.llm.protocol import ModelRequest, TextDelta
 from assistant.core.values.messages import Message, Reply, ToolCall
+from assistant.core.values.untrusted import OUTSIDE, fenced
 from assistant.providers.embedded import StandIn
-from assistant.toolkit import Tool
+from assistant.toolkit import Media, Tool
 
 FAMILIES = {
     "alarms": ("set_alarm", "list_alarms", "cancel_alarm"),
@@ -88,6 +89,13 @@ async def test_an_answer_from_documents_names_its_source() -> None:
 async def test_a_tools_error_is_the_answer() -> None:
     text = (await answer(*after("customer 9", ("get_customer", {"customer_id": 9}, "There is no customer 9.")))).text
     assert text == "There is no customer 9."
+
+
+@pytest.mark.parametrize("text", ["It ships on Tuesday.", "Two\nlines [0123abcd]", ""])
+async def test_what_is_meant_for_models_is_no_part_of_an_answer(text: str) -> None:
+    note = Media(b"a,b", "text/csv", name="report.csv").sentence
+    for result in (fenced(text, OUTSIDE), fenced(f"{text}\n{note}", OUTSIDE, "c0"), f"{note}\n{text}"):
+        assert (await answer(*after("order_lamp {}", ("order_lamp", {}, result)))).text.strip() == text
 
 
 async def test_a_tool_that_is_switched_off_is_not_called() -> None:

@@ -10,11 +10,14 @@ from collections.abc import AsyncGenerator, Sequence
 from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta, ToolCallDelta
 from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
+from assistant.core.values.untrusted import unfenced
 from assistant.providers.standin.rules import Call, next_call
 from assistant.providers.standin.wording import answer, small_talk
 
 _PIECE = re.compile(r"\s*\S+\s*")
 _PAUSE_SECONDS = 0.015
+# What a tool's files are called in its result (`Media.sentence`); people see the files.
+_FILE_NOTES = re.compile(r"^\[Attached (?:image|file) .+\]\n?", re.MULTILINE)
 
 
 class StandIn:
@@ -50,7 +53,11 @@ def _this_turn(messages: Sequence[Message]) -> tuple[str, list[tuple[Call, str]]
     """Return the last user message, and the calls made since then with their results."""
     start = max((i for i, message in enumerate(messages) if message.role == "user"), default=len(messages))
     question = messages[start].content if start < len(messages) else ""
-    results = {message.tool_call_id: message.content for message in messages[start:] if message.role == "tool"}
+    results = {
+        message.tool_call_id: _FILE_NOTES.sub("", unfenced(message.content))
+        for message in messages[start:]
+        if message.role == "tool"
+    }
     done = [
         (Call(call.name, json.loads(call.arguments)), results[call.id])
         for message in messages[start:]
