@@ -142,8 +142,9 @@ async def test_a_file_dropped_on_the_widget_does_not_replace_the_hosts_page(shop
     assert await page.locator("h1").evaluate(DROP) == [False, False]
 
 
+@pytest.mark.parametrize("is_entered", [False, True])
 async def test_what_is_written_before_the_scripts_are_there_is_kept(
-    alice_browser: Visitor, fake_provider: FakeProvider
+    alice_browser: Visitor, fake_provider: FakeProvider, is_entered: bool
 ) -> None:
     release = asyncio.Event()
 
@@ -155,11 +156,29 @@ async def test_what_is_written_before_the_scripts_are_there_is_kept(
     page = await alice_browser.context.new_page()
     await page.goto(f"{alice_browser.origin}/t/acme/", wait_until="commit")
     await page.locator("#message").fill("I was early")
-    release.set()
+    if is_entered:
+        await page.locator("#message").press("Enter")
     fake_provider.reply("You were.")
-    await page.get_by_role("button", name="Send").click()
+    release.set()
+    if not is_entered:
+        await page.get_by_role("button", name="Send").click()
     await expect(last_answer(page)).to_have_text("You were.")
     await expect(page.locator(".turn.user .bubble")).to_have_text("I was early")
+    await expect(page.locator("#message")).to_have_value("")
+    assert len(fake_provider.requests) == 1
+
+
+async def test_a_draft_that_ends_with_a_new_line_is_not_sent(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    page = await alice_browser.open()
+    await page.locator("#message").press_sequentially("Not yet")
+    await page.locator("#message").press("Shift+Enter")
+    await page.reload()
+    await expect(page.locator("#message")).to_have_value("Not yet\n")
+    await page.wait_for_timeout(1000)
+    assert fake_provider.requests == []
+    await expect(page.locator("#message")).to_have_value("Not yet\n")
 
 
 async def test_who_sends_before_the_chosen_conversation_is_there_stays(

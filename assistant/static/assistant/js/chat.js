@@ -86,9 +86,11 @@ export class Chat {
     }
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
+    const early = this.#composer.text;
     this.#restoreDraft(question);
     if (this.#thread.pendingMessage) this.#asked(this.#thread.pendingMessage);
     this.#connection.connect();
+    if (early && this.#composer.text === early && this.#isDrafted) this.#composer.submitEarly(); // not a draft's text
   }
 
   get id() {

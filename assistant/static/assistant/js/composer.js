@@ -103,6 +103,11 @@ export class Composer {
     this.#box.focus({ preventScroll: true });
   }
 
+  /** Send a text whose Enter came before this script was there, when it could only start a new line. */
+  submitEarly() {
+    if (hasKeyboard.matches && this.#box.value.endsWith("\n")) this.#submit();
+  }
+
   #submit() {
     const text = this.#box.value.trim();
     if ((!text && !this.#hasFiles) || this.#problem.textContent || this.#tray?.problem) return;
