@@ -59,12 +59,13 @@ def test_the_arguments_are_a_form_of_the_tools_schema(cast: Cast) -> None:
 
 def test_the_page_shows_what_the_tools_preview_said(amys: Client, cast: Cast) -> None:
     call = waiting(cast, expression="1+1")
-    changes = [{"label": "Status of <b>", "old": "open", "new": "cancelled"}]
+    changes = [{"label": "Status of <b>", "old": "open", "new": "cancelled"}, {"label": "Next", "new": "Monday"}]
     other = {"toolCallId": "c2", "metadata": {"changes": [{"label": "Of another call", "old": 1}]}}
     asked = [other, {"toolCallId": call.call_id, "metadata": {"changes": changes}}]
     Run.objects.filter(pk=call.waiting_run.pk).update(ending={"type": "RUN_FINISHED", "outcome": {"interrupts": asked}})
     text = amys.get(f"{LIST}{call.pk}/change/").content.decode()
     assert "Status of &lt;b&gt;" in text and "<td>open</td><td>cancelled</td>" in text
+    assert "<td>—</td><td>Monday</td>" in text
     assert "Of another call" not in text
     endings: list[Any] = [None, {"outcome": None}, {"outcome": {"interrupts": [{}]}}]
     for ending in endings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -226,6 +227,20 @@ async def test_an_approval_says_what_changes(page: Page, fake_provider: FakeProv
     await page.get_by_role("button", name="Approve with these").click()
     await expect(last_answer(page)).to_have_text("Done.")
     assert await sync_to_async(lambda: Customer.objects.get(tenant_id=cast.acme.pk, number=42).city)() == "Linz"
+
+
+async def test_an_approval_says_when_a_schedule_asks_first(page: Page, fake_provider: FakeProvider, cast: Cast) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "schedule_question")
+    until = f"{datetime.now(UTC) + timedelta(days=60):%Y-%m-%d}"
+    schedule = {"name": "Orders", "question": "Which are open?", "when": "0 9 * * 1", "until": until, "budget": 5}
+    fake_provider.call("schedule_question", schedule)
+    await ask(page, "Every Monday at 9, which orders are open?")
+    facts = page.locator(".approval .facts")
+    await expect(facts.locator("dt", has_text="Next").locator("+ dd")).to_have_text(
+        re.compile(r"^Monday, .+, 9 a\.m\.$")
+    )
+    await expect(facts.locator("dt", has_text="Budget").locator("+ dd")).to_have_text("5")
+    await expect(facts.locator("del")).to_have_count(0)
 
 
 async def test_forms_fit_a_phone(phone: Visitor, fake_provider: FakeProvider, cast: Cast) -> None:
