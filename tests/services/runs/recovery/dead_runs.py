@@ -15,9 +15,12 @@ from assistant.models import Run, ToolCall
 from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry
 from assistant.services.eventlog.memory import MemoryLog
+from assistant.services.runs.leases import LEASE_SECONDS, MAX_STEP_BACK_SECONDS
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 
+# A lease that ends later counts as one from before the clock went back, and its run is taken over at the next look.
+LONGEST_LEASE = timedelta(seconds=LEASE_SECONDS + MAX_STEP_BACK_SECONDS - 1)
 TEXT = [events.TextMessageStart("m1", "assistant"), events.TextMessageContent("m1", "Once upon")]
 
 
@@ -30,10 +33,10 @@ def call_of(name: str, arguments: str = "{}") -> list[Event]:
 
 
 def leave_run(cast: Cast, made: Sequence[Event] = (), *, log: MemoryLog | None = None, **columns: Any) -> Run:
-    """Store a run whose process will be found dead in an hour; `made` is in its checkpoint and, if given, its log."""
+    """Store a run whose process will be found dead in a minute; `made` is in its checkpoint and, if given, its log."""
     talk = make_conversation(cast.alice, cast.support)
     columns = {"status": Run.Status.RUNNING, "lease_owner": "dead", **columns}
-    run = make_run(talk, lease_until=timezone.now() + timedelta(hours=1), **columns)
+    run = make_run(talk, lease_until=timezone.now() + LONGEST_LEASE, **columns)
     make_message(talk, "user", "Tell me", run=run, position=0)
     told = [RunStarted(talk.thread, run.run_id, PROTOCOL_VERSION), *made] if made else []
     transcript = Transcript()
