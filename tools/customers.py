@@ -117,8 +117,11 @@ def get_customer(
 
 
 def _changes(arguments: Mapping[str, Any], context: ToolContext) -> list[Change]:
-    """Return what an update would change, for the person who approves it."""
-    customer = _get(_customers(context), arguments["customer_id"])
+    """Return what an update would change, for the person who approves it; nothing for a number that no customer has."""
+    try:
+        customer = _get(_customers(context), arguments["customer_id"])
+    except ToolError:
+        return []  # they see the arguments, in which they may correct the number
     given = {field: arguments.get(field) for field in _CHANGEABLE}
     changed = [(field, value) for field, value in given.items() if value not in (None, getattr(customer, field))]
     return [Change(f"{field.capitalize()} of {customer.name}", getattr(customer, field), new) for field, new in changed]

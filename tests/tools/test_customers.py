@@ -94,5 +94,6 @@ def test_what_an_update_would_change_is_told(at_acme: ToolContext, at_globex: To
     assert update_customer.preview is not None
     wanted = {"customer_id": 42, "city": "Graz", "company": "Hofbauer Alpine Guides"}
     assert update_customer.preview(wanted, at_acme) == [Change("City of Lena Hofbauer", "Innsbruck", "Graz")]
+    assert update_customer.preview({**wanted, "customer_id": 2**31}, at_acme) == []
     (theirs,) = update_customer.preview({"customer_id": 42, "city": "Graz"}, at_globex)
     assert "Okafor" in theirs.label
