@@ -72,6 +72,7 @@ INSTALLED_APPS = [
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
     "config.apps.PanelConfig",
+    "config.demo",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

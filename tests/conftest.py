@@ -19,12 +19,12 @@ from django.test.utils import teardown_databases
 from django.utils import translation
 from pytest_django import DjangoDbBlocker
 
-from assistant.management.demo_tenants import load_demo_documents
 from assistant.models import Assistant, Provider, Tenant
 from assistant.services.db.clock import clock_watch
 from assistant.services.eventlog.log import ThreadLog
 from assistant.services.tenancy.members import Member, find_member
 from assistant.toolkit import ToolContext
+from config.demo.tenants import load_demo_documents
 from tests.base import Cast, make_cast
 from tests.databases.template import create_databases
 from tests.factories import make_provider

@@ -15,8 +15,6 @@ MODULES = [
     if "migrations" not in path.parts
 ]
 MAX_FILES, MAX_LINES = 25, 300
-# Django finds commands right in this folder alone.
-COMMANDS, MAX_COMMANDS = ROOT / "assistant/management/commands", 30
 # What Django, or a project that installs the app, looks for right under `assistant`.
 TOP = {
     "__init__", "allauth_settings", "apps", "checks", "defaults", "environment", "health", "hosting", "operations",
@@ -29,8 +27,7 @@ def test_folders_and_files_are_small() -> None:
     # Benchmarks and clients install what they compare with into folders of their own.
     ours = (path for path in rest if not {".peers", "node_modules"} & set(path.parts))
     folders = Counter(path.parent for path in [*MODULES, *ours])
-    most = {COMMANDS: MAX_COMMANDS}
-    assert [folder for folder, files in folders.items() if files > most.get(folder, MAX_FILES)] == []
+    assert [folder for folder, files in folders.items() if files > MAX_FILES] == []
     assert [path for path in MODULES if len(path.read_text().splitlines()) > MAX_LINES] == []
 
 

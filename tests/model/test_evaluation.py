@@ -19,12 +19,12 @@ from django.test import override_settings
 
 from assistant.client import ChatClient, ChatReply, Limits, RunFailed
 from assistant.management.commands.local_model import Command, ProgressBar
-from assistant.management.demo_tenants import load_demo_tenants
 from assistant.models import Membership
 from assistant.providers.embedded import EmbeddedModel, EmbeddedServer, is_ready, start_server
 from assistant.providers.embedded.fetch import fetch
 from assistant.services.assistants.warm_up_requests import likely_requests
 from assistant.toolkit import TenantInfo, Tool, UserInfo
+from config.demo.tenants import load_demo_tenants
 from tests.library.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
 from tests.model.prompts import DEMO, PROMPTS, Prompt
 from tests.model.record import Record, asked

@@ -20,7 +20,6 @@ from django.views.defaults import page_not_found
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.management.commands.local_model import ProgressBar
-from assistant.management.demo_tenants import SignIn, load_demo_tenants
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
 from assistant.providers.embedded import start_server
@@ -29,6 +28,7 @@ from assistant.providers.embedded.weights import WeightsError
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.db.old_database import MESSAGE as OLD_DATABASE
 from assistant.services.db.old_database import is_old_database
+from config.demo.tenants import SignIn, load_demo_tenants
 
 HOST = "127.0.0.1"
 # Folders of the checkout whose changes `--reload` follows.
