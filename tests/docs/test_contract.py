@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from pathlib import Path
 
 import pytest
 from django.urls import resolve
 
 from assistant.management import commands
+from config.demo.management import commands as demo_commands
 from tests.docs.snippets import ROOT, codes, table
 from tests.docs.test_facts import listed
 
@@ -42,8 +44,8 @@ def test_every_address_is_answered(address: str) -> None:
 
 
 def test_every_command_is_listed() -> None:
-    files = (ROOT / commands.__path__[0]).glob("[a-z]*.py")
-    assert set(names("## Commands")) == {file.stem for file in files}
+    homes = [Path(package.__path__[0]) for package in (commands, demo_commands)]
+    assert set(names("## Commands")) == {file.stem for home in homes for file in home.glob("[a-z]*.py")}
 
 
 def test_the_listed_frames_and_events_are_those_of_the_websocket_api() -> None:
