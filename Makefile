@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-all test-pure test-server test-next test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench resilience accessibility stories clean chromium lock messages prepare sbom dist
+.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench resilience accessibility stories clean chromium lock messages prepare sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -60,8 +60,10 @@ test-all: $(VENV)/.installed-dev chromium  ## Run all tests, as CI does
 	$(PYTEST) "$${options[@]}" $(ARGS) && \
 	{ [ "$${#left[@]}" = 0 ] || echo "Left out: tests that need programs. As root: apt-get install $${left[*]}"; }
 
+SERVER_TESTS := server and not browser
+
 test-server: $(VENV)/.installed-dev  ## Run only the tests that ask a server process, without those in a browser
-	@$(PYTEST) -m "server and not browser" $(ARGS)
+	@$(PYTEST) -m "$(SERVER_TESTS)" $(ARGS)
 
 test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo's questions (fetches 1.1 GB once)
 	@$(BIN)/python -m pytest tests/model -s $(ARGS)
@@ -69,20 +71,29 @@ test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo'
 evaluate: $(VENV)/.installed-dev  ## Ask it sixty questions, and record how many it answers well: ten minutes
 	@EVALUATE=true $(BIN)/python -m pytest tests/model -s $(ARGS)
 
-# What documents, providers, the schema of the REST API and AG-UI's clients promise is the same on every version, and is
-# tried on the oldest.
-NEXT_LEFT_OUT := --ignore=tests/docs --ignore=tests/providers --ignore=tests/agui_clients --ignore=tests/api/test_schemathesis.py --ignore=tests/host_project/test_saas_document.py
+test-services: $(VENV)/.installed-dev  ## Run only the tests of several processes, and of fast paths, on TEST_DATABASE_URL, TEST_REDIS_URL
+	@$(PYTEST) -m "services or fast_paths" $(ARGS)
 
 # The newest Python and Django that are supported. The lock pairs Django 6.1 with Python 3.12 and newer.
 NEXT_VENV := .venv-next
 NEXT_PYTHON ?= $(shell for name in python3.13 "$$HOME"/.pyenv/versions/3.13*/bin/python python3; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null && echo $$name && break; done)
+NEXT := $(MAKE) --no-print-directory VENV=$(NEXT_VENV)
 
-test-next: chromium  ## Run the tests that start a server on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
+next-installed:
 	@[ -n "$(NEXT_PYTHON)" ] || { echo "Python 3.13 is needed, on the PATH, by pyenv or as NEXT_PYTHON=..."; exit 1; }
-	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
+	@$(NEXT) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 	@$(NEXT_VENV)/bin/python -c 'import django, sys; assert sys.version_info >= (3, 13) and django.VERSION >= (6, 1)'
-	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) test-server ARGS="$(NEXT_LEFT_OUT) $(ARGS)"
+
+test-next: chromium next-installed  ## Run the tests on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
+	@$(NEXT) test-all ARGS='-m "not services" $(ARGS)'
+
+# With PostgreSQL and Redis, tests that are the same on every database are left out. What documents, providers, the schema
+# of the REST API and AG-UI's clients promise is the same on every version too, and is tried on the oldest.
+NEXT_LEFT_OUT := --ignore=tests/docs --ignore=tests/providers --ignore=tests/agui_clients --ignore=tests/api/test_schemathesis.py --ignore=tests/host_project/test_saas_document.py
+
+test-next-once: next-installed  ## Run the tests of servers there that the suite on PostgreSQL leaves out
+	@$(NEXT) test-server SERVER_TESTS="$(SERVER_TESTS) and once" ARGS="$(NEXT_LEFT_OUT) $(ARGS)"
 
 # What `make test-next`, `make conformance` and `make clients` install, and the model that `make test-model` asks.
 prepare: $(BIN)/node $(CONFORMANCE)/node_modules/.installed $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed
@@ -93,7 +104,7 @@ prepare: $(BIN)/node $(CONFORMANCE)/node_modules/.installed $(CLIENTS)/node_modu
 PLAIN_TESTS := tests/websocket tests/api tests/services/runs
 
 test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the fast paths (FAST_PATHS=false)
-	@FAST_PATHS=false $(MAKE) --no-print-directory test-server ARGS="$(PLAIN_TESTS) --ignore-glob='*/fast_paths/*' $(ARGS)"
+	@FAST_PATHS=false $(MAKE) --no-print-directory test-server SERVER_TESTS="$(SERVER_TESTS) and not fast_paths" ARGS="$(PLAIN_TESTS) $(ARGS)"
 
 # Tools that change or describe the environment, and so have one of their own.
 TOOLS := .venv-tools

@@ -1,4 +1,4 @@
-"""Adds the markers `once`, `pure`, `server` and `processes`, by what a test needs beside Python."""
+"""Adds the markers `once`, `pure`, `server`, `processes` and `fast_paths`, by what a test needs beside Python."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ def mark(item: pytest.Function) -> None:
     fixtures, module = {*item.fixturenames}, item.module
     has_server = bool(fixtures & SERVERS) or _has(STARTS_SERVERS, module)
     has_processes = "outside_process" in fixtures or _has(STARTS_PROCESSES, module)
+    if "fast_paths" in item.path.parts:
+        item.add_marker("fast_paths")
     if has_server:
         item.add_marker("server")
     if has_processes:
