@@ -71,7 +71,7 @@ test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo'
 evaluate: $(VENV)/.installed-dev  ## Ask it sixty questions, and record how many it answers well: ten minutes
 	@EVALUATE=true $(BIN)/python -m pytest tests/model -s $(ARGS)
 
-test-services: $(VENV)/.installed-dev  ## Run only the tests of several processes, and of fast paths, on TEST_DATABASE_URL, TEST_REDIS_URL
+test-services: $(VENV)/.installed-dev  ## Run only the tests of several processes and of fast paths (TEST_DATABASE_URL=... TEST_REDIS_URL=...)
 	@$(PYTEST) -m "services or fast_paths" $(ARGS)
 
 # The newest Python and Django that are supported. The lock pairs Django 6.1 with Python 3.12 and newer.
@@ -85,19 +85,19 @@ next-installed:
 	@$(NEXT) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 	@$(NEXT_VENV)/bin/python -c 'import django, sys; assert sys.version_info >= (3, 13) and django.VERSION >= (6, 1)'
 
-test-next: chromium next-installed  ## Run the tests on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
+test-next: chromium next-installed  ## Run all tests but those of several processes on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
 	@$(NEXT) test-all ARGS='-m "not services" $(ARGS)'
 
-# With PostgreSQL and Redis, tests that are the same on every database are left out. What documents, providers, the schema
-# of the REST API and AG-UI's clients promise is the same on every version too, and is tried on the oldest.
+# With PostgreSQL and Redis, test-next leaves out tests that are the same on every database. Of these, the ones of
+# documents, providers, the schema of the REST API and AG-UI's clients run on the oldest versions only.
 NEXT_LEFT_OUT := --ignore=tests/docs --ignore=tests/providers --ignore=tests/agui_clients --ignore=tests/api/test_schemathesis.py --ignore=tests/host_project/test_saas_document.py
 
-test-next-once: next-installed  ## Run the tests of servers there that the suite on PostgreSQL leaves out
+test-next-once: next-installed  ## Run only those there that start a server and are the same on every database
 	@$(NEXT) test-server SERVER_TESTS="$(SERVER_TESTS) and once" ARGS="$(NEXT_LEFT_OUT) $(ARGS)"
 
 # What `make test-next`, `make conformance` and `make clients` install, and the model that `make test-model` asks.
 prepare: $(BIN)/node $(CONFORMANCE)/node_modules/.installed $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed
-	@[ -z "$(NEXT_PYTHON)" ] || $(MAKE) --no-print-directory VENV=$(NEXT_VENV) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
+	@[ -z "$(NEXT_PYTHON)" ] || $(NEXT) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 	@ENV_FILE=/dev/null DEBUG=true $(BIN)/python manage.py local_model fetch
 
 # Without the code that relies on the internals of other packages; tests of that code itself are in folders of its name.

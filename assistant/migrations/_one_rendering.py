@@ -1,4 +1,4 @@
-"""An operation that makes many tables for the price of one, in time."""
+"""A migration operation that creates many models at once."""
 
 from collections.abc import Sequence
 
@@ -9,18 +9,18 @@ from django.db.migrations.state import ProjectState
 
 
 class CreateModels(Operation):
-    """Creates models in the order given, as `CreateModel` does one after the other.
+    """Creates the models of several `CreateModel` operations, in their order.
 
-    After each `CreateModel`, Django builds the classes of all models again that are related to the new one: of nearly
-    all here. Here they are built once, so that a new database, as a host project's tests make one, is there in a third
-    of the time.
+    After each single `CreateModel`, Django rebuilds the classes of all models that are related to the new one. Nearly
+    all of this app's are related. This operation builds them once, which takes two thirds off the time of `migrate` for
+    a new database.
     """
 
     def __init__(self, models: Sequence[CreateModel]) -> None:
         self.models = models
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        # The classes that a state has are built when `apps` is first asked for.
+        # A state builds its classes when `apps` is first read, and rebuilds some with each change from then on.
         state.__dict__.pop("apps", None)
         for one in self.models:
             one.state_forwards(app_label, state)
