@@ -58,8 +58,8 @@ def has_services() -> bool:
 # The longest files, which come first: one that is begun last would keep one worker busy and the others waiting. Those
 # that mostly wait come before those in browsers, so that fewer browsers are at work at once.
 LONG = (
-    "isolation/test_row_security", "isolation/test_http", "docs/test_commands", "browser/test_vectors", "host_project/",
-    "api/test_schemathesis", "browser/", "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/",
+    "isolation/test_unfiltered_site", "isolation/test_row_security", "isolation/test_http", "docs/test_commands",
+    "browser/test_vectors", "host_project/", "api/test_schemathesis", "browser/", "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/",
     "site/test_environment", "mcp/test_server", "markdown/", "services/test_metrics", "isolation/", "api/test_openai",
     "api/test_hostile", "services/toolcalls/", "mcp/", "widget/", "webhooks/", "api/", "docs/",
 )  # fmt: skip

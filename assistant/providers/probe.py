@@ -18,6 +18,7 @@ async def list_models(server: Server, *, wire_format: str, seconds: float) -> tu
     """Return the names of the models that a server lists, sorted; at most `MAX_MODELS`. Raises `ProbeFailed`."""
     if FORMATS[wire_format].has_kinds:  # of OpenAI, which has one list
         return await openai_probe.list_models(server, seconds=seconds)
+    await _import_package(wire_format)
     async with probing(server, seconds):
         names: list[str] = await _model(server, "", wire_format, seconds).list_models(openai_probe.MAX_MODELS)
     return openai_probe.usable_names(names)
@@ -28,12 +29,22 @@ async def try_model(server: Server, model: str, *, wire_format: str, seconds: fl
     if wire_format == CHAT_COMPLETIONS:
         return await openai_probe.try_model(server, model, seconds=seconds)
     request = ModelRequest([Message("user", openai_probe.QUESTION)])
+    await _import_package(wire_format)
     async with (
         probing(server, seconds),
         aclosing(_model(server, model, wire_format, seconds).stream(request)) as deltas,
     ):
         await anext(deltas)
     return None
+
+
+async def _import_package(wire_format: str) -> None:
+    """Import the provider's package: at its first use that takes seconds, which are not the server's.
+
+    Servers import OpenAI's when they start.
+    """
+    if not FORMATS[wire_format].has_kinds:
+        await model_class(wire_format).clients.get()
 
 
 def _model(server: Server, model: str, wire_format: str, seconds: float) -> Any:

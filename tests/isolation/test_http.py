@@ -15,7 +15,7 @@ from tests.base import Cast
 from tests.isolation.doors import admin_forms, paths, queries
 from tests.isolation.planting import CANARY, crossings, plant, rows_of
 
-# On PostgreSQL the same addresses are tried under row-level security (test_row_security.py).
+# On PostgreSQL the same addresses are tried under row-level security (test_unfiltered_site.py).
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 WRITES = ("post", "put", "patch", "delete")

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import ProgrammingError, connection, connections, transaction
-from django.db.backends.signals import connection_created
+from django.db import ProgrammingError, connection, transaction
 from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from assistant.models import Conversation, Provider, Run
 from assistant.services.bundles.export import bundle_of_tenant, text_of
@@ -25,78 +19,15 @@ from assistant.services.run_key import key_of
 from assistant.services.runs.checkpoints import store_checkpoints
 from assistant.services.runs.leases import Checkpoint, checkpoint_runs
 from assistant.services.tenancy import row_level_security
-from assistant.services.tenancy.members import create_api_key
-from assistant.services.tenancy.row_level_security import with_tenants
-from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
-from tests import live
-from tests.agui import Frame
+from assistant.services.tenancy.row_scope import tenant_scope
 from tests.base import Cast
 from tests.factories import make_conversation, make_provider, make_run
-from tests.isolation.planting import CANARY, plant, rows_of, tenant_models, tenant_path
-from tests.isolation.test_http import reads, writes
-from tests.isolation.test_mcp import answers
-from tests.isolation.test_websocket import frames_against, leaks, try_all
-from tests.isolation.visiting import Visitor
-from tests.live import Server, serve
-from tests.ws import open_socket
+from tests.isolation.planting import plant, rows_of, tenant_models, tenant_path
+from tests.isolation.restricted_role import as_application, role
 
-pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
+__all__ = ["as_application", "role"]
 
-UNFILTERED = "tests.isolation.sites.unfiltered_asgi:application"
-
-
-@pytest.fixture
-def role(transactional_db: None, settings: Settings) -> Iterator[str]:
-    """The application's role, to which the policies apply; this test's own connection sees all tenants."""
-    name = f"{connection.settings_dict['NAME']}_rows"
-    row_level_security.install(role=name)
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
-        # Only a superuser or a member of a role may act as it and drop its grants.
-        cursor.execute(f"GRANT {name} TO CURRENT_USER")
-    settings.ROW_LEVEL_SECURITY = True
-    row_level_security.wrap_statements()
-    with scoped_connections(), all_tenants():
-        yield name
-    connection_created.disconnect(dispatch_uid="row-level-security")
-    row_level_security.remove()
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP OWNED BY {name}")
-        cursor.execute(f"DROP ROLE {name}")
-
-
-@contextmanager
-def scoped_connections() -> Iterator[None]:
-    """What ROW_LEVEL_SECURITY sets, for connections of this process."""
-    before = connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]
-    connections.close_all()
-    connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = True
-    yield
-    connections.close_all()
-    connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = before
-    # A closed connection keeps its wrappers.
-    for one in connections.all(initialized_only=True):
-        one.execute_wrappers[:] = [wrapper for wrapper in one.execute_wrappers if wrapper is not with_tenants]
-
-
-@pytest.fixture
-def as_application(role: str) -> Iterator[None]:
-    """Let this test's own connection act as the application's role."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {role}")
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute("RESET ROLE")
-
-
-def served_as(role: str, *, is_held: bool = True) -> dict[str, str]:
-    """The environment of a server that logs in as the application's role."""
-    url = urlsplit(live.test_database_url())
-    address = f"{role}:{role}@{url.hostname}:{url.port}"
-    return {
-        "TEST_DATABASE_URL": urlunsplit(url._replace(netloc=address)) if is_held else live.test_database_url(),
-        "ROW_LEVEL_SECURITY": "true" if is_held else "false",
-    }
+pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 
 def foreign_rows(cast: Cast) -> list[str]:
@@ -225,71 +156,6 @@ def test_a_key_rotation_in_any_project_finds_every_secret(cast: Cast, as_applica
     with tenant_scope():
         call_command("rotate_encryption")
     assert "assistant.Provider.api_key: 0 encrypted again, 1 were up to date" in capsys.readouterr().out
-
-
-def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any], *, most_queries: int | None = None) -> list[str]:
-    """Return what another tenant sees at every address, with every MCP method and every websocket frame.
-
-    `most_queries`: how many query strings an address is asked with; None for all.
-    """
-    _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="hers")
-    visits = list(reads(Visitor(server.url, cast.greta), rows, most_queries=most_queries))
-    calls = list(answers(server, key, rows))
-    frames = asyncio.run(frames_of(server, key, rows))
-    found = [str(one) for one in visits if one.leaks] + [door for door, body in calls if CANARY in body]
-    found += [f"websocket/{frame['type']}/{frame.get('name', '')}/" for frame in leaks(frames)]
-    tries = len(visits) + len(calls) + sum(map(len, frames_against(talk_of(rows)).values()))
-    print(f"\nunfiltered: {tries} tries, {len(found)} leaks")
-    return found
-
-
-def planted(cast: Cast) -> dict[type, Any]:
-    """Rows as of `plant`, except the run's id, which frames repeat to the client that sent it."""
-    rows: dict[type, Any] = {**plant(cast)}
-    rows[Run].run_id = "run-of-acme"
-    rows[Run].save(update_fields=["run_id"])
-    return rows
-
-
-def talk_of(rows: Mapping[type, Any]) -> Frame:
-    """Return the ids that a client needs to name a planted conversation over a websocket."""
-    # The id of a planted message has the canary, and is repeated to whoever sends it.
-    said = {"id": "x", "role": "assistant", "content": "taken"}
-    return {"threadId": str(rows[Conversation].pk), "runId": rows[Run].run_id, "messages": [said]}
-
-
-async def frames_of(server: Server, key: str, rows: Mapping[type, Any]) -> list[Frame]:
-    """Return what another tenant's websocket receives for frames of every type with ids of planted rows."""
-    async with open_socket(server.url, tenant="globex", key=key) as mallory:
-        # Where a leak is expected, a busy machine must not hide it.
-        return await try_all(mallory, talk_of(rows), quiet=4.0)
-
-
-def test_a_site_without_filters_shows_and_changes_no_foreign_row(cast: Cast, role: str) -> None:
-    rows = planted(cast)
-    before = rows_of(cast.acme)
-    with serve(application=UNFILTERED, env=served_as(role)) as server:
-        assert leaks_of(server, cast, rows) == []
-        list(writes(Visitor(server.url, cast.mallory), rows))
-        assert rows_of(cast.acme) == before
-
-
-def test_a_site_without_filters_leaks_without_policies(cast: Cast, transactional_db: None) -> None:
-    rows = planted(cast)
-    with serve(application=UNFILTERED) as server:
-        # One query string each is enough to show that leaks are found.
-        found = leaks_of(server, cast, rows, most_queries=1)
-    doors = {door.split("?")[0].rsplit("/", 2)[0] for door in found}
-    assert len(doors) > 10 and {door.partition("/")[0] for door in doors} > {"websocket"}, doors
-
-
-def test_the_real_site_works_under_the_policies(cast: Cast, role: str) -> None:
-    rows = plant(cast)
-    with serve(env=served_as(role)) as server:
-        visits = list(reads(Visitor(server.url, cast.amy), rows))
-        shown = {one.door.split("?")[0] for one in visits if one.leaks}
-        assert [str(one) for one in visits if one.status >= 500] == []
-    assert shown >= {f"GET /admin/assistant/{name}/" for name in ("conversation", "run", "toolcall", "assistant")}
 
 
 @pytest.mark.usefixtures("as_application")

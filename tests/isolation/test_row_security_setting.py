@@ -19,7 +19,8 @@ from pytest_django.fixtures import Settings
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from tests.base import Cast
-from tests.isolation.test_row_security import COMMANDS, served_as
+from tests.isolation.restricted_role import served_as
+from tests.isolation.test_row_security import COMMANDS
 from tests.live import serve
 
 pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 URL = "https://api.anthropic.com"
 DEFAULT_MODEL = "claude-sonnet-5-5"
-client_module = LazyModule("assistant.providers.anthropic.client")
 _EVENTS = Decoder(Event)
 
 
@@ -38,6 +37,7 @@ class AnthropicModel(NativeModel[Event]):
     well_known_provider = "anthropic"
     public_host = "api.anthropic.com"
     no_key = NO_KEY
+    clients = LazyModule("assistant.providers.anthropic.client")
 
     def __init__(
         self,
@@ -91,5 +91,5 @@ class AnthropicModel(NativeModel[Event]):
             raise ModelError(NOT_JSON) from None
 
     async def _client(self) -> Any:
-        clients = await client_module.get()
+        clients = await self.clients.get()
         return await clients.client_of(self._url, self._key, self._guard, self._http_client)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 URL = "https://generativelanguage.googleapis.com"
 VERSION = "v1beta"
 DEFAULT_MODEL = "gemini-3.8-flash"
-client_module = LazyModule("assistant.providers.google.client")
 _CHUNKS = Decoder(Chunk)
 _ENDS_WITH_VERSION = re.compile(r"(.*)/(v\d+(?:(?:alpha|beta)\d*)?)")
 
@@ -42,6 +41,7 @@ class GoogleModel(NativeModel[Chunk]):
     well_known_provider = "gcp.gemini"
     public_host = "generativelanguage.googleapis.com"
     no_key = NO_KEY
+    clients = LazyModule("assistant.providers.google.client")
 
     def __init__(
         self,
@@ -99,5 +99,5 @@ class GoogleModel(NativeModel[Chunk]):
             raise ModelError(NOT_JSON) from None
 
     async def _client(self) -> Any:
-        clients = await client_module.get()
+        clients = await self.clients.get()
         return await clients.client_of(self._url, self._version, self._key, self._guard, self._http_client)

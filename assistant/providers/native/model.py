@@ -21,6 +21,7 @@ from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.sent_media import with_sent_pdfs
 from assistant.toolkit.guards.url_guard import UrlGuard
+from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     import httpx2
@@ -69,6 +70,8 @@ class NativeModel(ABC, Generic[T]):
     public_host: str
     # What is said if the key is missing.
     no_key: str
+    # The module that makes the clients, and imports the provider's package.
+    clients: LazyModule
 
     def __init__(
         self,

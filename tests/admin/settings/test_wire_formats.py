@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
 from django.test import Client, override_settings
 
 from assistant.models import Assistant, Provider
-from assistant.providers import FORMATS
+from assistant.providers import FORMATS, model_class, probe
 from assistant.services.assistants import provider_check
+from assistant.toolkit.lazy_module import LazyModule
 from tests.base import Cast
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
@@ -90,6 +92,28 @@ def test_a_test_asks_through_the_wire(amys: Client, fake_provider: FakeProvider,
         "/v1/models",
         {"anthropic": "/v1/messages"}.get(wire.name, "/v1/models/test-model:streamGenerateContent"),
     }
+
+
+def test_importing_the_providers_package_takes_none_of_its_servers_time(
+    amys: Client, fake_provider: FakeProvider, row: Provider, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    model, probing = model_class(wire.name), probe.probing
+
+    class Clients(LazyModule):
+        async def get(self) -> ModuleType:
+            done.append("import")
+            return await super().get()
+
+    def timed(*args: Any) -> Any:
+        done.append("time")
+        return probing(*args)
+
+    monkeypatch.setattr(model, "clients", Clients(model.clients._name))
+    monkeypatch.setattr(probe, "probing", timed)
+    fake_provider.queue(wire.say("Yes."))
+    assert "Own answers" in amys.post(f"{LIST}{row.pk}/test/", follow=True).content.decode()
+    assert "time" in done and done.index("import") < done.index("time")
 
 
 def test_a_failed_test_has_the_providers_reason_without_the_key(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import sys
 import threading
@@ -82,12 +83,14 @@ async def test_what_fails_again_and_again_is_given_up(
     await send(tokens[0])
     with monkeypatch.context() as defect:
         defect.setattr(Runs, "open", fails)
-        for _ in range(MAX_ATTEMPTS):
-            await take_over()
-            assert (await last_job()).state == "waiting"
-            await do_once()
+        # The housekeeping of this process may take it too, even while it is tried here: then there is one attempt more.
+        async with asyncio.timeout(60):
+            while (await last_job()).state == "waiting":
+                await take_over()
+                await do_once()
     job = await last_job()
-    assert job.state == "failed" and job.problem and "defect" not in job.problem
+    assert job.state == "failed" and job.attempts in (MAX_ATTEMPTS, MAX_ATTEMPTS + 1)
+    assert job.problem and "defect" not in job.problem
 
 
 async def test_a_call_that_was_lost_on_the_way_keeps_nobody_waiting(cast: Cast, fake_provider: FakeProvider) -> None:
