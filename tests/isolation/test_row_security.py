@@ -23,7 +23,10 @@ from assistant.services.tenancy.row_scope import tenant_scope
 from tests.base import Cast
 from tests.factories import make_conversation, make_provider, make_run
 from tests.isolation.planting import plant, rows_of, tenant_models, tenant_path
-from tests.isolation.restricted_role import as_application, role
+from tests.isolation.restricted_role import as_application, role, served_as
+from tests.isolation.test_http import reads
+from tests.isolation.visiting import Visitor
+from tests.live import serve
 
 __all__ = ["as_application", "role"]
 
@@ -156,6 +159,15 @@ def test_a_key_rotation_in_any_project_finds_every_secret(cast: Cast, as_applica
     with tenant_scope():
         call_command("rotate_encryption")
     assert "assistant.Provider.api_key: 0 encrypted again, 1 were up to date" in capsys.readouterr().out
+
+
+def test_the_real_site_works_under_the_policies(cast: Cast, role: str) -> None:
+    rows = plant(cast)
+    with serve(env=served_as(role)) as server:
+        visits = list(reads(Visitor(server.url, cast.amy), rows))
+        shown = {one.door.split("?")[0] for one in visits if one.leaks}
+        assert [str(one) for one in visits if one.status >= 500] == []
+    assert shown >= {f"GET /admin/assistant/{name}/" for name in ("conversation", "run", "toolcall", "assistant")}
 
 
 @pytest.mark.usefixtures("as_application")
