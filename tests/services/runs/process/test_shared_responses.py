@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from assistant.models import Provider, Run
+from tests.api.responses.test_responses import assert_same
 from tests.api.test_openai import client_of
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -57,7 +58,9 @@ async def test_a_response_is_followed_read_and_repeated_in_another_process(
                 if event.type == "response.output_text.delta":
                     gate.release()
             rest = [one async for one in await here.responses.retrieve(begun.id, stream=True, starting_after=3)]
-            assert [one.to_dict() for one in rest] == [one.to_dict() for one in seen[4:]]
+            assert [one.to_dict() for one in rest[:-1]] == [one.to_dict() for one in seen[4:-1]]
+            assert rest[-1].type == seen[-1].type == "response.completed"
+            assert_same(rest[-1].response, seen[-1].response)
             assert seen[-1].response.output_text == "One two three"
             assert (await there.responses.retrieve(begun.id)).output_text == "One two three"
             items = await there.responses.input_items.list(begun.id)
