@@ -59,9 +59,10 @@ def has_services() -> bool:
 # that mostly wait come before those in browsers, so that fewer browsers are at work at once.
 LONG = (
     "isolation/test_unfiltered_site", "isolation/test_row_security", "isolation/test_http", "docs/test_commands",
-    "browser/test_vectors", "host_project/", "api/test_schemathesis", "browser/", "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/",
-    "site/test_environment", "mcp/test_server", "markdown/", "services/test_metrics", "isolation/", "api/test_openai",
-    "api/test_hostile", "services/toolcalls/", "mcp/", "widget/", "webhooks/", "api/", "docs/",
+    "browser/test_vectors", "host_project/", "api/test_schemathesis", "browser/",
+    "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/", "site/test_environment",
+    "mcp/test_server", "markdown/", "services/test_metrics", "isolation/", "api/test_openai", "api/test_hostile",
+    "services/toolcalls/", "mcp/", "widget/", "webhooks/", "api/", "docs/",
 )  # fmt: skip
 
 
