@@ -12,12 +12,12 @@ TITLE = "Row-level security"
 HOW = (
     "An admin of another tenant requests every address, and a member every method of MCP and every frame of the "
     "websocket, on a site whose queries do not filter by tenant, with a database role that the policies apply to: "
-    "tests/isolation/test_row_security.py."
+    "tests/isolation/test_unfiltered_site.py."
 )
 UNFILTERED = "foreign rows with the application's filters off"
 BARE = "row-level security is off too"
-TEST = "tests/isolation/test_row_security.py::test_a_site_without_filters_shows_and_changes_no_foreign_row"
-TEST_WITHOUT_POLICIES = "tests/isolation/test_row_security.py::test_a_site_without_filters_leaks_without_policies"
+TEST = "tests/isolation/test_unfiltered_site.py::test_a_site_without_filters_shows_and_changes_no_foreign_row"
+TEST_WITHOUT_POLICIES = "tests/isolation/test_unfiltered_site.py::test_a_site_without_filters_leaks_without_policies"
 FAULTS = (Fault(BARE, UNFILTERED),)
 _SAID = r"^unfiltered: (\d+) tries, (\d+) leaks$"
 
