@@ -88,12 +88,9 @@ next-installed:
 test-next: chromium next-installed  ## Run all tests but those of several processes on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
 	@$(NEXT) test-all ARGS='-m "not services" $(ARGS)'
 
-# With PostgreSQL and Redis, test-next leaves out tests that are the same on every database. Of these, the ones of
-# documents, providers, the schema of the REST API and AG-UI's clients run on the oldest versions only.
-NEXT_LEFT_OUT := --ignore=tests/docs --ignore=tests/providers --ignore=tests/agui_clients --ignore=tests/api/test_schemathesis.py --ignore=tests/host_project/test_saas_document.py
-
+# With PostgreSQL and Redis, test-next leaves out tests that are the same on every database.
 test-next-once: next-installed  ## Run only those there that start a server and are the same on every database
-	@$(NEXT) test-server SERVER_TESTS="$(SERVER_TESTS) and once" ARGS="$(NEXT_LEFT_OUT) $(ARGS)"
+	@$(NEXT) test-server SERVER_TESTS="$(SERVER_TESTS) and once" ARGS="$(ARGS)"
 
 # What `make test-next`, `make conformance` and `make clients` install, and the model that `make test-model` asks.
 prepare: $(BIN)/node $(CONFORMANCE)/node_modules/.installed $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed
