@@ -83,14 +83,14 @@ def own_pages(cast: Cast) -> list[str]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("pages", ["of models", "own"])
-async def test_every_page_works_under_the_strict_policy_and_does_not_scroll_sideways(
+async def test_every_page_works_under_the_strict_policy_begins_at_its_top_and_does_not_scroll_sideways(
     pages: str, browser: Browser, uvicorn_server: Server, cast: Cast
 ) -> None:
     await sync_to_async(say_something)(cast)
     await sync_to_async(draft_prompt)(assistant=cast.support, text="Be brief.")
     visitor = await enter(browser, uvicorn_server.url, "root")
     page = await visitor.open("/admin/")
-    wide = []
+    wide, scrolled = [], []
     for number, path in enumerate(own_pages(cast) if pages == "own" else await sync_to_async(pages_of_models)()):
         # Pages are loaded at one size and taken to the other, every second one from the phone's.
         sizes = (("light", 1366), ("dark", 390)) if number % 2 else (("dark", 390), ("light", 1366))
@@ -101,9 +101,11 @@ async def test_every_page_works_under_the_strict_policy_and_does_not_scroll_side
                 answer = await page.goto(visitor.origin + path)
                 assert answer is not None
                 assert answer.status == 200, path
+                if await page.evaluate("new Promise(done => requestAnimationFrame(() => done(scrollY)))"):
+                    scrolled.append(f"{path} at {width}")
             if not await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"):
                 wide.append(f"{path} at {width}")
-    assert wide == []
+    assert (wide, scrolled) == ([], [])
     await visitor.context.close()
     assert visitor.problems == []
 
