@@ -89,7 +89,7 @@ test-next: chromium next-installed  ## Run all tests but those of several proces
 	@$(NEXT) test-all ARGS='-m "not services" $(ARGS)'
 
 # With PostgreSQL and Redis, test-next leaves out tests that are the same on every database.
-test-next-once: next-installed  ## Run only those there that start a server and are the same on every database
+test-next-once: next-installed  ## Run, on the same versions, the tests that start a server and do not depend on the database
 	@$(NEXT) test-server SERVER_TESTS="$(SERVER_TESTS) and once" ARGS="$(ARGS)"
 
 # What `make test-next`, `make conformance` and `make clients` install, and the model that `make test-model` asks.

@@ -174,7 +174,5 @@ async def open_socket(
         subprotocols=[Subprotocol(name) for name in subprotocols] or None,
         proxy=None,
         max_size=None,
-        # A busy machine may let a server wait.
-        ping_timeout=60,
     ) as connection:
         yield Socket(connection)

@@ -39,9 +39,9 @@ async def try_model(server: Server, model: str, *, wire_format: str, seconds: fl
 
 
 async def _import_package(wire_format: str) -> None:
-    """Import the provider's package: at its first use that takes seconds, which are not the server's.
+    """Import the provider's package before the time of a probe starts: the first import in a process takes seconds.
 
-    Servers import OpenAI's when they start.
+    OpenAI's package is imported when the process starts.
     """
     if not FORMATS[wire_format].has_kinds:
         await model_class(wire_format).clients.get()

@@ -24,7 +24,7 @@ def role(transactional_db: None, settings: Settings) -> Iterator[str]:
     row_level_security.install(role=name)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
-        # No test needs its rows after a crash of the machine, and a busy disk may let a commit wait for a minute.
+        # No test needs its rows after a crash of the machine, so commits need not wait for the disk.
         cursor.execute(f"ALTER ROLE {name} SET synchronous_commit = off")
         # Only a superuser or a member of a role may act as it and drop its grants.
         cursor.execute(f"GRANT {name} TO CURRENT_USER")

@@ -70,7 +70,7 @@ class NativeModel(ABC, Generic[T]):
     public_host: str
     # What is said if the key is missing.
     no_key: str
-    # The module that makes the clients, and imports the provider's package.
+    # The module that imports the provider's package and makes clients of it.
     clients: LazyModule
 
     def __init__(

@@ -26,7 +26,7 @@ from tests.base import Cast
 from tests.factories import make_assistant, make_member, make_provider, make_tenant
 from tools.models import Customer, Order
 
-# The number of queries does not depend on the database; test_unfiltered_site.py opens the lists on PostgreSQL.
+# The number of queries does not depend on the database; test_row_security.py opens the lists on PostgreSQL.
 pytestmark = pytest.mark.once
 
 MODELS = [model for model in admin.site._registry if model._meta.app_label in {"assistant", "tools", "auth"}]
