@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench resilience accessibility stories clean chromium lock messages prepare sbom dist
+.PHONY: help demo dev shell check test test-all test-pure test-server test-services test-next test-next-once test-wide release-check next-installed test-plain test-model evaluate conformance clients clients-all client-pages client-schema lint lint-types lint-style lint-security lint-deployment bench resilience accessibility stories clean chromium lock messages prepare sbom dist
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -51,7 +51,7 @@ test-pure:
 test: $(VENV)/.installed-dev  ## Run the tests that start no server, browser or other program (ARGS="..." goes to pytest)
 	@$(PYTEST) -m "not (server or browser or processes)" $(ARGS)
 
-test-all: $(VENV)/.installed-dev chromium  ## Run all tests, as CI does
+test-all: $(VENV)/.installed-dev chromium  ## Run all tests but those of several processes, as CI does
 	@chosen=(); left=(); \
 	$(HAS_BROWSER) || { chosen+=("not browser"); left+=(chromium-headless-shell); }; \
 	$(HAS_PROXIES) || { chosen+=("not proxies"); left+=(nginx-light caddy docker-compose systemd); }; \
@@ -71,8 +71,21 @@ test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo'
 evaluate: $(VENV)/.installed-dev  ## Ask it sixty questions, and record how many it answers well: ten minutes
 	@EVALUATE=true $(BIN)/python -m pytest tests/model -s $(ARGS)
 
-test-services: $(VENV)/.installed-dev  ## Run only the tests of several processes and of fast paths (TEST_DATABASE_URL=... TEST_REDIS_URL=...)
+# Statements are prepared by PostgreSQL's driver in another way than by SQLite's.
+test-services: $(VENV)/.installed-dev  ## Run only the tests of several processes and of prepared statements (TEST_DATABASE_URL=... TEST_REDIS_URL=...)
 	@$(PYTEST) -m "services or fast_paths" $(ARGS)
+
+# Each part runs, whatever became of those before it.
+test-wide:  ## Before a release: the tests on PostgreSQL, Redis and the newest versions, without fast paths, outside clients, the model
+	@[ -n "$$TEST_DATABASE_URL" ] && [ -n "$$TEST_REDIS_URL" ] || { echo "Set TEST_DATABASE_URL (PostgreSQL) and TEST_REDIS_URL."; exit 1; }
+	@failed=(); \
+	for one in release-check test-next test-next-once test-plain clients-all test-model; do \
+		$(MAKE) --no-print-directory $$one || failed+=("$$one"); \
+	done; \
+	if [ "$${#failed[@]}" != 0 ]; then echo "Failed: $${failed[*]}"; exit 1; fi
+
+release-check: $(VENV)/.installed-dev  ## List the translations that a release waits for
+	@$(BIN)/python -m tests.translation check
 
 # The newest Python and Django that are supported. The lock pairs Django 6.1 with Python 3.12 and newer.
 NEXT_VENV := .venv-next
@@ -85,17 +98,15 @@ next-installed:
 	@$(NEXT) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 	@$(NEXT_VENV)/bin/python -c 'import django, sys; assert sys.version_info >= (3, 13) and django.VERSION >= (6, 1)'
 
-test-next: chromium next-installed  ## Run all tests but those of several processes on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
-	@$(NEXT) test-all ARGS='-m "not services" $(ARGS)'
+test-next: chromium next-installed  ## Run all tests on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
+	@$(NEXT) test-all
 
 # With PostgreSQL and Redis, test-next leaves out tests that are the same on every database.
-test-next-once: next-installed  ## Run, on the same versions, the tests that start a server and do not depend on the database
-	@$(NEXT) test-server SERVER_TESTS="$(SERVER_TESTS) and once" ARGS="$(ARGS)"
+test-next-once: next-installed  ## Run, on the same versions, the tests that do not depend on the database
+	@TEST_DATABASE_URL= TEST_REDIS_URL= $(NEXT) test-all ARGS='-m once $(ARGS)'
 
-# What `make test-next`, `make conformance` and `make clients` install, and the model that `make test-model` asks.
+# What `make conformance` and `make clients` install.
 prepare: $(BIN)/node $(CONFORMANCE)/node_modules/.installed $(CLIENTS)/node_modules/.installed $(CLIENTS_VENV)/.installed
-	@[ -z "$(NEXT_PYTHON)" ] || $(NEXT) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
-	@ENV_FILE=/dev/null DEBUG=true $(BIN)/python manage.py local_model fetch
 
 # Without the code that relies on the internals of other packages; tests of that code itself are in folders of its name.
 PLAIN_TESTS := tests/websocket tests/api tests/services/runs

@@ -14,7 +14,9 @@ MODULES = [
     for path in sorted((ROOT / package).rglob("*.py"))
     if "migrations" not in path.parts
 ]
-MAX_FILES, MAX_LINES = 25, 300
+# Walls, not goals: long before, look for the second subject of a folder or file.
+MAX_FILES = 40
+MAX_LINES = 500
 # What Django, or a project that installs the app, looks for right under `assistant`.
 TOP = {
     "__init__", "allauth_settings", "apps", "checks", "defaults", "environment", "health", "hosting", "operations",

@@ -27,8 +27,9 @@ from tests.live import Server, free_port
 from tests.python_template import forked_python
 
 SECONDS = 280
-# They run the suite itself or install what it needs; .ci/run runs each of them.
-RUN_BY_CI = {"make test", "make lint", "make test-model", "make conformance"}
+# They run the suite itself or install what it needs; .ci/run or `make test-wide` runs each of them.
+RUN_BY_CI = {"make test", "make lint", "make conformance"}
+RUN_BEFORE_RELEASE = {"make test-model"}
 # Documents whose snippets are run by other tests.
 ELSEWHERE = {
     "saas.md", "testing.md", "releases.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md", "openai.md",
@@ -133,7 +134,8 @@ PREPARED = {"incidents.md": PEOPLE}
 
 def prepare(block: Block, port: int) -> str:
     """The block as a reader runs it, but on a free port and without what only CI runs."""
-    lines = [line for line in block.text.splitlines() if line.split("  #")[0].strip() not in RUN_BY_CI]
+    elsewhere = RUN_BY_CI | RUN_BEFORE_RELEASE
+    lines = [line for line in block.text.splitlines() if line.split("  #")[0].strip() not in elsewhere]
     # Collected files would be served in place of the checkout's own, to every later run.
     lines = [line.replace("collectstatic --noinput", "collectstatic --noinput --dry-run") for line in lines]
     lines = [line.replace("--file ", '--file "$FILES"/') for line in lines]
@@ -174,6 +176,8 @@ def test_commands_left_to_ci_are_run_there() -> None:
     script = (ROOT / ".ci/run").read_text()
     targets = {command.removeprefix("make ") for command in RUN_BY_CI}
     assert all(re.search(rf"(make|suite \w+ \d+) {target}\b", script) for target in targets)
+    (parts,) = re.findall(r"for one in (release-check.*); do", (ROOT / "Makefile").read_text())
+    assert {command.removeprefix("make ") for command in RUN_BEFORE_RELEASE} <= {*parts.split()}
 
 
 def test_the_websocket_client_of_the_documents_gets_an_answer(

@@ -1,4 +1,5 @@
-"""The catalogues are complete, and what is made of them is what they say: `make messages` and translators do that."""
+"""Translations are right, and what is made of them is what they say. English is enough to merge; `make release-check`
+lists what is missing."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from babel.messages.catalog import Catalog
 from assistant.services.languages import own_languages
 from config.languages import OFFERED
 from tests.translation import catalogues
-from tests.translation.catalogues import LANGUAGES, Name, compiled, names_for, problems
+from tests.translation.catalogues import LANGUAGES, Name, compiled, missing, names_for, problems
 from tests.translation.extraction import ROOT, templates
 
 ALL = [(language, name) for language in LANGUAGES for name in names_for(language)]
@@ -23,8 +24,8 @@ def sources() -> dict[Name, Catalog]:
 
 
 @pytest.mark.parametrize(("language", "name"), ALL)
-def test_a_catalogue_is_complete_and_right(language: str, name: Name, sources: dict[Name, Catalog]) -> None:
-    assert list(problems(language, name, sources[name])) == []
+def test_the_translations_of_a_catalogue_are_right(language: str, name: Name) -> None:
+    assert list(problems(language, name)) == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -88,6 +89,6 @@ def test_a_catalogue_with_a_fault_is_found(
     path = catalogues.path_of("de", "pages")
     path.parent.mkdir(parents=True)
     path.write_text(GOOD.replace(old, new, 1))
-    found = list(problems("de", "pages", wanted))
+    found = [*problems("de", "pages"), *missing("de", "pages", wanted)]
     assert problem in "\n".join(found)
     assert bool(found) == bool(problem)

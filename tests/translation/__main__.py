@@ -1,10 +1,10 @@
-"""`python -m tests.translation` brings the catalogues up to date and compiles them; `check` says what is wrong."""
+"""`python -m tests.translation` updates and compiles the catalogues; `check` says what a release waits for."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.translation.catalogues import LANGUAGES, compiled, names_for, path_of, problems, updated
+from tests.translation.catalogues import LANGUAGES, compiled, missing, names_for, path_of, problems, updated
 from tests.translation.extraction import templates
 
 
@@ -23,10 +23,13 @@ def update() -> None:
 
 
 def check() -> list[str]:
-    """Return what is wrong with the catalogues, as sentences."""
+    """Return what is wrong with the catalogues or missing in them, as sentences."""
     found = templates()
     wrong = [
-        one for language in LANGUAGES for name in names_for(language) for one in problems(language, name, found[name])
+        one
+        for language in LANGUAGES
+        for name in names_for(language)
+        for one in (*problems(language, name), *missing(language, name, found[name]))
     ]
     stale = [
         f"{path}: is not what its catalogues give; run `make messages`"

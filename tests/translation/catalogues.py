@@ -110,24 +110,29 @@ def _strings(message: Message) -> tuple[str, ...]:
     return tuple(one or "" for one in found)
 
 
-def problems(language: str, name: Name, template: Catalog) -> Iterator[str]:
-    """Yield what is wrong with a catalogue, as sentences."""
+def problems(language: str, name: Name) -> Iterator[str]:
+    """Yield what is wrong with the translations of a catalogue, as sentences: English is read where one is missing."""
+    where = path_of(language, name).relative_to(ROOT)
+    catalog = read(language, name)
+    for message in catalog:
+        if message.id and _is_complete(message):
+            text = _english(message)
+            yield from (f"{where}: {text!r}: {error}" for error in message.check(catalog))
+            yield from (f"{where}: {text!r}: {problem}" for problem in _differences(message))
+
+
+def missing(language: str, name: Name, template: Catalog) -> Iterator[str]:
+    """Yield what a release waits for, as sentences: texts that have no translation, and translations without a text."""
     where = path_of(language, name).relative_to(ROOT)
     catalog = read(language, name)
     wanted, known = {_key(one) for one in template if one.id}, {_key(one) for one in catalog if one.id}
     yield from (f"{where}: lacks {key}; run `make messages`" for key in sorted(wanted - known))
     yield from (f"{where}: has {key}, which nothing uses; run `make messages`" for key in sorted(known - wanted))
     for message in catalog:
-        if not message.id:
-            continue
-        text = _english(message)
-        if message.fuzzy:
-            yield f"{where}: {text!r} is marked fuzzy"
-        if not _is_complete(message):
-            yield f"{where}: {text!r} is not translated"
-            continue
-        yield from (f"{where}: {text!r}: {error}" for error in message.check(catalog))
-        yield from (f"{where}: {text!r}: {problem}" for problem in _differences(message))
+        if message.id and message.fuzzy:
+            yield f"{where}: {_english(message)!r} is marked fuzzy"
+        elif message.id and not _is_complete(message):
+            yield f"{where}: {_english(message)!r} is not translated"
 
 
 def _key(message: Message) -> str:

@@ -13,7 +13,11 @@ MESSAGE = (
     "(`make demo` does both)."
 )
 # These were the second migrations of their apps; from 0.2.0 on no migration has either name.
-_OLD_MIGRATIONS = {("assistant", "0002_approvals_delegates_summaries"), ("tools", "0002_full_text_index")}
+_OLD_MIGRATIONS = {
+    ("assistant", "0002_approvals_delegates_summaries"),
+    ("assistant", "0002_untrusted_sources"),
+    ("tools", "0002_full_text_index"),
+}
 
 
 def is_old_database(alias: str = DEFAULT_DB_ALIAS) -> bool:
