@@ -47,8 +47,8 @@ class ChatClient(Generic[Deps]):
 
     Args:
         model: the model that answers.
-        fallback: a model, or several in this order, that take over when the one before is too busy, too slow or failing
-            before it has answered anything.
+        fallback: a model, or several in this order, that take over when the one before is too busy, too slow, failing
+            or without credit before it has answered anything.
         system: the system prompt.
         tools: the default tools: `Tool` values, plain functions, names that `resolvers` know, or `McpServer` values.
         deps: the default dependencies of tools, which they find as `context.deps`.

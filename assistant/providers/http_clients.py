@@ -7,10 +7,12 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from email.utils import parsedate_to_datetime
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 import httpx2
 
+from assistant.providers.billing_sentences import says_unpaid
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.trace_context import add_trace_context
@@ -48,6 +50,12 @@ async def limit_error_body(response: httpx2.Response) -> None:
         response.stream = _Beginning(response.stream)
 
 
+async def forbid_repeating_unpaid(response: httpx2.Response) -> None:
+    """Forbid retries after a 429 that says that the account has no credit left, which no waiting mends."""
+    if response.status_code == HTTPStatus.TOO_MANY_REQUESTS and says_unpaid(await response.aread()):
+        response.headers["x-should-retry"] = "false"
+
+
 class _Beginning(httpx2.AsyncByteStream):
     """The first `MAX_ERROR_BYTES` of a body."""
 
@@ -77,7 +85,7 @@ async def name_trace(request: httpx2.Request) -> None:
 
 HOOKS: dict[str, list[Callable[..., Any]]] = {
     "request": [name_trace],
-    "response": [limit_retry_wait, limit_error_body],
+    "response": [limit_retry_wait, limit_error_body, forbid_repeating_unpaid],
 }
 
 

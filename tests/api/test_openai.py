@@ -234,6 +234,17 @@ async def test_a_providers_failure_has_its_status_and_is_not_retried(
     assert len(fake_provider.requests) == 1
 
 
+async def test_a_provider_without_credit_is_told_as_that_and_asked_once(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.respond(429, {"error": {"message": "You exceeded your quota.", "code": "insufficient_quota"}})
+    async with client_of(uvicorn_server, cast) as client:
+        with pytest.raises(openai.APIStatusError, match="no credit left") as failed:
+            await client.with_options(max_retries=2).chat.completions.create(model="support", messages=HI)
+    assert (failed.value.status_code, failed.value.code) == (402, "provider_quota")
+    assert len(fake_provider.requests) == 1
+
+
 async def test_an_answer_that_breaks_off_is_an_error_in_the_stream(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -35,6 +35,8 @@ STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "thread_busy": (409, "invalid_request_error"),
     "quota_exceeded": (429, "insufficient_quota"),
     "too_many_requests": (429, "rate_limit_error"),
+    # Not 429, which OpenAI's clients answer by asking again.
+    "provider_quota": (402, "api_error"),
     "provider_rate_limited": (429, "rate_limit_error"),
     "provider_error": (502, "api_error"),
     "provider_timeout": (504, "api_error"),

@@ -133,10 +133,11 @@ def direct(model: Model) -> DirectModel | None:
 # What kind of failure it was, as far as that decides what can be done about it. "empty": an answer without text and
 # calls; "too_long": the conversation exceeds the model's context; "bad_call": the provider could not read a call that
 # the model wrote; "bad_file": it does not take an image or PDF of the conversation; "busy", "slow" and "down":
-# the provider cannot answer now, but another one could.
-FailureKind = Literal["", "empty", "too_long", "bad_call", "bad_file", "busy", "slow", "down"]
-# Kinds for which another model may take over.
-UNAVAILABLE: frozenset[FailureKind] = frozenset({"busy", "slow", "down"})
+# the provider cannot answer now, but another one could; "no_credit": the same, until somebody has paid.
+FailureKind = Literal["", "empty", "too_long", "bad_call", "bad_file", "busy", "slow", "down", "no_credit"]
+# Kinds of failures that may pass by themselves, and those for which another model may take over.
+PASSING: frozenset[FailureKind] = frozenset({"busy", "slow", "down"})
+UNAVAILABLE: frozenset[FailureKind] = PASSING | {"no_credit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class ModelError(Exception):
     """The provider gave no complete reply. The message is safe to show to users: no key, address, prompt or traceback.
 
     Attributes:
-        code: a run error code: `provider_error`, `provider_rate_limited` or `provider_timeout`.
+        code: a run error code: `provider_error`, `provider_quota`, `provider_rate_limited` or `provider_timeout`.
         usage: the tokens that the provider had counted until then.
         kind: what can be done about it; "" for what only people can mend.
         details: the provider's own reason; None if it gave none.

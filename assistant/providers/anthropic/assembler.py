@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from assistant.core.llm.protocol import UNAVAILABLE, Delta, ModelError
+from assistant.core.llm.protocol import PASSING, Delta, ModelError
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.anthropic.errors import failure_of
 from assistant.providers.anthropic.events import Block, Change, Event, Opening
@@ -204,7 +204,7 @@ class AnthropicAssembler:
         """Raise the `ModelError` that an event reports, if it does; events of unknown types are left out."""
         if (failure := event.failure) is not None and self._stop not in _REASONS:  # else the answer is complete
             error = failure_of(None, failure)
-            error.is_worth_repeating = error.kind in UNAVAILABLE
+            error.is_worth_repeating = error.kind in PASSING
             raise error
 
     def _state(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from assistant.core.llm.protocol import UNAVAILABLE, Delta, ModelError
+from assistant.core.llm.protocol import PASSING, Delta, ModelError
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.google.errors import failure_of
 from assistant.providers.google.events import Candidate, Chunk, Part
@@ -89,7 +89,7 @@ class GoogleAssembler:
         """Add one chunk. Raises `ModelError` if it contains an error, or a call without a name."""
         if chunk.error is not None:
             error = failure_of(None, chunk.error)
-            error.is_worth_repeating = error.kind in UNAVAILABLE
+            error.is_worth_repeating = error.kind in PASSING
             raise error
         if isinstance(chunk.usage_metadata, dict):
             self._usage |= chunk.usage_metadata

@@ -167,7 +167,7 @@ def _pause(exc: Exception, attempt: int) -> float | None:
     """Return the seconds to wait before a failed request is sent again; None if that is not worth it."""
     if isinstance(exc, errors.APIError):
         code = exc.code if isinstance(exc.code, int) else 0
-        if code < 500 and code not in _REPEATED:
+        if (code < 500 and code not in _REPEATED) or _error_of(exc).kind == "no_credit":
             return None
         wanted = _retry_after(exc)
         if wanted is not None:

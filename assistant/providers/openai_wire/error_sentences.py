@@ -6,15 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.core.llm.protocol import UNAVAILABLE, FailureDetails, ModelError
+from assistant.core.llm.protocol import PASSING, FailureDetails, ModelError
+from assistant.providers.billing_sentences import is_unpaid
 from assistant.providers.openai_wire.overflow_sentences import MAX_SEARCHED, is_overflow
 from assistant.toolkit.translation import gettext_noop
 
 NO_KEY = "OpenAI needs a key: set OPENAI_API_KEY, or the key of the provider in the admin."
 REFUSED_KEY = gettext_noop("The provider refused the key.")
-TOO_BUSY = gettext_noop(
-    "The provider is receiving too many requests or the account's quota is used up. Try again later."
-)
+TOO_BUSY = gettext_noop("The provider is receiving too many requests. Try again later.")
 TOO_SLOW = gettext_noop("The provider took too long to answer.")
 TOO_LONG = gettext_noop("The conversation is too long for this model.")
 NOT_FOUND = gettext_noop("The provider does not know this model or address.")
@@ -48,7 +47,6 @@ _BLOCKED = re.compile(
     r"content (?:management|filter|policy|safety)|(?:was|been|is|input) flagged|inappropriate content|safety system",
     re.IGNORECASE,
 )
-_NO_CREDIT = re.compile(r"credit balance is too low|insufficient (?:balance|credit|funds)", re.IGNORECASE)
 # Sentences of servers that do not take an image or a PDF: a broken or large one, or any.
 _BAD_FILE = re.compile(
     r"\bimages?\b|image_url|inline_?data|input_file|\bpdf|multi-?modal|mmproj|\bvision\b|media.?type|base64"
@@ -98,8 +96,8 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
         return ModelError(TOO_LONG, code, kind="too_long")
     if status in (None, 400, 403, 422) and (_BLOCKED_CODE.search(hint) or _BLOCKED.search(said[:MAX_SEARCHED])):
         return ModelError(BLOCKED)
-    if status == 402 or (status in (None, 400, 403) and _NO_CREDIT.search(said[:MAX_SEARCHED])):
-        return ModelError(NO_CREDIT)
+    if is_unpaid(status, hint, said):
+        return ModelError(NO_CREDIT, "provider_quota", kind="no_credit")
     if (_BAD_FILE if status in (400, 404, 415, 422) else _NO_FILES).search(said[:MAX_SEARCHED]):
         error = _by_status(status or 400)  # the same sentence as without this kind, if the conversation has no files
         error.kind = "bad_file"
@@ -156,7 +154,7 @@ def failure_in_stream(reported: Any) -> ModelError:
     number = status_in(reported.get("status"), code)
     words = code, reported.get("type"), reported.get("param")
     error = failure(number, *words, said=_said(reported), failed_call=_failed_call(reported))
-    error.is_worth_repeating = error.kind in UNAVAILABLE or number in _PASSING
+    error.is_worth_repeating = error.kind in PASSING or (not error.kind and number in _PASSING)
     return error
 
 

@@ -75,7 +75,55 @@ FAILURES = [
     failed(
         "OpenAI: `insufficient_quota`",
         respond(429, {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}}),
-        "quota is used up",
+        "no credit left",
+    ),
+    failed(
+        "OpenRouter: more credits are needed (402)",
+        respond(402, {"error": {"code": 402, "message": "This request requires more credits, or fewer max_tokens."}}),
+        "no credit left",
+    ),
+    failed(
+        "xAI: all credits are used, with status 429",
+        respond(
+            429,
+            {
+                "code": "Some resource has been exhausted",
+                "error": "Your team 16f2 has either used all available credits or reached its monthly spending limit.",
+            },
+        ),
+        "no credit left",
+        model="grok-4",
+    ),
+    failed(
+        "Kimi: `exceeded_current_quota_error`",
+        respond(429, {"error": {"message": "Your account is suspended", "type": "exceeded_current_quota_error"}}),
+        "no credit left",
+        kind="kimi",
+        model="kimi-k2",
+    ),
+    failed(
+        "DashScope: `Arrearage`",
+        respond(400, {"error": {"code": "Arrearage", "message": "Access denied, please see your bill."}}),
+        "no credit left",
+        kind="qwen",
+        model="qwen3-max",
+    ),
+    failed(
+        "LiteLLM: a budget that is spent, with status 400",
+        respond(400, {"error": {"message": "Budget has been exceeded! Current cost: 5.1", "type": "budget_exceeded"}}),
+        "no credit left",
+    ),
+    failed(
+        "MiniMax: no balance, with status 200",
+        whole(choices=None, base_resp={"status_code": 1008, "status_msg": "insufficient balance"}),
+        "no credit left",
+        kind="minimax",
+        model="MiniMax-M3",
+    ),
+    failed(
+        "OpenRouter: no credits in the stream",
+        stream({"error": {"code": 402, "message": "Insufficient credits"}}),
+        "no credit left",
     ),
     failed(
         "Groq: 498, no room in the tier",

@@ -13,8 +13,8 @@ import { mediaShown } from "./media.js";
 
 const STOPPED = gettext("Stopped.");
 const RETRYABLE = new Set([
-  "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
-  "limit_reached", "quota_exceeded", "protocol_error",
+  "provider_error", "provider_quota", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted",
+  "thread_busy", "limit_reached", "quota_exceeded", "protocol_error",
 ]);
 const ANNOUNCED_CHARACTERS = 400;
 // The notice of a run that waits for its turn; the run's next event removes it.
