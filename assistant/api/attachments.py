@@ -26,6 +26,7 @@ from assistant.api.serializers import ApiSerializer, Error
 from assistant.models import Attachment
 from assistant.services.db.threads import in_database
 from assistant.services.files.attachments import (
+    ReadFile,
     check_size,
     delete_unsent,
     find_attachment,
@@ -34,7 +35,9 @@ from assistant.services.files.attachments import (
     store_attachment,
 )
 from assistant.services.files.kinds import Code, FileRefused
+from assistant.services.files.limits import AttachmentLimits
 from assistant.services.files.reader_threads import in_reader
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.files.serving import attachment_description, attachment_response
 from assistant.services.tenancy.scopes import REST
 
@@ -120,7 +123,7 @@ class Attachments(_AttachmentView):
         file = await asyncio.to_thread(_file_of, request)
         try:
             check_size(file.size or 0, limits)
-            read = await in_reader(self.member, partial(_read, file, limits))
+            read = await in_reader(self.member, partial(_read, file, limits, Uploader.of(self.member)))
             row = await in_database(store_attachment, member=self.member, read=read, limits=limits)
         except FileRefused as refused:
             raise refusal_of_file(refused) from refused
@@ -134,8 +137,8 @@ def _file_of(request: Request) -> File[bytes]:
     return cast("File[bytes]", files[0])
 
 
-def _read(file: File[bytes], limits: Any) -> Any:
-    return read_upload(content=file.read(), name=file.name or "", limits=limits)
+def _read(file: File[bytes], limits: AttachmentLimits, uploader: Uploader) -> ReadFile:
+    return read_upload(content=file.read(), name=file.name or "", limits=limits, uploader=uploader)
 
 
 class OneAttachment(_AttachmentView):

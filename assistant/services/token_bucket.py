@@ -28,8 +28,8 @@ class Bucket:
         self._tokens -= 1.0
         return True
 
-    def reserve(self, count: int = 1) -> float:
-        """Take tokens now or in advance; return the seconds until all are available."""
+    def reserve(self, count: float = 1) -> float:
+        """Take tokens now or in advance; return the seconds until all that were taken are available."""
         self._refill()
         self._tokens -= count
         return max(0.0, -self._tokens / self._rate)

@@ -21,6 +21,7 @@ from assistant.admin.base.links import user_column, username
 from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Alarm, Document
 from assistant.services.eventlog.member_notices import notify
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.knowledge.documents import check_document, store_document
 from assistant.services.knowledge.files import Content, DocumentError, read_file
 from assistant.services.knowledge.trust import trust_documents
@@ -119,7 +120,10 @@ def _content_of(request: HttpRequest) -> Content | DocumentError | None:
     if not isinstance(file, UploadedFile) or not file:
         return None
     try:
-        return read_file(file)
+        # Which tenant the form names has not been checked yet.
+        user = request.user
+        uploader = Uploader(f"staff-{user.pk}", user.pk or 0, is_operator=user.is_superuser)
+        return read_file(file, uploader=uploader)
     except DocumentError as exc:
         return exc
 

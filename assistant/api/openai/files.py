@@ -24,6 +24,7 @@ from assistant.services.files.key_files import PURPOSES, delete_key_file, expire
 from assistant.services.files.kinds import FileRefused
 from assistant.services.files.limits import AttachmentLimits
 from assistant.services.files.reader_threads import in_reader
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.files.serving import attachment_response
 from assistant.services.runs.opening.request_fields import InvalidRequest
 from assistant.services.runs.responses.ids import file_id, parse_file_id
@@ -39,7 +40,9 @@ async def _upload(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     limits = await in_database(limits_of, caller.member)
     try:
         purpose, name, content = await asyncio.to_thread(_form_of, request, limits)
-        read = await in_reader(caller.member, partial(read_upload, content=content, name=name, limits=limits))
+        uploader = Uploader.of(caller.member)
+        read_it = partial(read_upload, content=content, name=name, limits=limits, uploader=uploader)
+        read = await in_reader(caller.member, read_it)
         row = await in_database(store_attachment, member=caller.member, read=read, limits=limits, purpose=purpose)
     except FileRefused as refused:
         raise refusal_of_file(refused) from refused

@@ -31,6 +31,7 @@ from assistant.services.files.limits import (
     AttachmentLimits,
     attachment_limits,
 )
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.files.reading import no_text, read_text
 from assistant.services.jobs.recurring import recurs
 from assistant.services.tenancy.members import Member
@@ -80,7 +81,7 @@ def safe_name(name: str) -> str:
     return f"{clean[: MAX_NAME - len(suffix)].removesuffix(suffix)}{suffix}" or "file"
 
 
-def read_upload(*, content: bytes, name: str, limits: AttachmentLimits) -> ReadFile:
+def read_upload(*, content: bytes, name: str, limits: AttachmentLimits, uploader: Uploader) -> ReadFile:
     """Check a file, and read its text in a child process; nothing is stored. Call this outside of transactions.
 
     Raises:
@@ -99,7 +100,7 @@ def read_upload(*, content: bytes, name: str, limits: AttachmentLimits) -> ReadF
         raise FileRefused(
             "file_too_large", _("An image may have at most %(size)d MB.") % {"size": MAX_IMAGE_BYTES // MB}
         )
-    text = clean_text(read_text(content, kind, takes_scans=True))
+    text = clean_text(read_text(content, kind, uploader=uploader, takes_scans=True))
     if kind.kind is Attachment.Kind.PDF and not text.strip():
         kind = replace(kind, text_format="")
         if len(content) > MAX_PDF_BYTES or text.count("\f") >= MAX_PDF_PAGES:

@@ -11,6 +11,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.files.attachments import delete_unsent, limits_of, read_upload, store_attachment
 from assistant.services.files.reader_threads import in_reader
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.tenancy.members import Member
 
 
@@ -25,10 +26,8 @@ async def stored_inline(*, member: Member, files: Sequence[tuple[str, bytes]]) -
     """
     limits = await in_database(limits_of, member)
     # All are read before one is stored.
-    read = [
-        await in_reader(member, partial(read_upload, content=content, name=name, limits=limits))
-        for name, content in files
-    ]
+    read_one = partial(read_upload, limits=limits, uploader=Uploader.of(member))
+    read = [await in_reader(member, partial(read_one, content=content, name=name)) for name, content in files]
     ids: list[uuid.UUID] = []
     try:
         for one in read:

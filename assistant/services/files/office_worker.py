@@ -16,6 +16,11 @@ TEXT, ENCRYPTED, TOO_LONG, BROKEN, EMPTY, BOMB = "text", "encrypted", "long", "b
 # What the parts of a zip file may be together, and how many there may be.
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_PARTS = 10_000
+# A part that unpacks to more than this is refused if it is more than so many times its packed size. Honest sheets of
+# repeated cells reach 60; deflate at most 1,032.
+MAX_RATIO, RATIO_FROM = 100, 10 * 1024 * 1024
+# What a part of a Word file or a presentation may be if it is XML: all its elements become objects.
+MAX_XML = 50 * 1024 * 1024
 _IS_ENCRYPTED = 0x1
 # Names in presentations.
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -57,7 +62,7 @@ def work(task: bytes) -> bytes:
 def _docx(content: bytes, most: int) -> str:
     import mammoth
 
-    _check_zip(content)
+    _check_zip(content, MAX_XML)
 
     def leave_out(image: Any) -> list[Any]:
         return []
@@ -69,7 +74,7 @@ def _docx(content: bytes, most: int) -> str:
 def _xlsx(content: bytes, most: int) -> str:
     from python_calamine import CalamineWorkbook
 
-    _check_zip(content)
+    _check_zip(content, MAX_UNPACKED)
     book = CalamineWorkbook.from_filelike(io.BytesIO(content))
     lines = io.StringIO()
     for name in book.sheet_names:
@@ -88,7 +93,7 @@ def _xlsx(content: bytes, most: int) -> str:
 
 
 def _pptx(content: bytes, most: int) -> str:
-    _check_zip(content)
+    _check_zip(content, MAX_XML)
     found, length = list[str](), 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for text in _slides(archive):
@@ -177,13 +182,18 @@ def _texts(paragraph: Element) -> Iterator[Element]:
     return (part for part in paragraph.iter() if part.tag in (f"{_MAIN}t", f"{_MAIN}br"))
 
 
-def _check_zip(content: bytes) -> None:
+def _check_zip(content: bytes, most_xml: int) -> None:
+    """Raise `_Ended` if the directory says that parts are encrypted, too many, or unpack to too much."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         parts = archive.infolist()
     if any(part.flag_bits & _IS_ENCRYPTED for part in parts):
         raise _Ended(ENCRYPTED)
     if len(parts) > MAX_PARTS or sum(part.file_size for part in parts) > MAX_UNPACKED:
         raise _Ended(BOMB)
+    for part in parts:
+        is_growing = part.file_size > RATIO_FROM and part.file_size > MAX_RATIO * part.compress_size
+        if is_growing or (part.filename.endswith((".xml", ".rels")) and part.file_size > most_xml):
+            raise _Ended(BOMB)
 
 
 _READERS = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx, "html": _html}

@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
+from typing import Any
 
 # The first line of a result: a text follows, or why there is none.
 TEXT, ENCRYPTED, TOO_MANY_PAGES, TOO_LONG, BROKEN, EMPTY = "text", "encrypted", "pages", "long", "broken", "empty"
+BOMB = "bomb"
+# What the streams of all pages may unpack to: this many bytes, or so many times the size of the file.
+UNPACKED_FROM, MAX_RATIO = 10 * 1024 * 1024, 100
 
 
 def work(task: bytes) -> bytes:
@@ -36,7 +40,12 @@ def _read(content: bytes, most_pages: int, most_characters: int) -> tuple[str, s
     if len(reader.pages) > most_pages:
         return TOO_MANY_PAGES, ""
     pages: list[str] = []
+    unpacked = 0
+    most_unpacked = max(UNPACKED_FROM, MAX_RATIO * len(content))
     for page in reader.pages:
+        unpacked += _unpacked(page)
+        if unpacked > most_unpacked:
+            return BOMB, ""
         # Join words that are hyphenated at the end of a line.
         pages.append(re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", page.extract_text().replace("\f", "\n")))
         if sum(map(len, pages)) > most_characters:
@@ -44,3 +53,14 @@ def _read(content: bytes, most_pages: int, most_characters: int) -> tuple[str, s
     if not any(page.strip() for page in pages):
         return EMPTY, "\f" * (len(pages) - 1)
     return TEXT, "\f".join(pages)
+
+
+def _unpacked(page: Any) -> int:
+    """Return how many bytes the operators of a page are; 0 if they cannot be found, which its text will tell."""
+    try:
+        contents = page.get_contents()
+        return 0 if contents is None else len(contents.get_data())
+    except MemoryError:
+        raise
+    except Exception:  # as above
+        return 0

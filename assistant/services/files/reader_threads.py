@@ -1,5 +1,7 @@
 """Runs the reading of uploaded files for async callers, in a few threads of its own, one file of a member at a time.
 
+Tenants take turns, and none holds all threads.
+
 The default executor of an event loop also resolves names and renders Markdown, which must not wait for files.
 """
 
@@ -15,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from django.conf import settings
 
+from assistant.services.files.reader_turns import FairPlaces, Uploader
 from assistant.services.files.reading import busy
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.carried_context import CarriedContext
@@ -27,7 +30,7 @@ _MORE_THREADS = 2
 
 
 async def in_reader(member: Member, read: Callable[[], T]) -> T:
-    """Return what `read` returns, called in a thread once it is the member's turn and a thread is free.
+    """Return what `read` returns, called in a thread once it is the turn of the member and of their tenant.
 
     If the caller is cancelled meanwhile, the file keeps its turn and its thread until it is read.
 
@@ -43,7 +46,7 @@ async def _in_turn(member: Member, read: Callable[[], T]) -> T:
         try:
             async with asyncio.timeout(settings.FILE_READ_SECONDS):
                 await held.enter_async_context(own)
-                await held.enter_async_context(_free.get())
+                await held.enter_async_context(_places().held_in_loop(Uploader.of(member).group))
         except TimeoutError as exc:
             raise busy() from exc
         return await asyncio.get_running_loop().run_in_executor(_threads(), CarriedContext().run, read)
@@ -58,5 +61,9 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_thread_count(), thread_name_prefix="read-file")
 
 
-_free = PerLoop(lambda: asyncio.Semaphore(_thread_count()))
+@cache
+def _places() -> FairPlaces:
+    return FairPlaces(_thread_count())
+
+
 _own_turns: PerLoop[WeakValueDictionary[tuple[int, UserId], asyncio.Lock]] = PerLoop(WeakValueDictionary)

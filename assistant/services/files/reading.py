@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from assistant.models import Attachment
 from assistant.services import metrics
 from assistant.services.files import office_worker, pdf_worker
 from assistant.services.files.kinds import Code, FileRefused, FileType, as_text
+from assistant.services.files.reader_turns import FairPlaces, KnownFiles, ReaderSeconds, Uploader
 from assistant.toolkit.processes.child import (
     ChildFailed,
     ChildLimits,
@@ -38,7 +38,7 @@ _MAX_OUTPUT = 4 * MAX_CHARACTERS + 100
 # Readers run at a lower priority than the server's event loop.
 _NICENESS = 10
 _PDF, _OFFICE = Path(pdf_worker.__file__), Path(office_worker.__file__)
-SLOW, MEMORY, BUSY = "slow", "memory", "busy"
+SLOW, MEMORY, BUSY, QUOTA = "slow", "memory", "busy", "quota"
 # By outcome.
 _REASONS: Mapping[str, tuple[Code, str]] = {
     SLOW: ("file_unreadable", gettext_noop("This file takes too long to read. Split it into smaller files.")),
@@ -47,6 +47,10 @@ _REASONS: Mapping[str, tuple[Code, str]] = {
         gettext_noop("This file needs too much memory to read. Split it into smaller files."),
     ),
     BUSY: ("files_busy", gettext_noop("Other files are being read. Try again in a minute.")),
+    QUOTA: (
+        "files_busy",
+        gettext_noop("Your files have taken much time to read. Try again in a few minutes."),
+    ),
     pdf_worker.ENCRYPTED: (
         "file_encrypted",
         gettext_noop("The file is encrypted. Save it without a password, and add it again."),
@@ -58,16 +62,17 @@ _REASONS: Mapping[str, tuple[Code, str]] = {
         "file_unreadable",
         gettext_noop("The file holds no text, only pictures of it. Run text recognition on it first."),
     ),
-    office_worker.BOMB: ("file_too_large", gettext_noop("The file unpacks to more than can be read.")),
+    pdf_worker.BOMB: ("file_too_large", gettext_noop("The file unpacks to more than can be read.")),
 }
 _NO_TEXT = gettext_noop("The document has no text.")
 
 
-def read_text(content: bytes, kind: FileType, *, takes_scans: bool = False) -> str:
+def read_text(content: bytes, kind: FileType, *, uploader: Uploader, takes_scans: bool = False) -> str:
     """Return the text of a file: of PDFs with form feeds between pages, of Word, Excel, PowerPoint and HTML files as
     Markdown.
 
     Args:
+        uploader: whose file it is: groups take turns, and what reading takes is counted.
         takes_scans: of a PDF without text, return the form feeds between its pages in place of refusing it.
 
     A parsed file can take `FILE_READ_SECONDS`, and as long again to wait for others. Call this outside of
@@ -79,12 +84,12 @@ def read_text(content: bytes, kind: FileType, *, takes_scans: bool = False) -> s
     if kind.kind is Attachment.Kind.IMAGE:
         return ""
     if kind.kind is Attachment.Kind.PDF:
-        return _parsed(content, _PDF, {"pages": MAX_PAGES}, "PDF", takes_empty=takes_scans)
+        return _parsed(content, _PDF, {"pages": MAX_PAGES}, "PDF", uploader, takes_empty=takes_scans)
     if kind.kind is not Attachment.Kind.TEXT:
-        return _parsed(content, _OFFICE, {"format": kind.kind.value}, "file")
+        return _parsed(content, _OFFICE, {"format": kind.kind.value}, "file", uploader)
     text = as_text(content)
     if kind.text_format == "html":
-        return _parsed(text.encode(errors="replace"), _OFFICE, {"format": "html"}, "file")
+        return _parsed(text.encode(errors="replace"), _OFFICE, {"format": "html"}, "file", uploader)
     if len(text) > MAX_CHARACTERS:
         raise _refused(pdf_worker.TOO_LONG)
     if not text.strip():
@@ -92,10 +97,18 @@ def read_text(content: bytes, kind: FileType, *, takes_scans: bool = False) -> s
     return text
 
 
-def _parsed(content: bytes, worker: Path, task: Mapping[str, Any], what: str, *, takes_empty: bool = False) -> str:
+def _parsed(
+    content: bytes,
+    worker: Path,
+    task: Mapping[str, Any],
+    what: str,
+    uploader: Uploader,
+    *,
+    takes_empty: bool = False,
+) -> str:
     size = len(content)
     head = json.dumps({**task, "characters": MAX_CHARACTERS}).encode()
-    outcome, text = _outcome(worker, head, content)
+    outcome, text = _outcome(worker, head, content, uploader)
     metrics.count_file(outcome)
     if outcome != pdf_worker.TEXT and not (takes_empty and outcome == pdf_worker.EMPTY):
         logger.warning("A %s of %d bytes was not read: %s", what, size, outcome)
@@ -121,42 +134,56 @@ def _refused(outcome: str) -> FileRefused:
     return FileRefused(code, _(sentence) % numbers)
 
 
-def _outcome(worker: Path, head: bytes, content: bytes) -> tuple[str, str]:
+def _outcome(worker: Path, head: bytes, content: bytes, uploader: Uploader) -> tuple[str, str]:
     """Return how reading a file ended, and its text."""
+    known = _known_files.outcome(content)
+    if known is not None:
+        return known, ""
+    seconds = _reader_seconds(settings.FILE_READ_SECONDS)
+    if seconds.wait(uploader):
+        return QUOTA, ""
+    with _places(settings.FILE_READ_PROCESSES).held(uploader.group, settings.FILE_READ_SECONDS) as is_held:
+        if not is_held:
+            return BUSY, ""
+        begun_at = time.monotonic()
+        try:
+            outcome, text = _read_in_child(worker, head + b"\n" + content)
+        finally:
+            seconds.count(uploader, time.monotonic() - begun_at)
+    if outcome in (SLOW, MEMORY):
+        _known_files.add(content, outcome)
+    return outcome, text
+
+
+def _read_in_child(worker: Path, task: bytes) -> tuple[str, str]:
     limits = ChildLimits(
         seconds=settings.FILE_READ_SECONDS,
         memory_bytes=settings.FILE_READ_MEMORY_MB * 1024**2,
         output_bytes=_MAX_OUTPUT,
         niceness=_NICENESS,
     )
-    with _slot(settings.FILE_READ_SECONDS) as is_free:
-        if not is_free:
-            return BUSY, ""
-        try:
-            output = run_in_child_and_wait(worker, head + b"\n" + content, limits)
-        except TooSlow:
-            return SLOW, ""
-        except TooMuchMemory:
-            return MEMORY, ""
-        except TooMuchOutput:
-            return pdf_worker.TOO_LONG, ""
-        except ChildFailed:
-            return pdf_worker.BROKEN, ""
+    try:
+        output = run_in_child_and_wait(worker, task, limits)
+    except TooSlow:
+        return SLOW, ""
+    except TooMuchMemory:
+        return MEMORY, ""
+    except TooMuchOutput:
+        return pdf_worker.TOO_LONG, ""
+    except ChildFailed:
+        return pdf_worker.BROKEN, ""
     outcome, _, text = output.decode().partition("\n")
     return outcome, text
 
 
+_known_files = KnownFiles()
+
+
 @cache
-def _slots() -> threading.BoundedSemaphore:
-    return threading.BoundedSemaphore(settings.FILE_READ_PROCESSES)
+def _reader_seconds(seconds: float) -> ReaderSeconds:
+    return ReaderSeconds(seconds)
 
 
-@contextmanager
-def _slot(seconds: float) -> Iterator[bool]:
-    """Take one of the places for readers; false if none became free in time."""
-    is_free = _slots().acquire(timeout=seconds)
-    try:
-        yield is_free
-    finally:
-        if is_free:
-            _slots().release()
+@cache
+def _places(count: int) -> FairPlaces:
+    return FairPlaces(count)

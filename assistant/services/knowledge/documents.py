@@ -8,6 +8,7 @@ from django.core.files.base import File
 from django.db import models, transaction
 
 from assistant.models.knowledge import Document, Passage
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.files.reading import MAX_CHARACTERS
 from assistant.services.knowledge.files import Content, DocumentError, read_file
 from assistant.services.knowledge.passages import split
@@ -34,7 +35,10 @@ def add_document(
     """
     if (text is None) == (file is None):
         raise TypeError("give either text or file")
-    content = Content(kind, text or "", "") if file is None else read_file(file)
+    if file is None:
+        content = Content(kind, text or "", "")
+    else:
+        content = read_file(file, uploader=Uploader(f"tenant-{tenant.pk}"))
     document = Document(
         tenant_id=tenant.pk,
         title=title,

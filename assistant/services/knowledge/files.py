@@ -9,6 +9,7 @@ from django.core.files.base import File
 
 from assistant.models.knowledge import Document
 from assistant.services.files.kinds import FileRefused, detect
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.files.reading import read_text
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
@@ -28,7 +29,7 @@ class Content:
     filename: str
 
 
-def read_file(file: File[bytes]) -> Content:
+def read_file(file: File[bytes], *, uploader: Uploader) -> Content:
     """Return the text of an uploaded file of any kind that `files.reading` reads, but images.
 
     Call this outside of transactions, and in a thread without an event loop.
@@ -44,7 +45,7 @@ def read_file(file: File[bytes]) -> Content:
         found = detect(content, name)
         if not found.text_format:
             raise DocumentError("An image holds no text that can be searched.")
-        text = read_text(content, found)
+        text = read_text(content, found, uploader=uploader)
     except FileRefused as exc:
         raise DocumentError(str(exc)) from exc
     return Content(_KINDS.get(found.text_format, Document.Kind.MARKDOWN), text, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assistant.services.files.reader_turns import Uploader
 from tests.services.files.office_parts import (
     DRAWING,
     OFFICE,
@@ -15,6 +16,8 @@ from tests.services.files.office_parts import (
 )
 from tests.services.knowledge.pdf import make_pdf
 from tests.slow_tool.tools import PIXEL
+
+UPLOADER = Uploader("tests")
 
 
 def make_docx(*paragraphs: str, **more: bytes) -> bytes:

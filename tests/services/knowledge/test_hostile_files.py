@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from assistant.models import Tenant
 from assistant.models.knowledge import Document
-from assistant.services.files import reading as files
+from assistant.services.files.reader_turns import Uploader
 from assistant.services.knowledge.documents import add_document
 from assistant.services.knowledge.files import DocumentError, read_file
 from tests.services.knowledge.hostile_pdf import HOSTILE
@@ -21,7 +21,8 @@ from tests.services.knowledge.pdf import make_pdf
 
 pytestmark = pytest.mark.slow
 
-SLOW = ("operators", "inflation", "many_inflations", "forms")
+SLOW = ("operators", "forms")
+GROWING = ("inflation", "many_inflations")
 BROKEN = ("operands", "nested_dictionaries", "page_tree_loop", "character_map")
 
 
@@ -58,7 +59,7 @@ def test_a_file_that_takes_too_long_is_refused(acme: Tenant, settings: Settings,
 def test_a_file_that_takes_too_much_memory_is_refused(acme: Tenant, settings: Settings) -> None:
     settings.FILE_READ_MEMORY_MB = 128
     with pytest.raises(DocumentError, match="This file needs too much memory"):
-        upload(acme, HOSTILE["inflation"]())
+        upload(acme, HOSTILE["operators"]())
     assert not Document.objects.exists()
 
 
@@ -82,24 +83,31 @@ def test_what_is_odd_beside_the_text_does_no_harm(acme: Tenant, settings: Settin
     assert upload(acme, HOSTILE[name]()).text == "Hello"
 
 
-def test_readers_are_few_and_a_file_waits_for_its_turn(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.FILE_READ_SECONDS, settings.FILE_READ_PROCESSES = 3, 1
-    files._slots.cache_clear()
+@pytest.mark.parametrize("name", GROWING)
+def test_a_file_that_unpacks_to_very_much_is_refused_before_it_is_read(acme: Tenant, name: str) -> None:
+    with pytest.raises(DocumentError, match="unpacks to more than can be read"):
+        upload(acme, HOSTILE[name]())
+
+
+@pytest.mark.parametrize(("count", "groups", "expected"), [(1, "abcd", 1), (2, "aaaa", 1), (2, "abab", 2)])
+def test_readers_are_few_and_no_tenant_has_all(settings: Settings, count: int, groups: str, expected: int) -> None:
+    settings.FILE_READ_SECONDS, settings.FILE_READ_PROCESSES = 3, count
     reasons: list[str] = []
 
-    def read() -> None:
+    def read(number: int, group: str) -> None:
+        # Different files: one that took too long is not read again.
+        content = HOSTILE["forms"]() + b"%" * number
         try:
-            read_file(ContentFile(HOSTILE["forms"](), name="a.pdf"))
+            read_file(ContentFile(content, name="a.pdf"), uploader=Uploader(f"{group}-{count}-{groups}"))
         except DocumentError as exc:
             reasons.append(str(exc).split(".")[0])
 
-    threads = [threading.Thread(target=read) for _ in range(4)]
+    threads = [threading.Thread(target=read, args=one) for one in enumerate(groups)]
     for thread in threads:
         thread.start()
     most = 0
     while any(thread.is_alive() for thread in threads):
         most = max(most, readers())
-    files._slots.cache_clear()
-    assert most == 1
-    assert "Other files are being read" in reasons
-    assert read_file(ContentFile(make_pdf("Hello"), name="a.pdf")).text == "Hello"
+    assert most == expected
+    assert len(reasons) == len(groups)
+    assert read_file(ContentFile(make_pdf("Hello"), name="a.pdf"), uploader=Uploader("c")).text == "Hello"
