@@ -178,6 +178,8 @@ class QuotaUse(models.Model):
     month_at = models.DateTimeField()
     month_tokens = models.BigIntegerField(default=0)
     month_cost = models.BigIntegerField(default=0, help_text=_("In millionths of the currency's unit."))
+    # Name of a limit -> when it first refused something in the current window, as an ISO 8601 time.
+    refused_at = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
 
     class Meta:
         constraints = [

@@ -41,6 +41,11 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
         "assistant_incident_changelist",
         "incident_change",
     ),
+    "limit-reached": (
+        lambda n: ngettext("%(n)s limit is used up and refuses", "%(n)s limits are used up and refuse", n),
+        "assistant_tenant_changelist",
+        "tenant_spend",
+    ),
     "limit": (
         lambda n: ngettext("%(n)s limit is nearly used up", "%(n)s limits are nearly used up", n),
         "assistant_tenant_changelist",
@@ -157,6 +162,7 @@ def shown_need(need: Need) -> dict[str, Any]:
     sentence, every, page = _KINDS[need.kind]
     number = f"{need.count}+" if need.has_more else str(need.count)
     return {
+        "is_urgent": need.kind == "limit-reached",
         "sentence": sentence(need.count) % {"n": number},
         "url": reverse(f"admin:{every}"),
         "items": [
@@ -167,6 +173,9 @@ def shown_need(need: Need) -> dict[str, Any]:
 
 
 def _shown_name(item: Item) -> str:
+    if item.refused_at is not None:
+        at = date_format(timezone.localtime(item.refused_at), "SHORT_DATETIME_FORMAT")
+        return _("%(limit)s, refused since %(at)s") % {"limit": item.name, "at": at}
     return f"{job_title(item.job)}: {item.name}" if item.job else item.name
 
 

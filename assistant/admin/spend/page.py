@@ -23,8 +23,8 @@ from assistant.admin.base.rooms import Link
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.spend.request import SpendRequest, names_of, read_request
 from assistant.admin.tenants.limits_form import LimitsForm, save_limits
-from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import SpendNotice, Tenant
+from assistant.services.limits.quota_report import QuotaUsage, cost_of_month, uses_of_tenants
 from assistant.services.reports.months import Month
 from assistant.services.reports.spend import (
     FORECAST_DAYS,
@@ -37,7 +37,6 @@ from assistant.services.reports.spend import (
     spend_table,
     spend_total,
 )
-from assistant.services.tenancy.quotas import quotas_of
 
 # The months that the picker offers.
 MONTHS = 24
@@ -79,8 +78,8 @@ def spend_page(request: HttpRequest) -> HttpResponse:
     total = spend_total(asked.scope)
     days = spend_days(asked.scope)
     table = Table(_chosen(asked, days), None) if asked.by == "day" else spend_table(asked.scope, asked.by, total=total)
-    caps = _caps(table.lines) if asked.by == "tenant" else {}
-    rows = [_row(asked, line, _name(asked.by, line), total, caps) for line in table.lines]
+    costs = _costs(asked, table.lines, now) if asked.by == "tenant" else {}
+    rows = [_row(asked, line, _name(asked.by, line), total, costs) for line in table.lines]
     if table.others is not None:
         rows.append(_row(asked, table.others, _("all others"), total, {}))
     context = {
@@ -90,7 +89,7 @@ def spend_page(request: HttpRequest) -> HttpResponse:
         "total": total,
         "forecast": forecast(asked.scope, spent=total.cost, now=now) if asked.scope.day is None else None,
         "forecast_days": FORECAST_DAYS,
-        "cap": None if asked.tenant is None else _cap(asked.tenant),
+        "cost": None if asked.tenant is None else _cost(asked, asked.tenant, total.millionths, now),
         "months": _months(month, now),
         "earlier": asked.query("day", month=str(month.previous)),
         "later": "" if month == Month.of(now) else asked.query("day", month=str(month.following)),
@@ -158,15 +157,30 @@ def _chosen(asked: SpendRequest, days: Sequence[Line]) -> list[Line]:
     return [day for day in days if asked.scope.day in (None, day.key)]
 
 
-def _cap(tenant: Tenant) -> float | None:
-    """Return a tenant's limit of cost a month; None without one."""
-    return quotas_of(tenant).tenant.cost_per_month / MILLIONTHS or None
+def _cost(asked: SpendRequest, tenant: Tenant, spent: int, now: datetime) -> QuotaUsage | None:
+    """Return what a tenant has used of its limit of cost in the month of the page; None without a limit."""
+    if not _is_whole(asked, now):
+        return cost_of_month(tenant=tenant, spent=spent)
+    used = uses_of_tenants(tenants=[tenant], now=now)[tenant.pk]
+    return next((use for use in used if use.key == "cost_per_month"), None)
 
 
-def _caps(lines: Sequence[Line]) -> dict[int, float]:
-    """Return the limits of the tenants of these lines, by id, in one query."""
-    tenants = Tenant.objects.filter(pk__in=[line.key for line in lines if line.key]).select_related("limits")
-    return {tenant.pk: cap for tenant in tenants if (cap := _cap(tenant)) is not None}
+def _costs(asked: SpendRequest, lines: Sequence[Line], now: datetime) -> dict[int, QuotaUsage]:
+    """Return the same for the tenants of these lines, by id, in as many queries for any number."""
+    spent = {line.key: line.millionths for line in lines if line.key}
+    tenants = list(Tenant.objects.filter(pk__in=spent).select_related("limits"))
+    if _is_whole(asked, now):
+        used = uses_of_tenants(tenants=tenants, now=now)
+        return {pk: use for pk, uses in used.items() for use in uses if use.key == "cost_per_month"}
+    found = ((tenant.pk, cost_of_month(tenant=tenant, spent=spent[tenant.pk])) for tenant in tenants)
+    return {pk: use for pk, use in found if use is not None}
+
+
+def _is_whole(asked: SpendRequest, now: datetime) -> bool:
+    """Return whether the page is about all that tenants have used in the running month, as their limits count it."""
+    scope = asked.scope
+    narrowings = (scope.person, scope.assistant, scope.tool, scope.model, scope.purpose, scope.day)
+    return scope.month == Month.of(now) and all(one is None for one in narrowings)
 
 
 def _months(chosen: Month, now: datetime) -> list[tuple[str, str, bool]]:
@@ -195,15 +209,13 @@ def _name(by: By, line: Line) -> str:
     return {"person": _("a deleted person"), "assistant": _("a deleted assistant"), "tool": _("no tool")}.get(by, "—")
 
 
-def _row(asked: SpendRequest, line: Line, name: str, total: Line, caps: Mapping[int, float]) -> dict[str, Any]:
-    query, cap = asked.narrowed(line), caps.get(line.key) if asked.by == "tenant" else None
+def _row(asked: SpendRequest, line: Line, name: str, total: Line, costs: Mapping[int, QuotaUsage]) -> dict[str, Any]:
     return {
         "line": line,
         "name": name,
-        "query": query,
+        "query": asked.narrowed(line),
         "share": 100 * line.millionths / total.millionths if total.millionths else 0,
-        "cap": cap,
-        "cap_share": None if cap is None else min(100, int(100 * line.cost / cap)),
+        "cost": costs.get(line.key) if asked.by == "tenant" else None,
     }
 
 

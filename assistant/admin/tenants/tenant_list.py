@@ -7,12 +7,11 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.links import link_to_list
@@ -41,16 +40,9 @@ class TenantColumns:
     @admin.display(description=gettext_lazy("spend this month"))
     def spend(self, tenant: Tenant) -> SafeString | str:
         report = _report(tenant)
-        spent = number_format(report.spend, 2, force_grouping=True)
-        if report.cap is None:
-            return spent
-        cap = number_format(report.cap, 2, force_grouping=True)
-        return format_html(
-            '<meter min="0" max="100" high="80" value="{}">{} %</meter> {}',
-            report.share,
-            report.share,
-            _("%(spent)s of %(cap)s") % {"spent": spent, "cap": cap},
-        )
+        if report.cost is None:
+            return number_format(report.spend, 2, force_grouping=True)
+        return render_to_string("admin/assistant/panel/limit_use.html", {"line": report.cost})
 
     @admin.display(description=gettext_lazy("runs in 7 days"))
     def runs(self, tenant: Tenant) -> SafeString:

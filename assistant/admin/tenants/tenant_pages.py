@@ -88,10 +88,11 @@ def _spend(request: HttpRequest, tenant: Tenant) -> Context:
     # Those who may only see the spend get no form.
     may_set = is_operator(request) or tenant.pk in permitted_of(request).administered
     sent = request.POST if request.method == "POST" else None
+    use = use_of_tenant(tenant=tenant)
     return {
         "spend": tenant_page.spend_of(tenant=tenant, now=timezone.now()),
-        "cap": tenant_reports(tenants=[tenant], now=timezone.now())[tenant.pk],
-        "use": use_of_tenant(tenant=tenant),
+        "cost": next((line for line in use if line.key == "cost_per_month"), None),
+        "use": use,
         "members": use_of_members(tenant=tenant),
         "form": LimitsForm(sent, tenant=tenant, is_operator=is_operator(request)) if may_set else None,
     }

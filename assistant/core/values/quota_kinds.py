@@ -31,6 +31,27 @@ class Quota:
         return any(getattr(self, name) for name in COUNTED)
 
 
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """How much of a limit is used, both in the limit's unit.
+
+    Every page, warning and threshold relates a use to its limit by this class, so that they say the same. `limit` is
+    above 0: 0 is no limit.
+    """
+
+    used: int
+    limit: int
+
+    @property
+    def percent(self) -> int:
+        """The used part in whole per cent, rounded down; above 100 where more was used than the limit allows."""
+        return 100 * self.used // self.limit
+
+    def has_reached(self, percent: int) -> bool:
+        """Whether at least `percent` per cent are used. From 100 on the limit refuses."""
+        return 100 * self.used >= percent * self.limit
+
+
 WINDOWS: tuple[Window, ...] = ("minute", "day", "month")
 NAMES = tuple(field.name for field in fields(Quota) if field.name != "scope")
 COUNTED = tuple(name for name in NAMES if name not in {"connections", "runs"})

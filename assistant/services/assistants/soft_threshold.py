@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from django.db.models import Q
 from django.utils import timezone
 
+from assistant.core.values.quota_kinds import LimitUse
 from assistant.models import Assistant, Provider, QuotaUse, TenantLimits
 from assistant.services.assistants.provider_choice import ProviderChoice, choice_of
 from assistant.services.limits.quota_ledger import current_use, recounted
@@ -44,8 +45,7 @@ def soft_model(*, assistant: Assistant, quotas: Quotas, reserved: int = 0) -> So
     stored = QuotaUse.objects.filter(tenant_id=assistant.tenant_id, user=None).first()
     # There is no counter after a change of limits, until a run is opened.
     use = recounted(assistant.tenant_id, None, now) if stored is None else current_use(stored, now)
-    spent = use.month_cost - reserved
-    if spent * 100 < cap * limits.soft_percent:
+    if not LimitUse(use.month_cost - reserved, cap).has_reached(limits.soft_percent):
         return None
     # A provider of another tenant is never used, even if a row refers to it.
     allowed = Provider.objects.filter(Q(tenant=None) | Q(tenant_id=assistant.tenant_id))

@@ -6,13 +6,16 @@ transactions cannot deadlock. A tenant without quotas costs no queries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Sum, Value, When
+from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Sum, Value, When
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from assistant.core.values.limits import Allowance
@@ -149,7 +152,11 @@ def reset_use(*, tenant_id: int) -> None:
 
 @transaction.atomic
 def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReached) -> None:
-    """Record a webhook event, once per quota and window, after the transaction of the refused run was rolled back."""
+    """Record when a quota first refused, and a webhook event, once per quota and window.
+
+    The caller's transaction, that of the refused run, was rolled back.
+    """
+    _record_first_refusal(tenant_id, None if reached.scope == "tenant" else user_id, reached.quota)
     resets_at = format_timestamp(reached.resets_at or timezone.now())
     payload: dict[str, Any] = {"quota": reached.quota, "scope": reached.scope, "limit": reached.limit}
     whose = "" if reached.scope == "tenant" else str(user_id)
@@ -163,8 +170,21 @@ def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReach
     )
 
 
+def _record_first_refusal(tenant_id: int, user_id: UserId | None, name: str) -> None:
+    now = timezone.now()
+    whose = QuotaUse.objects.filter(tenant_id=tenant_id, user=user_id)
+    known = whose.first()
+    if known is None:
+        QuotaUse.objects.bulk_create([recounted(tenant_id, user_id, now)], ignore_conflicts=True)
+    elif name in current_use(known, now).refused_at:
+        return
+    for use in whose.select_for_update():
+        current_use(use, now).refused_at.setdefault(name, now.isoformat())
+        use.save()
+
+
 def current_use(use: QuotaUse, now: datetime) -> QuotaUse:
-    """Return `use` with the counters of ended windows set to 0."""
+    """Return `use` with the counters of ended windows set to 0, and without the refusals in them."""
     windows = Windows.at(now)
     for window, columns in _BY_WINDOW.items():
         began = getattr(windows, window)
@@ -173,6 +193,7 @@ def current_use(use: QuotaUse, now: datetime) -> QuotaUse:
             setattr(use, f"{window}_at", began)
             for column in columns:
                 setattr(use, column, 0)
+            use.refused_at = {name: at for name, at in use.refused_at.items() if COLUMNS[name][1] != window}
     return use
 
 
@@ -203,38 +224,84 @@ def recounted(tenant_id: int, user_id: UserId | None, now: datetime) -> QuotaUse
 
     A limit can be set in the middle of a month, when nothing was counted yet.
     """
+    if user_id is None:
+        return recounted_tenants([tenant_id], now)[tenant_id]
+    return recounted_members(tenant_id, [user_id], now)[user_id]
+
+
+def recounted_tenants(tenant_ids: Collection[int], now: datetime) -> dict[int, QuotaUse]:
+    """Return unsaved counters of tenants by id, computed from stored runs, with as many queries for any number."""
+    runs = Run.objects.filter(tenant__in=tenant_ids)
+    usage = UsageEntry.objects.filter(tenant__in=tenant_ids)
+    calls = ToolCall.objects.filter(tenant__in=tenant_ids)
+    counters = _counters("tenant_id", runs, usage, calls, now)
+    return {pk: QuotaUse(tenant_id=pk, **_began(now), **counters.get(pk, {})) for pk in tenant_ids}
+
+
+def recounted_members(tenant_id: int, user_ids: Collection[UserId], now: datetime) -> dict[UserId, QuotaUse]:
+    """Return unsaved counters of a tenant's members by id, as `recounted_tenants` does."""
+    runs = Run.objects.filter(tenant_id=tenant_id, user__in=user_ids)
+    usage = UsageEntry.objects.filter(tenant_id=tenant_id, user__in=user_ids)
+    of_members = Q(run__user__in=user_ids) | Q(run=None, user__in=user_ids)
+    calls = ToolCall.objects.filter(of_members, tenant_id=tenant_id)
+    counters = _counters("user_id", runs, usage, calls, now)
+    return {pk: QuotaUse(tenant_id=tenant_id, user_id=pk, **_began(now), **counters.get(pk, {})) for pk in user_ids}
+
+
+def _began(now: datetime) -> dict[str, datetime]:
     windows = Windows.at(now)
-    runs, usage = Run.objects.filter(tenant_id=tenant_id), UsageEntry.objects.filter(tenant_id=tenant_id)
-    calls = ToolCall.objects.filter(tenant_id=tenant_id, started_at__gte=windows.day)
-    if user_id is not None:
-        runs, usage = runs.filter(user_id=user_id), usage.filter(user_id=user_id)
-        calls = calls.filter(Q(run__user_id=user_id) | Q(run=None, user_id=user_id))
-    running = _sums(runs.filter(IS_ACTIVE), "reserved_tokens", "reserved_cost")
-    today, month = (_spent(usage, since) for since in (windows.day, windows.month))
-    return QuotaUse(
-        tenant_id=tenant_id,
-        user_id=user_id,
-        minute_at=windows.minute,
-        minute_messages=runs.filter(started_at__gte=windows.minute).count(),
-        day_at=windows.day,
-        day_messages=runs.filter(started_at__gte=windows.day).count(),
-        day_tokens=today[0] + running[0],
-        day_cost=today[1] + running[1],
-        day_tool_calls=calls.exclude(status=ToolCall.Status.REFUSED).count(),
-        month_at=windows.month,
-        month_tokens=month[0] + running[0],
-        month_cost=month[1] + running[1],
+    return {f"{window}_at": getattr(windows, window) for window in WINDOWS}
+
+
+def _counters(
+    owner: str, runs: QuerySet[Run], usage: QuerySet[UsageEntry], calls: QuerySet[ToolCall], now: datetime
+) -> dict[Any, dict[str, int]]:
+    """Return the counters of each `owner`, a column, of these rows; of owners without rows none."""
+    windows = Windows.at(now)
+    # Calls of runs have no user of their own.
+    caller = F(owner) if owner == "tenant_id" else Coalesce("run__user_id", "user_id")
+    made = calls.filter(started_at__gte=windows.day).exclude(status=ToolCall.Status.REFUSED)
+    tokens = F("input_tokens") + F("output_tokens")
+    today = Q(created_at__gte=windows.day)
+    reserved_tokens = Sum("reserved_tokens")
+    reserved_cost = Sum("reserved_cost")
+    sums = (
+        _by_owner(
+            runs.filter(started_at__gte=windows.day),
+            F(owner),
+            minute_messages=Count("pk", filter=Q(started_at__gte=windows.minute)),
+            day_messages=Count("pk"),
+        ),
+        _by_owner(
+            runs.filter(IS_ACTIVE),
+            F(owner),
+            day_tokens=reserved_tokens,
+            day_cost=reserved_cost,
+            month_tokens=reserved_tokens,
+            month_cost=reserved_cost,
+        ),
+        _by_owner(
+            usage.filter(created_at__gte=windows.month),
+            F(owner),
+            day_tokens=Sum(tokens, filter=today),
+            day_cost=Sum("cost", filter=today),
+            month_tokens=Sum(tokens),
+            month_cost=Sum("cost"),
+        ),
+        _by_owner(made, caller, day_tool_calls=Count("pk")),
     )
+    found: dict[Any, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for row in chain.from_iterable(sums):
+        whose = row.pop("owner")
+        for column, number in row.items():
+            found[whose][column] += int(number or 0)
+    return found
 
 
-def _spent(usage: QuerySet[UsageEntry], since: datetime) -> tuple[int, int]:
-    tokens_in, tokens_out, cost = _sums(usage.filter(created_at__gte=since), "input_tokens", "output_tokens", "cost")
-    return tokens_in + tokens_out, cost
-
-
-def _sums(rows: QuerySet[Any], *columns: str) -> list[int]:
-    found = rows.aggregate(**{f"sum_of_{column}": Sum(column, default=0) for column in columns})
-    return [int(found[f"sum_of_{column}"]) for column in columns]
+def _by_owner(rows: QuerySet[Any], owner: Any, **sums: Any) -> Iterable[dict[str, Any]]:
+    """Return the sums of rows by their owner."""
+    found: QuerySet[Any, dict[str, Any]] = rows.order_by().annotate(owner=owner).values("owner").annotate(**sums)
+    return found
 
 
 def _reached(quota: Quota, use: QuotaUse, now: datetime, *, messages: int) -> list[QuotaReached]:

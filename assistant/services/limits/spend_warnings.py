@@ -20,7 +20,7 @@ from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
 from assistant.core.values.pricing import MILLIONTHS
-from assistant.core.values.quota_kinds import Windows
+from assistant.core.values.quota_kinds import LimitUse, Windows
 from assistant.models import Membership, QuotaUse, SpendNotice, Tenant, UsageEntry, Webhook
 from assistant.models.limits import WARNED_AT
 from assistant.services.db.threads import in_database
@@ -108,8 +108,8 @@ def _reached(month: datetime) -> Iterable[ReachedPart]:
 def _parts(
     percentages: Iterable[int], spent: int, cap: int, told: Collection[tuple[int, int]], tenant_id: int
 ) -> list[int]:
-    reached = (percent for percent in sorted(percentages) if spent * 100 >= cap * percent)
-    return [percent for percent in reached if (tenant_id, percent) not in told]
+    use = LimitUse(spent, cap)
+    return [one for one in sorted(percentages) if use.has_reached(one) and (tenant_id, one) not in told]
 
 
 def _tenants() -> QuerySet[Tenant]:

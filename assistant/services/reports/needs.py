@@ -12,7 +12,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Exists, F, Model, OuterRef, Q
 
-from assistant.core.values.quota_kinds import Windows
 from assistant.models import (
     Approval,
     Assistant,
@@ -21,7 +20,6 @@ from assistant.models import (
     McpServer,
     McpTool,
     Provider,
-    QuotaUse,
     Tenant,
     ToolSetting,
     Webhook,
@@ -35,6 +33,7 @@ from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.tool_settings import read_secrets
 
+# The part of a limit in per cent from which it is nearly used up.
 FULL = 80
 # Things are counted up to this number; a page shows more as "100+".
 MAX_COUNTED = 100
@@ -42,6 +41,7 @@ MAX_COUNTED = 100
 NAMED = 5
 
 Kind = Literal[
+    "limit-reached",
     "approval",
     "incident",
     "limit",
@@ -64,12 +64,14 @@ class Item:
     """One thing: its name, its tenant's, and the primary key of the row whose page settles it.
 
     `job` is the name of the job that failed, where the thing is one and `name` alone does not say which work it is.
+    `refused_at` is when a limit first refused something.
     """
 
     name: str
     tenant: str
     key: int
     job: str = ""
+    refused_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,13 @@ class Need:
 
 
 def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
-    """Return what waits for a person in these tenants, without kinds of which there is nothing."""
+    """Return what waits for a person in these tenants, without kinds of which there is nothing; the worst first."""
+    reached, nearly = _limits(tenants, now)
     found: tuple[tuple[Kind, Iterable[Item]], ...] = (
+        ("limit-reached", reached),
         ("approval", _approvals(tenants)),
         ("incident", _incidents(tenants)),
-        ("limit", _limits(tenants, now)),
+        ("limit", nearly),
         ("mcptool", _changed_tools(tenants)),
         ("webhook", _failing_webhooks(tenants)),
         ("stand-in", _without_model(tenants)),
@@ -121,13 +125,14 @@ def _incidents(tenants: TenantFilter) -> list[Item]:
     return _items(tenants.rows(Incident.objects.filter(is_resolved=False)).order_by("-pk"), "tool")
 
 
-def _limits(tenants: TenantFilter, now: datetime) -> list[Item]:
-    windows = Windows.at(now)
-    uses = tenants.rows(
-        QuotaUse.objects.filter(Q(day_at=windows.day) | Q(month_at=windows.month), user=None, tenant__is_active=True)
-    ).select_related("tenant", "tenant__limits")
-    full = high_use(uses=uses, share=FULL)[:MAX_COUNTED]
-    return [Item(f"{use.name}: {use.share} %", tenant.name, tenant.pk) for tenant, use in full]
+def _limits(tenants: TenantFilter, now: datetime) -> tuple[list[Item], list[Item]]:
+    """Return the limits that refuse, and those that are nearly used up."""
+    active = tenants.rows(Tenant.objects.filter(is_active=True), "pk")
+    found: tuple[list[Item], list[Item]] = ([], [])
+    for tenant, use in high_use(tenants=active, percent=FULL, now=now):
+        item = Item(f"{use.name}: {use.percent} %", tenant.name, tenant.pk, refused_at=use.refused_at)
+        found[0 if use.is_reached else 1].append(item)
+    return found[0][:MAX_COUNTED], found[1][:MAX_COUNTED]
 
 
 def _changed_tools(tenants: TenantFilter) -> list[Item]:

@@ -13,8 +13,8 @@ from django.db.models import Count, Max, Q, Sum
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Assistant, Membership, Run, Tenant, UsageEntry
+from assistant.services.limits.quota_report import QuotaUsage, uses_of_tenants
 from assistant.services.reports.days import FAILED
-from assistant.services.tenancy.quotas import quotas_of
 
 ACTIVE_DAYS = 7
 
@@ -24,8 +24,8 @@ class TenantReport:
     """What a tenant used.
 
     Attributes:
-        spend: this month's cost in UTC, as limits count it, by the providers' prices.
-        cap: the limit of it; None if there is none.
+        spend: this month's cost in UTC, by the providers' prices, without what running answers will cost.
+        cost: what is used of the limit of cost a month; None without one.
         runs: those of the last `ACTIVE_DAYS` days; `failed` of them.
         last_run_at: when the last run was started; None if there was none.
         owners: the names of the owners.
@@ -33,7 +33,7 @@ class TenantReport:
     """
 
     spend: float = 0.0
-    cap: float | None = None
+    cost: QuotaUsage | None = None
     runs: int = 0
     failed: int = 0
     last_run_at: datetime | None = None
@@ -41,14 +41,12 @@ class TenantReport:
     members: int = 0
     assistants: int = 0
 
-    @property
-    def share(self) -> int | None:
-        """The used part of the cap in per cent, at most 100; None without a cap."""
-        return None if not self.cap else min(100, int(100 * self.spend / self.cap))
-
 
 def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int, TenantReport]:
-    """Return the report of each tenant, by id, in six queries; the tenants were loaded with their `limits`."""
+    """Return the report of each tenant, by id, in as many queries for any number of them.
+
+    The tenants were loaded with their `limits`.
+    """
     ids = [tenant.pk for tenant in tenants]
     since = now - timedelta(days=ACTIVE_DAYS)
     runs = _by_tenant(
@@ -62,6 +60,7 @@ def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int
     people = Membership.objects.filter(tenant__in=ids).exclude(role=Membership.Role.END_USER)
     members = _by_tenant(people, count=Count("pk"))
     assistants = _by_tenant(Assistant.objects.filter(tenant__in=ids), count=Count("pk"))
+    used = uses_of_tenants(tenants=tenants, now=now)
     owners: dict[int, list[str]] = {}
     name = f"user__{get_user_model().USERNAME_FIELD}"
     owning = people.filter(tenant__in=ids, role=Membership.Role.OWNER).order_by("pk")
@@ -70,7 +69,7 @@ def tenant_reports(*, tenants: Collection[Tenant], now: datetime) -> Mapping[int
     return {
         tenant.pk: TenantReport(
             spend=spend.get(tenant.pk, {}).get("cost", 0) / MILLIONTHS,
-            cap=(quotas_of(tenant).tenant.cost_per_month / MILLIONTHS) or None,
+            cost=next((use for use in used[tenant.pk] if use.key == "cost_per_month"), None),
             runs=runs.get(tenant.pk, {}).get("runs", 0),
             failed=runs.get(tenant.pk, {}).get("failed", 0),
             last_run_at=last.get(tenant.pk, {}).get("at"),

@@ -34,10 +34,11 @@ def test_each_tenant_has_its_own_figures(root: Client, cast: Cast) -> None:
     Run.objects.filter(pk=run_of(cast).pk).update(started_at=timezone.now() - timedelta(days=8))
     found = reports(root)
     acme = found["acme"]
-    assert (acme.spend, acme.cap, acme.share) == (4.5, 6.0, 75)
+    assert acme.cost is not None
+    assert (acme.spend, acme.cost.used, acme.cost.limit, acme.cost.percent) == (4.5, "4.50", "6.00", 75)
     assert (acme.runs, acme.failed, acme.owners) == (2, 1, ("olga",))
     assert (acme.members, acme.assistants, acme.last_run_at) == (3, 1, last.started_at)
-    assert (found["globex"].spend, found["globex"].cap, found["globex"].runs) == (1.5, None, 1)
+    assert (found["globex"].spend, found["globex"].cost, found["globex"].runs) == (1.5, None, 1)
 
 
 def test_the_spend_is_this_months(root: Client, cast: Cast) -> None:
