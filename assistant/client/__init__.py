@@ -11,9 +11,10 @@ from assistant.core.client.turns import ReplyStream
 from assistant.core.llm.protocol import FailureDetails
 from assistant.core.llm.sent_requests import SentRequest
 from assistant.core.llm.usage_estimate import schema_tokens
-from assistant.core.toolcalls.interceptors import Cache, Invocation, Redact, log_calls
+from assistant.core.toolcalls.interceptors import Invocation, Redact, log_calls
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
+from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.tool_search import find_tools
 from assistant.core.turn.agents import Agent
 from assistant.core.turn.checks import GuardrailTripped

@@ -23,6 +23,11 @@ def carry_language_with(language: Callable[[], str | None], activate: Callable[[
     _language, _activate = language, activate
 
 
+def current_language() -> str | None:
+    """Return the code of the active language; None without one."""
+    return _language()
+
+
 class CarriedContext:
     """A copy of the caller's context, made where it is created.
 

@@ -90,6 +90,7 @@ class ToolContext(Generic[Deps]):
         read_sources: where the untrusted text came from that the model had read when it made the call. A tool that
             stores text stores these with it, and gives them to `mark_untrusted` whenever it returns that text.
         own_callback: where the call's result may come to; None if it cannot come later. Use `callback`.
+        read_fields: gets the names of the fields that the tool reads; None if nobody wants to know.
     """
 
     tenant: TenantInfo = TenantInfo()
@@ -112,6 +113,7 @@ class ToolContext(Generic[Deps]):
     shared_state: SharedState | None = field(default=None, repr=False)
     on_state: Callable[[Any, list[Operation] | None], None] | None = field(default=None, repr=False)
     own_callback: Callback | None = field(default=None, repr=False)
+    read_fields: set[str] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extra", frozen(self.extra))

@@ -14,13 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from cachetools import TTLCache
-
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.llm.typed_output import Mode
 from assistant.core.values.messages import Reply
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult
-from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger(__name__)
@@ -137,67 +134,6 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
             context.tool_call_id,
             extra=log_extra(context),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _CachedResult:
-    """A cached result; it is used only if the values that the tool can read are still equal to `inputs`."""
-
-    result: ToolResult
-    inputs: tuple[Any, ...]
-    # What the tool declared with `mark_untrusted`.
-    sources: tuple[str, ...]
-    # Keeps the objects alive whose ids are in the key, so that no other object gets these ids.
-    tool: Tool
-
-
-class Cache:
-    """Caches the results of idempotent, read-only tools, separately for each function (or bound method), tenant, user
-    and further context.
-
-    Args:
-        seconds: how long a result is valid.
-        size: how many results are cached; the least recently used are dropped first.
-    """
-
-    def __init__(self, seconds: float = 60.0, size: int = 1000) -> None:
-        self._results: TTLCache[tuple[object, ...], _CachedResult, float] = TTLCache(size, seconds)
-
-    async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
-        tool, context = invocation.tool, invocation.context
-        if not (tool.idempotent and tool.read_only):
-            return await call(invocation)
-        # Everything that a tool can read must be equal. What is hashable is part of the key; the rest is compared.
-        inputs = (dict(context.extra), context.config, dict(context.secrets), tool.parameters)
-        hashable_extra = frozenset(item for item in context.extra.items() if isinstance(item[1], str | int))
-        # The JSON text: different values can have the same `repr`, such as secrets, or fields that `repr` leaves out.
-        arguments = parse_arguments(invocation.arguments).text
-        key = (*_identity(tool), context.tenant, context.user, context.assistant, hashable_extra, arguments)
-        found = self._results.get(key)
-        if found is not None and found.inputs == inputs:
-            if found.sources:
-                context.mark_untrusted(*found.sources)
-            return found.result
-        marked: list[str] = []
-
-        def mark(sources: tuple[str, ...]) -> None:
-            marked.extend(sources)
-            context.mark_untrusted(*sources)
-
-        result = await call(replace(invocation, context=replace(context, untrusted=mark)))
-        if not result.is_error and result.pending is None:
-            self._results[key] = _CachedResult(result, inputs, tuple(marked), tool)
-        return result
-
-
-def _identity(tool: Tool) -> tuple[int, ...]:
-    """Return a key for what a tool runs and how its result is converted.
-
-    Bound methods of different objects have the same name and function, so the object is part of the key.
-    """
-    handler = tool.handler
-    function, owner = getattr(handler, "__func__", handler), getattr(handler, "__self__", None)
-    return id(function), id(owner), id(tool.result_converter)
 
 
 class Redact:

@@ -49,8 +49,13 @@ class _Pending:
     value: Any
 
 
-async def perform(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
+async def perform(
+    tool: CallSettings, function: Callable[[], Any], context: ToolContext, seen: ToolContext
+) -> ToolResult:
     """Call `function`, the tool's function bound to its arguments, and retry on the exceptions in `tool.retry_on`.
+
+    Args:
+        seen: the context that the tool gets (`as_tool_sees`).
 
     Raises:
         Exception: the exception of the last attempt.
@@ -58,7 +63,7 @@ async def perform(tool: CallSettings, function: Callable[[], Any], context: Tool
     began = time.perf_counter()
     for attempt in range(tool.retries + 1):
         try:
-            result = await _once(tool, function, context)
+            result = await _once(tool, function, seen)
             _log_attempt(tool, context, began, "failed" if result.is_error else "succeeded")
             return result
         except tool.retry_on as exc:

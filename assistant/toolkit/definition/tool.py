@@ -24,6 +24,7 @@ from assistant.toolkit.definition.questions import Change, Question
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.definition.texts import LazyText, Text
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
+from assistant.toolkit.read_context import as_tool_sees
 from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.strict import strict_form
@@ -234,8 +235,9 @@ class Tool:
         if self.handler is None or self.signature is None:
             raise InvalidTool(f"Tool {self.name!r} runs at the {self._place}.")
         positional, keywords = self.signature.keywords(self.check(arguments))
-        given = {**keywords, **dict.fromkeys(self.signature.contexts, context)}
-        return await perform(self, partial(self.handler, *positional, **given), context)
+        seen = as_tool_sees(context)
+        given = {**keywords, **dict.fromkeys(self.signature.contexts, seen)}
+        return await perform(self, partial(self.handler, *positional, **given), context, seen)
 
     def for_context(self, context: ToolContext) -> Tool | None:
         """Return the tool with its description for this context; None if it is not offered."""

@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from assistant.client import ChatClient
 from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta
 from assistant.core.llm.scripted import ScriptedModel
-from assistant.core.toolcalls.interceptors import AskModel, Cache, CallTool, Invocation, Redact, log_calls
-from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.toolcalls.interceptors import AskModel, CallTool, Invocation, Redact, log_calls
 from assistant.core.values.messages import Message, Reply, ToolCall
-from assistant.toolkit import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool, tools_of
+from assistant.toolkit import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import run_script
 
 
@@ -87,63 +85,6 @@ async def test_an_interceptor_can_call_again() -> None:
 
     turn = await run_script([ToolCall("", "flaky", "{}"), "ok"], flaky, interceptors=(insist,))
     assert turn.results == ["at last"]
-
-
-async def test_idempotent_calls_are_cached_separately_for_each_tenant() -> None:
-    cache = Cache()
-    for slug in ("acme", "acme", "globex"):
-        context = ToolContext(tenant=TenantInfo(slug=slug))
-        turn = await run_script([ask(), "ok"], lookup, interceptors=(cache,), context=context)
-        assert f"at {slug}" in turn.results[0]
-    assert CALLS == [42, 42]
-
-
-async def test_calls_with_a_different_context_are_cached_separately() -> None:
-    """A program can identify its tenants by values in `extra`, and a setting can change."""
-    cache = Cache()
-    extras: list[Any] = [{"tenant_id": "acme"}, {"tenant_id": "globex"}, {"rows": [1]}, {"rows": [2]}]
-    keyed = lookup.replace(secrets=["key"])
-    toolsets = [FixedToolset([keyed], secrets={"lookup": {"key": key}}) for key in "ab"]
-    toolsets += [FixedToolset([lookup], configs={"lookup": config}) for config in ("a", "b")]
-    for extra in (*extras, *extras[:2]):
-        await run_script([ask(), "ok"], lookup, interceptors=(cache,), context=ToolContext(extra=extra))
-    assert len(CALLS) == len(extras)
-    for toolset in toolsets:
-        await run_script([ask(), "ok"], toolset=toolset, interceptors=(cache,))
-    assert len(CALLS) == len(extras) + len(toolsets)
-
-
-async def test_calls_of_other_objects_or_with_other_arguments_are_cached_separately() -> None:
-    class Desk:
-        def __init__(self, city: str) -> None:
-            self.city = city
-
-        @tool(read_only=True, idempotent=True)
-        def where(self, word: SecretStr) -> str:
-            """Tell where the desk is."""
-            CALLS.append(0)
-            return f"{self.city} {word.get_secret_value()}"
-
-    cache, vienna, graz = Cache(), Desk("Vienna"), Desk("Graz")
-    for desk, word in ((vienna, "a"), (graz, "a"), (graz, "b"), (graz, "b"), (vienna, "a")):
-        call = ToolCall("", "where", f'{{"word":"{word}"}}')
-        turn = await run_script([call, "ok"], *tools_of(desk), interceptors=(cache,))
-        assert turn.results == [f"{desk.city} {word}"]
-    assert len(CALLS) == 3
-
-
-async def test_other_calls_are_not_cached() -> None:
-    cache = Cache()
-    for _ in range(2):
-        await run_script([ask(), "ok"], lookup.replace(idempotent=False), interceptors=(cache,))
-    assert CALLS == [42, 42]
-
-
-async def test_a_full_cache_drops_the_oldest_result() -> None:
-    cache = Cache(size=1)
-    for number in (1, 2, 2, 1):
-        await run_script([ask(number), "ok"], lookup, interceptors=(cache,))
-    assert CALLS == [1, 2, 1]
 
 
 async def test_matches_are_redacted_in_results() -> None:

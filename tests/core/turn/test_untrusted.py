@@ -10,8 +10,8 @@ import pytest
 from assistant.core.conversation.summary import summarise
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.scripted import ScriptedModel
-from assistant.core.toolcalls.interceptors import Cache
 from assistant.core.toolcalls.protocols import Admission, FixedToolset
+from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.turn.agents import Agent
 from assistant.core.values.events import Interrupted
 from assistant.core.values.messages import Message, ToolCall

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from assistant.core.llm.typed_output import SchemaOutput
-from assistant.core.toolcalls.interceptors import Cache
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
+from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
