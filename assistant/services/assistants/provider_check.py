@@ -19,6 +19,9 @@ from assistant.services.assistants.provider_choice import ProviderChoice, choose
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.url_guard import tenant_guard
 
+# The models that a server lists, or why it lists none.
+_Listing = tuple[str, ...] | ProbeFailed
+
 # A person waits for the answer, and a thread with them.
 SECONDS = 10.0
 # Lists of models are kept this long, so that a form asks a provider once; at most so many of them.
@@ -78,15 +81,15 @@ def models_of(choice: ProviderChoice) -> Check:
     key = hashlib.sha256(origin.encode()).hexdigest()
     with _lock:
         kept = _lists.get(key)
-    if kept is not None:
-        return kept
-    found: Check = async_to_sync(_list)(choice)
-    with _lock:
-        _lists[key] = found
-    return found
+    if kept is None:
+        kept = async_to_sync(_listing)(choice)
+        with _lock:
+            _lists[key] = kept
+    return _check_of(kept, choice)
 
 
-_lists: TTLCache[str, Check] = TTLCache(MAX_KEPT, KEPT_SECONDS)
+# What servers answered, without what each tenant calls its provider.
+_lists: TTLCache[str, _Listing] = TTLCache(MAX_KEPT, KEPT_SECONDS)
 _lock = Lock()
 
 
@@ -117,21 +120,26 @@ def _server(choice: ProviderChoice) -> Server:
     return Server(choice.base_url, choice.api_key, tenant_guard() if choice.is_guarded else None)
 
 
-async def _list(choice: ProviderChoice) -> Check:
+async def _listing(choice: ProviderChoice) -> _Listing:
     try:
-        models = await list_models(_server(choice), wire_format=choice.wire_format, seconds=SECONDS)
+        return await list_models(_server(choice), wire_format=choice.wire_format, seconds=SECONDS)
     except ProbeFailed as exc:
-        return Check(False, _("%(name)s lists no models: %(reason)s") % {"name": choice.name, "reason": exc})
-    return Check(True, _listed(models), models)
+        return exc
+
+
+def _check_of(listing: _Listing, choice: ProviderChoice) -> Check:
+    if isinstance(listing, ProbeFailed):
+        return Check(False, _("%(name)s lists no models: %(reason)s") % {"name": choice.name, "reason": listing})
+    return Check(True, _listed(listing), listing)
 
 
 async def _check(choice: ProviderChoice) -> Check:
-    answer, listed = await asyncio.gather(
+    answer, listing = await asyncio.gather(
         try_model(_server(choice), choice.model, wire_format=choice.wire_format, seconds=SECONDS),
-        _list(choice),
+        _listing(choice),
         return_exceptions=True,
     )
-    models = listed.models if isinstance(listed, Check) else ()
+    models = listing if isinstance(listing, tuple) else ()
     words = {"name": choice.name, "model": choice.model, "reason": answer}
     if isinstance(answer, ProbeFailed):
         sentence = _("%(name)s did not answer with the model %(model)s: %(reason)s") % words

@@ -168,7 +168,7 @@ class _Decisions:
             return _decide(tool, after_untrusted, switch, block, refusal)
         # Not by the name alone: tenants may have different outside tools of one name.
         facts = tool.name if entry is None else facts_of(tool)
-        key = (facts, after_untrusted, None if switch is None else switch.policy, refusal)
+        key = (facts, after_untrusted, None if switch is None else switch.policy, refusal, block)
         if (known := self._decided.get(key)) is not None:
             return known
         self._decided[key] = _decide(tool, after_untrusted, switch, block, refusal)

@@ -170,6 +170,14 @@ def test_the_models_of_the_chosen_provider_are_listed_once(
     assert "models.js" in amys.get(f"/admin/assistant/assistant/{cast.support.pk}/change/").content.decode()
 
 
+def test_a_list_that_failed_is_told_with_each_tenants_own_name_of_the_provider(root: Client, cast: Cast) -> None:
+    for tenant, name in ((cast.acme, "Ours"), (cast.globex, "Theirs")):
+        row = make_provider(tenant, name=name, base_url="http://127.0.0.1:9/v1", api_key=SECRET)
+        said = json.loads(root.get(MODELS, {"provider": row.pk}).content)["sentence"]
+        assert said.startswith(f"{name} lists no models: ")
+    assert len(provider_check._lists) == 1
+
+
 @pytest.mark.parametrize("pk", ["x", "9" * 30, "-1", "99999"])
 def test_no_provider_has_no_models(amys: Client, pk: str) -> None:
     assert json.loads(amys.get(MODELS, {"provider": pk}).content)["models"] == []

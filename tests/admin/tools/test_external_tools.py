@@ -9,6 +9,7 @@ from assistant.mcp_client import ToolDefinition
 from assistant.models import McpServer, McpTool, Tenant, ToolBlock, ToolCall, ToolSetting
 from assistant.services.mcp_servers.tools_by_tenant import most_common_tools
 from assistant.services.toolpolicy import board as board_module
+from assistant.services.toolpolicy.blocks import block_tool
 from assistant.services.toolpolicy.switch_changes import Target, set_switches
 from tests.admin.conftest import signed_in
 from tests.admin.tenants.test_custom_roles import holder
@@ -103,6 +104,16 @@ def test_an_outside_tool_is_switched_off_for_everyone_on_its_page(root: Client, 
     assert board(root)["Acme", NAME] == "off blocked"
     root.post(PAGE, {"do": "set", "policy": "ask", "confirmed": "1"})
     assert stored() == {("acme", NAME): "ask"}
+
+
+def test_a_block_of_one_outside_tool_is_not_shown_at_another(root: Client, cast: Cast) -> None:
+    for tenant in (cast.acme, cast.globex):
+        allow(tenant)
+        allow(tenant, "find_order")
+    block_tool(actor=None, tool=NAME, reason="Leaks")
+    found = board(root)
+    for name in ("Acme", "Globex"):
+        assert (found[name, NAME], found[name, "crm__find_order"]) == ("off blocked", "on")
 
 
 def test_a_tenants_admin_sees_no_outside_tool_of_others(amys: Client, cast: Cast) -> None:
