@@ -12,7 +12,7 @@ from assistant.services.errors import Failure
 from assistant.services.eventlog.frames import refusal_frame
 from tests.base import PASSWORD
 from tests.browser.acts import answered, answers, ask, last_answer, questions
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import Visitor, sign_in
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider, Gate
 from tests.line import Line
@@ -209,6 +209,25 @@ async def test_signing_out_elsewhere_leads_to_signing_in_and_back(
     await expect(page).to_have_url(address)
     await expect(questions(page)).to_have_text(["Hi", "Still there?"])
     await expect(last_answer(page)).to_have_text("I am.")
+
+
+async def test_what_one_member_wrote_is_neither_sent_nor_shown_for_the_next(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    page = await alice_browser.open()
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    other = await alice_browser.open()
+    await other.get_by_role("button", name="Sign out").click()
+    await expect(page.locator("#connection")).to_contain_text("You are signed out")
+    await ask(page, "What do I earn?")
+    await expect(page.get_by_text("Sent as soon as you have signed in")).to_be_visible()
+    await page.locator("#message").fill("And Amy?")
+    await sign_in(page, alice_browser.origin, "amy")
+    await page.goto(f"{alice_browser.origin}/t/acme/")
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    await expect(page.locator("#message")).to_have_value("")
+    await expect(questions(page)).to_have_count(0)
+    assert not fake_provider.requests
 
 
 async def test_a_message_survives_a_reload_while_there_is_no_websocket(

@@ -40,13 +40,13 @@ export class Chat {
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
   constructor(sidebar) {
-    const { socket, thread: id, assistant, testVersion, testTools, question, models, uploads } = this.#page.dataset;
+    const { user, socket, thread: id, assistant, testVersion, testTools, question, models, uploads } = this.#page.dataset;
     const isNew = "new" in this.#page.dataset; // nothing was said in it, though the API may have made it already
     const { signal } = this.#events;
     const canAttach = Boolean(byId("attach"));
     this.#sidebar = sidebar;
-    // The new conversations of an assistant have one, and the tests of a version.
-    this.#draftKey = id || (testVersion ? `test:${testVersion}` : socket);
+    // The new conversations of an assistant have one, and the tests of a version. The tab may be another user's next.
+    this.#draftKey = `${user}:${id || (testVersion ? `test:${testVersion}` : socket)}`;
     const forwarded = testVersion ? { promptVersion: Number(testVersion), testTools } : {};
     this.#connection = new Connection(socket, signal);
     this.#follow = new Follow(byId("scroller"), byId("jump"));
@@ -268,7 +268,7 @@ export class Chat {
     announce(isOurs ? gettext("%(name)s is answering", { name: assistant }) : gettext("Answering a message from another window"));
     if (location.pathname === base) {
       keepDraft(this.#draftKey, "");
-      this.#draftKey = this.id;
+      this.#draftKey = `${this.#page.dataset.user}:${this.id}`;
       history.replaceState(null, "", `${base}c/${this.id}/`);
       this.#keepDraft();
       this.#sidebar.current = this.id;

@@ -1,6 +1,7 @@
 /* Stores a run's input that has not reached the server, so that it survives a reload of the page. */
 
-const key = () => `unsent:${location.pathname}`;
+// With the user: whoever signs in next in this tab must not send it.
+const key = () => `unsent:${document.getElementById("chat")?.dataset.user}:${location.pathname}`;
 
 /** Store a run's input, or delete the stored one if `input` is null. */
 export function keep(input) {
