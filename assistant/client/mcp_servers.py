@@ -154,5 +154,5 @@ class McpTools:
             async with asyncio.timeout(server.timeout) as limit:
                 result = await call(questions=questions)
         except TimeoutError as exc:
-            raise RemoteFailure("timeout", f"{server.timeout} s") from exc
+            raise RemoteFailure("timeout", f"{server.timeout} s", may_have_run=True) from exc
         return questions.told(result)

@@ -1,7 +1,7 @@
 """Tools of external MCP servers as `Tool` values, independent of tenants, the database and Django."""
 
 from assistant.mcp_client.connecting import connect
-from assistant.mcp_client.definitions import OnTools, ToolDefinition
+from assistant.mcp_client.definitions import Listing, OnTools, ToolDefinition
 from assistant.mcp_client.endpoint import Command, Endpoint, OAuthClient
 from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.pool import SessionPool
@@ -12,6 +12,7 @@ __all__ = [
     "CallQuestions",
     "Command",
     "Endpoint",
+    "Listing",
     "OAuthClient",
     "OnTools",
     "RemoteFailure",

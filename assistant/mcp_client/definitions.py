@@ -71,16 +71,16 @@ class ToolDefinition:
         return cls(**state)
 
 
-# Called with every listing of a server. Raises `RemoteFailure` (`gone`) if the server is no longer configured.
-OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A server's listing: the usable tools, and by name the reason why each other tool cannot be used."""
+    """A server's listing: the usable tools, and by name the reason why each other tool cannot be used.
+
+    `unread` says why the rest of the listing could not be read; empty if all of it was.
+    """
 
     tools: tuple[ToolDefinition, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    unread: str = ""
 
     @property
     def sentence(self) -> str:
@@ -90,10 +90,19 @@ class Listing:
         return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
-def read_listing(listed: Iterable[ListedTool]) -> Listing:
-    """Return the usable tools of a listing, at most `MAX_TOOLS`; of two with the same name the first."""
+# Called with every listing of a server. Raises `RemoteFailure` (`gone`) if the server is no longer configured.
+OnTools = Callable[[Listing], Awaitable[None]]
+
+
+def read_listing(listed: Iterable[ListedTool], malformed: Mapping[str, str] | None = None, unread: str = "") -> Listing:
+    """Return the usable tools of a listing, at most `MAX_TOOLS`; of two with the same name the first.
+
+    Args:
+        malformed: the tools that are no tools of the protocol, by name with the reason.
+        unread: as in `Listing`.
+    """
     found: dict[str, ToolDefinition] = {}
-    left_out: dict[str, str] = {}
+    left_out = dict(malformed or {})
     for tool in listed:
         if len(found) >= MAX_TOOLS or len(left_out) >= MAX_TOOLS:
             break
@@ -103,7 +112,7 @@ def read_listing(listed: Iterable[ListedTool]) -> Listing:
             left_out[visible(tool.name)[:MAX_NAME]] = str(exc)[:300]
         else:
             found.setdefault(definition.name, definition)
-    return Listing(tuple(found.values()), left_out)
+    return Listing(tuple(found.values()), left_out, unread)
 
 
 def _read(tool: ListedTool) -> ToolDefinition:

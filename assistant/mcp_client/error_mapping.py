@@ -8,16 +8,68 @@ from collections.abc import Iterator
 import httpx2
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import (
+    CONNECTION_CLOSED,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    URL_ELICITATION_REQUIRED,
+)
+from pydantic import ValidationError
 
+from assistant.mcp_client.definitions import visible
 from assistant.mcp_client.errors import FailureKind, RemoteFailure
 from assistant.toolkit.guards.guarded_http import ResponseTooLong
 from assistant.toolkit.guards.url_guard import UnsafeUrl
+from assistant.toolkit.validation_errors import sentence
 
 # The SDK's message for a stateful session that the server has dropped; the call was not run then.
 _SESSION_DROPPED = "Session terminated"
 # The SDK's messages for responses above the limits of `transport`; it does not keep the original exceptions.
 _TOO_LONG = re.compile(r"response is longer than [\d,]+ (?:bytes|values)|event exceeded the \d+ byte limit")
+# The SDK's message for a status of 4xx without an error of the protocol.
+_NO_ANSWER = "Server returned an error response"
+# By these a server refuses a call that it has not begun.
+_NOT_BEGUN = frozenset(
+    {
+        METHOD_NOT_FOUND,
+        INVALID_PARAMS,
+        HEADER_MISMATCH,
+        MISSING_REQUIRED_CLIENT_CAPABILITY,
+        UNSUPPORTED_PROTOCOL_VERSION,
+        URL_ELICITATION_REQUIRED,
+    }
+)
+# Errors of the protocol and of its implementations, whose words are none of the tool's.
+_OF_PROTOCOL = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, *range(-32099, -31999)})
+# Failures after which nobody knows whether the server has run the call.
+_AFTER_SENDING = frozenset({"failing", "timeout", "error", "protocol", "ended", "too long"})
+MAX_SAID = 4_000
+
+
+def call_failure_of(exc: BaseException) -> RemoteFailure:
+    """Return the `RemoteFailure` for an exception of a tool call that was sent.
+
+    Unless the server has certainly not begun it, it may have run. If the server answered with an error of the tool, its
+    words are told.
+    """
+    failure = failure_of(exc)
+    error = next((leaf for leaf in _leaves(exc) if isinstance(leaf, MCPError)), None)
+    if failure.was_not_run or failure.kind not in _AFTER_SENDING:
+        return failure
+    if error is None or failure.kind != "protocol":
+        return RemoteFailure(failure.kind, failure.detail, may_have_run=True)
+    may_have_run = error.code not in _NOT_BEGUN
+    if error.message == _NO_ANSWER:
+        return RemoteFailure("failing", failure.detail, may_have_run=may_have_run)
+    if error.code in _OF_PROTOCOL:
+        return RemoteFailure("protocol", failure.detail, may_have_run=may_have_run)
+    said = visible(error.message)[:MAX_SAID]
+    return RemoteFailure("error", failure.detail, said=said, may_have_run=may_have_run)
 
 
 def failure_of(exc: BaseException) -> RemoteFailure:
@@ -46,6 +98,9 @@ def _classify(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("unreachable", str(cause))
         cause = cause.__cause__
     match exc:
+        case ValidationError():
+            # Not the text of the exception, which has links and what the server answered.
+            return RemoteFailure("protocol", visible(sentence(exc, root="the answer", limit=3)))
         case httpx2.HTTPStatusError():
             # Not the text of the exception, which has a second line with a link.
             kind: FailureKind = "unauthorized" if exc.response.status_code in {401, 403} else "failing"

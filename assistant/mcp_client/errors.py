@@ -7,7 +7,7 @@ from typing import Literal
 from assistant.toolkit import ToolError
 
 FailureKind = Literal[
-    "unreachable", "failing", "timeout", "unauthorized", "protocol", "changed", "gone", "ended", "too long"
+    "unreachable", "failing", "timeout", "unauthorized", "error", "protocol", "changed", "gone", "ended", "too long"
 ]
 
 SENTENCES: dict[FailureKind, str] = {
@@ -15,6 +15,7 @@ SENTENCES: dict[FailureKind, str] = {
     "failing": "The external server answered that it is failing. Try again later.",
     "timeout": "The external server did not answer in time. Try again later.",
     "unauthorized": "The external server did not accept our credentials. An administrator can set them.",
+    "error": "The external server answered with an error.",
     "protocol": "The external server gave an answer that breaks the protocol.",
     "changed": "The external server has changed this tool. An administrator must accept the change first.",
     "gone": "The external server no longer offers this tool.",
@@ -24,16 +25,26 @@ SENTENCES: dict[FailureKind, str] = {
 
 
 class RemoteFailure(ToolError):
-    """A call failed before the tool answered; the message is one of `SENTENCES`.
+    """A call has no result; the message is one of `SENTENCES`.
 
     Attributes:
         kind: what failed.
         detail: the server's or the SDK's own message, for the operator's log.
+        said: what the tool says about its failure, which the model reads too.
         was_not_run: the server did not start the call, so that it may be sent again.
+        may_have_run: as of `ToolError`.
     """
 
-    def __init__(self, kind: FailureKind, detail: str = "", *, was_not_run: bool = False) -> None:
-        super().__init__(SENTENCES[kind])
+    def __init__(
+        self,
+        kind: FailureKind,
+        detail: str = "",
+        *,
+        said: str = "",
+        was_not_run: bool = False,
+        may_have_run: bool = False,
+    ) -> None:
+        super().__init__(f"{SENTENCES[kind]} It says: {said}" if said else SENTENCES[kind], may_have_run=may_have_run)
         self.kind: FailureKind = kind
         self.detail = detail[:500]
         self.was_not_run = was_not_run

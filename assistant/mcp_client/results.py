@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from dataclasses import replace
 
 from mcp_types import (
     AudioContent,
@@ -25,6 +26,8 @@ MAX_BLOCKS = 100
 MAX_TEXT = 200_000
 # The text of an error that the server does not explain.
 FAILED = "The tool failed, and said nothing of why."
+# What the model reads of a structured value that is not what the tool's output schema says.
+MISMATCH = "[The structured part of this answer does not match the tool's own schema.]"
 
 
 def convert_result(result: CallToolResult) -> ToolResult:
@@ -52,6 +55,13 @@ def convert_result(result: CallToolResult) -> ToolResult:
         is_error=result.is_error,
         media=tuple(files),
     )
+
+
+def without_value(result: ToolResult) -> ToolResult:
+    """Return a result whose value does not match the tool's output schema, without it; the text says what it was."""
+    if result.value is None:
+        return result
+    return replace(result, content=f"{result.content}\n{MISMATCH}".lstrip("\n"), value=None)
 
 
 def _read(block: ContentBlock) -> str | Media:

@@ -20,17 +20,20 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
-from assistant.mcp_client.definitions import MAX_TOOLS, OnTools, ToolDefinition, read_listing
+from assistant.mcp_client.answer_repair import LEFT_OUT, RepairedTransport
+from assistant.mcp_client.definitions import MAX_TOOLS, Listing, OnTools, ToolDefinition, read_listing
 from assistant.mcp_client.endpoint import Endpoint
-from assistant.mcp_client.error_mapping import failure_of
+from assistant.mcp_client.error_mapping import call_failure_of, failure_of
 from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.questions import CallQuestions
-from assistant.mcp_client.results import convert_result
+from assistant.mcp_client.results import convert_result, without_value
 from assistant.mcp_client.transport import open_transport
 from assistant.toolkit import Question, ToolResult
 from assistant.toolkit.definition.questions import NeedsAnswer
+from assistant.toolkit.schema.bounds import InvalidSchema
 from assistant.toolkit.schema.process import fits
 
 logger = logging.getLogger(__name__)
@@ -50,13 +53,12 @@ _asking: ContextVar[CallQuestions | None] = ContextVar("mcp_asking", default=Non
 class RemoteSession:
     """A session with one server for one user; usable from any task of the event loop.
 
-    `tools` is the latest listing, by name; it is refreshed when the server announces a change.
-    `left_out` names the listed tools that cannot be used, with the reasons; empty if there are none.
+    `tools` are those of the latest `listing`, by name; it is refreshed when the server announces a change.
     """
 
     def __init__(self, client: Client, on_tools: OnTools | None) -> None:
         self.tools: Mapping[str, ToolDefinition] = {}
-        self.left_out = ""
+        self.listing = Listing(())
         self._listed_at = 0.0
         self._client = client
         self._on_tools = on_tools
@@ -76,6 +78,8 @@ class RemoteSession:
     async def refresh(self) -> None:
         """List the tools again, within `OPEN_SECONDS`. Raises `RemoteFailure`."""
         listed: list[types.Tool] = []
+        malformed: dict[str, str] = {}
+        unread = ""
         cursor: str | None = None
         seen: set[str] = set()
         try:
@@ -83,20 +87,26 @@ class RemoteSession:
                 for _ in range(MAX_PAGES):
                     page = await self._client.list_tools(cursor=cursor)
                     listed += page.tools
+                    malformed.update((page.meta or {}).get(LEFT_OUT, ()))
                     cursor = page.next_cursor
                     if cursor is None or cursor in seen or len(listed) > MAX_TOOLS:
                         break
                     seen.add(cursor)
+        except (MCPError, ValidationError) as exc:
+            failure = failure_of(exc)
+            if not seen or failure.kind != "protocol":
+                raise failure from exc
+            # The pages before it stand: one bad page does not take the server's other tools away.
+            unread = failure.detail
         except Exception as exc:
             raise failure_of(exc) from exc
-        found = await asyncio.to_thread(read_listing, listed)
-        self.tools = {definition.name: definition for definition in found.tools}
-        self.left_out = found.sentence
-        if self.left_out:
-            logger.warning("Tools of the MCP server %r cannot be used: %s", self.server_name, self.left_out)
+        self.listing = await asyncio.to_thread(read_listing, listed, malformed, unread)
+        self.tools = {definition.name: definition for definition in self.listing.tools}
+        if problems := "; ".join(filter(None, (self.listing.sentence, unread))):
+            logger.warning("Tools of the MCP server %r cannot be used: %s", self.server_name, problems)
         self._listed_at = asyncio.get_running_loop().time()
         if self._on_tools is not None:
-            await self._on_tools(tuple(self.tools.values()))
+            await self._on_tools(self.listing)
 
     async def listed(self, name: str, *, no_older_than: float) -> ToolDefinition | None:
         """Return a tool from the listing; None if it is not listed.
@@ -106,7 +116,10 @@ class RemoteSession:
         """
         if asyncio.get_running_loop().time() - self._listed_at > no_older_than:
             await self.refresh()
-        return self.tools.get(name)
+        definition = self.tools.get(name)
+        if definition is None and self.listing.unread:
+            raise RemoteFailure("protocol", self.listing.unread)  # it may stand in the part that cannot be read
+        return definition
 
     async def call(
         self,
@@ -124,7 +137,7 @@ class RemoteSession:
 
         Raises:
             NeedsAnswer: the server has asked what `questions` cannot answer. Its own result is not used.
-            RemoteFailure: there is no result, or it does not match the tool's output schema.
+            RemoteFailure: there is no result.
         """
         listener = throttled(progress) if progress is not None else None
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
@@ -138,14 +151,19 @@ class RemoteSession:
         except Exception as exc:
             if questions is not None and questions.open is not None:
                 raise NeedsAnswer(questions.open) from exc
-            raise failure_of(exc) from exc
+            raise call_failure_of(exc) from exc
         if questions is not None and questions.open is not None:
             raise NeedsAnswer(questions.open)
-        # In a thread, since a server's answer may have megabytes of text.
-        converted = await asyncio.to_thread(convert_result, result)
-        if not result.is_error and not await self._matches_output_schema(name, converted):
-            raise RemoteFailure("protocol", f"the result of {name} does not match its output schema")
-        return converted
+        try:
+            # In a thread, since a server's answer may have megabytes of text.
+            converted = await asyncio.to_thread(convert_result, result)
+        except Exception as exc:
+            logger.exception("The result of %s of the MCP server %r cannot be read", name, self.server_name)
+            raise RemoteFailure("protocol", f"{type(exc).__name__}: {exc}", may_have_run=True) from exc
+        if result.is_error or await self._matches_output_schema(name, converted):
+            return converted
+        logger.warning("The result of %s of the MCP server %r does not match its schema", name, self.server_name)
+        return without_value(converted)
 
     @contextmanager
     def _answering(self, questions: CallQuestions | None) -> Generator[None]:
@@ -180,7 +198,10 @@ class RemoteSession:
         listed = self.tools.get(name)
         if listed is None or listed.output_schema is None:
             return True
-        return result.value is not None and await fits(result.value, dict(listed.output_schema))
+        try:
+            return result.value is not None and await fits(result.value, dict(listed.output_schema))
+        except InvalidSchema:
+            return False
 
     async def watch(self) -> None:
         """Refresh after every change notification, until the session ends or `on_tools` reports the server as gone."""
@@ -242,7 +263,7 @@ async def open_session(
             async with asyncio.timeout(seconds):
                 transport = await stack.enter_async_context(open_transport(endpoint))
                 client = Client(
-                    cast(Any, transport),
+                    RepairedTransport(cast(Any, transport)),
                     client_info=CLIENT_INFO,
                     cache=None,
                     message_handler=on_message,

@@ -80,6 +80,13 @@ class McpServer(Credentials):
     is_active = models.BooleanField(default=False)
     health = models.CharField(max_length=10, choices=Health.choices, default=Health.UNKNOWN, editable=False)
     health_detail = models.CharField(max_length=500, blank=True, editable=False)
+    left_out = models.JSONField(
+        _("left out"),
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text=_("Listed tools that cannot be used, with the reasons."),
+    )
     checked_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -203,6 +203,7 @@ class ToolCall(models.Model):
         RUNNING = "running", _("Running")
         OK = "ok", _("Done")
         ERROR = "error", _("Failed")
+        UNKNOWN = "unknown", _("Outcome unknown")
         TIMEOUT = "timeout", _("Timed out")
         REFUSED = "refused", _("Refused")
         CANCELLED = "cancelled", _("Cancelled")

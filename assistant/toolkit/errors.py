@@ -14,7 +14,18 @@ class InvalidTool(ToolsError):
 
 
 class ToolError(ToolsError):
-    """An error for the model, which reads the message and can try again."""
+    """An error for the model, which reads the message and can try again.
+
+    Args:
+        may_have_run: the call may have taken effect all the same. Unless the tool is read-only, it has the status
+            "unknown", and the model reads that it should check before it repeats the call.
+    """
+
+    may_have_run = False
+
+    def __init__(self, *args: object, may_have_run: bool = False) -> None:
+        super().__init__(*args)
+        self.may_have_run = may_have_run
 
 
 class InvalidArguments(ToolError):

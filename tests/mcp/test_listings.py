@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.mcp_client import RemoteFailure, ToolDefinition
+from assistant.mcp_client import Listing, RemoteFailure, ToolDefinition
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
 from assistant.services.mcp_servers.tool_listings import MAX_ROWS, decide_tool, is_quarantined, store_listing
 from tests.base import Cast
@@ -31,7 +31,7 @@ def random_names(number: int) -> list[ToolDefinition]:
 
 
 def store(server: McpServer, tools: list[ToolDefinition], **more: Any) -> None:
-    store_listing(tenant_id=server.tenant_id, server_id=server.pk, tools=tools, **more)
+    store_listing(tenant_id=server.tenant_id, server_id=server.pk, listing=Listing(tuple(tools)), **more)
 
 
 def decide(server: McpServer, name: str, **ticks: bool) -> None:

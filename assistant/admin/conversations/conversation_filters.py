@@ -14,6 +14,7 @@ from assistant.admin.base.filters import ToolFilter
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.models import Conversation, Feedback, Run, ToolCall, UsageEntry
+from assistant.services.reports.tool_use import FAILED as FAILED_CALLS
 
 COSTS = ("0.01", "0.1", "1", "10", "100")
 FAILED = (Run.Status.FAILED, Run.Status.INTERRUPTED)
@@ -50,8 +51,7 @@ class OutcomeFilter(admin.SimpleListFilter):
             return queryset.filter(Exists(runs))
         if self.value() == "call":
             calls = ToolCall.objects.filter(run__conversation=OuterRef("pk"), tenant=OuterRef("tenant"))
-            bad = (ToolCall.Status.ERROR, ToolCall.Status.TIMEOUT, ToolCall.Status.INTERRUPTED)
-            return queryset.filter(Exists(calls.filter(status__in=bad)))
+            return queryset.filter(Exists(calls.filter(status__in=FAILED_CALLS)))
         return queryset
 
 

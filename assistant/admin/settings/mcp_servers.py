@@ -99,10 +99,10 @@ class McpServerAdmin(TenantScopedAdmin):
     list_filter = (TENANT, "is_active", "health")
     search_fields = ("name", "url", "command")
     list_select_related = ("tenant",)
-    readonly_fields = ("condition", "stored")
+    readonly_fields = ("condition", "unusable", "stored")
     inlines = (ToolInline,)
     fieldsets = (
-        (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition")}),
+        (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition", "unusable")}),
         (_("Address"), {"fields": ("url", "command", "timeout_seconds")}),
         (
             _("Credentials"),
@@ -152,6 +152,16 @@ class McpServerAdmin(TenantScopedAdmin):
         found = {"health": server.get_health_display(), "time": f"{server.checked_at:%Y-%m-%d %H:%M:%S}"}
         text = gettext("%(health)s, checked at %(time)s UTC.") % found
         return f"{text} {server.health_detail}".strip()
+
+    @admin.display(description=_("cannot be used"))
+    def unusable(self, server: McpServer) -> SafeString | str:
+        """Return what the server lists and cannot be used, with the reasons."""
+        if not server.left_out:
+            return gettext("Nothing that it lists.")
+        return format_html(
+            "<ul>{}</ul>",
+            format_html_join("", "<li><strong>{}</strong> {}</li>", (tuple(one) for one in server.left_out)),
+        )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         form.put_secrets(obj)

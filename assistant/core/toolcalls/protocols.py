@@ -19,7 +19,10 @@ from assistant.toolkit.validation_errors import sentence
 from assistant.toolkit.waiting import Pending
 
 Policy = Literal["on", "ask", "off"]
-Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined", "pending"]
+# "unknown": the call may have taken effect, and nobody knows.
+Status = Literal[
+    "ok", "error", "unknown", "refused", "timeout", "cancelled", "awaiting_approval", "declined", "pending"
+]
 # Statuses of calls that have no result yet, with which the run ends.
 WAITS: frozenset[Status] = frozenset({"awaiting_approval", "pending"})
 

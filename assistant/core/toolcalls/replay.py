@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 
-EFFECT_UNKNOWN = (
+EFFECT_UNKNOWN = "Whether this call took effect is not known. Check before you repeat it."
+INTERRUPTED = (
     "This call was begun before and interrupted; whether it took effect is not known. It was not run again. "
     "Check before you repeat it."
 )
@@ -27,4 +28,4 @@ def replayed(work: PlannedCall, earlier: ToolOutcome | None) -> ToolOutcome | No
         return earlier
     if work.tool.idempotent or work.tool.read_only:
         return None
-    return ToolOutcome(work.call, "error", EFFECT_UNKNOWN, error=EFFECT_UNKNOWN, rule=work.rule, agent=work.agent)
+    return ToolOutcome(work.call, "unknown", INTERRUPTED, error=INTERRUPTED, rule=work.rule, agent=work.agent)

@@ -21,7 +21,8 @@ from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolcalls.late_calls import LateCall
-from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, ToolOutcome, Toolset
+from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, Status, ToolOutcome, Toolset
+from assistant.core.toolcalls.replay import EFFECT_UNKNOWN
 from assistant.core.values.asked import Asked
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
@@ -114,10 +115,13 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     except ToolError as exc:
         if isinstance(exc, NeedsAnswer) and environment.asks_midway:
             return _asking(planned, initial, exc.question)
+        is_unknown = exc.may_have_run and not tool.read_only
         text = str(exc) or "The tool failed."
         told = cut(text)
         full = "" if told is text else stored(text)
-        return replace(initial, status="error", content=edited + told, error=told, full=full)
+        note = f"\n{EFFECT_UNKNOWN}" if is_unknown else ""
+        status: Status = "unknown" if is_unknown else "error"
+        return replace(initial, status=status, content=f"{edited}{told}{note}", error=told, full=full)
     except RunTakenOver:
         raise  # no failure of the tool, after which the model would be asked again
     except (Exception, SystemExit) as exc:

@@ -25,12 +25,17 @@ from assistant.toolkit import Media, Tool, ToolResult
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.json_values import truncation_notice
 from assistant.toolkit.calls.results import MAX_STORED_TOKENS, cut
+from assistant.toolkit.definition.handwritten import HandWritten
 from assistant.toolkit.schema.check import fits_on_loop
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
 # Before 2026-07-28 structured results had to be objects, so other values are wrapped under this name.
 RESULT = "result"
 _TOO_LONG = "The result is too long to be returned complete, as this tool's output schema requires. Ask for less."
+_RAN = (
+    "The call was carried out: do not repeat it. Its result is too long to be returned complete, as this tool's output "
+    "schema requires. It begins:"
+)
 
 
 def describe(tool: Tool) -> Description:
@@ -51,9 +56,12 @@ def describe(tool: Tool) -> Description:
 
 
 def output_schema(tool: Tool) -> JsonSchema | None:
-    """Return the schema of a tool's structured result, or None if its result does not follow a schema."""
+    """Return the schema of a tool's structured result, or None if its result need not follow one.
+
+    External servers may answer without what their schemas promise, for which clients would drop the whole result.
+    """
     schema = tool.output_schema
-    if schema is None or tool.result_converter is not None:
+    if schema is None or tool.result_converter is not None or _is_external(tool):
         return None
     if _is_object(schema):
         return {"type": "object", **schema}
@@ -74,20 +82,26 @@ def result_of(called: CalledTool) -> CallToolResult:
         return failed(outcome.content or "The call failed.")
     content: list[ContentBlock] = [TextContent(text=outcome.content)] if outcome.content or not result.media else []
     content += [_block(media) for media in result.media]
+    if _is_external(called.tool):
+        return CallToolResult(content=content, structured_content=_remote_value(result))
     schema = output_schema(called.tool)
     if schema is None:
         return CallToolResult(content=content)
     structured = _structured(result.full or result.content, called.tool.output_schema or {})
     if structured is None or not fits_on_loop(structured, schema):
-        structured = _remote_value(result)
-    if structured is None or not fits_on_loop(structured, schema):
-        return failed(_TOO_LONG)
+        # Clients drop a result without the value that the schema promises, unless it is an error.
+        return failed(_TOO_LONG if called.tool.read_only else f"{_RAN}\n{outcome.content}")
     return CallToolResult(content=content, structured_content=structured)
 
 
 def failed(sentence: str) -> CallToolResult:
     """Return an error result; the model reads the sentence and can try again."""
     return CallToolResult(content=[TextContent(text=sentence)], is_error=True)
+
+
+def _is_external(tool: Tool) -> bool:
+    """Return whether an external server runs the tool."""
+    return tool.untrusted and isinstance(tool.signature, HandWritten)
 
 
 def _is_object(schema: JsonSchema) -> bool:

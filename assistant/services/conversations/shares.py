@@ -205,6 +205,7 @@ def _status(status: str) -> str:
         ToolCall.Status.RUNNING: _("Running"),
         ToolCall.Status.OK: _("Done"),
         ToolCall.Status.ERROR: _("Failed"),
+        ToolCall.Status.UNKNOWN: _("Outcome unknown"),
         ToolCall.Status.TIMEOUT: _("Timed out"),
         ToolCall.Status.REFUSED: _("Refused"),
         ToolCall.Status.CANCELLED: _("Stopped"),

@@ -21,7 +21,7 @@ MAX_RECORDED, MAX_RESULT, MAX_ARGUMENTS = 40, 20_000, 20_000
 _FAILED = (Run.Status.FAILED, Run.Status.INTERRUPTED)
 _SPOKEN = (Message.Role.USER, Message.Role.ASSISTANT)
 # Statuses of calls whose result the model has read.
-_ANSWERED = (ToolCall.Status.OK, ToolCall.Status.ERROR, ToolCall.Status.TIMEOUT)
+_ANSWERED = (ToolCall.Status.OK, ToolCall.Status.ERROR, ToolCall.Status.UNKNOWN, ToolCall.Status.TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.mcp_client import CallQuestions, OnTools, RemoteFailure, SessionPool, ToolDefinition
+from assistant.mcp_client import CallQuestions, Listing, OnTools, RemoteFailure, SessionPool, ToolDefinition
 from assistant.services.db.threads import in_database
 from assistant.services.mcp_servers.circuit_breaker import record_failure
 from assistant.services.mcp_servers.servers import Connection, connection_of, meta_of
@@ -126,12 +126,12 @@ async def _record_failure(connection: Connection, failure: RemoteFailure) -> Non
 def listing_handler(connection: Connection, *, by_operator: bool = False) -> OnTools:
     """Return a callback that stores the listings of a session of this connection."""
 
-    async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
+    async def on_tools(listing: Listing) -> None:
         await in_database(
             store_listing,
             tenant_id=connection.tenant_id,
             server_id=connection.server_id,
-            tools=tools,
+            listing=listing,
             credential_id=connection.credential_id,
             by_operator=by_operator,
         )

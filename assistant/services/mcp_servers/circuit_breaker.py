@@ -64,7 +64,7 @@ def record_success(*, server: McpServer, credential_id: int | None) -> None:
 
 def _set_health(server: McpServer, health: str, detail: str) -> None:
     server.health, server.health_detail, server.checked_at = health, detail[:500], timezone.now()
-    server.save(update_fields=["health", "health_detail", "checked_at", "failures", "rests_until"])
+    server.save(update_fields=["health", "health_detail", "left_out", "checked_at", "failures", "rests_until"])
 
 
 def is_open(circuit: McpServer | McpCredential) -> bool:

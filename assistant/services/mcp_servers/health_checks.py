@@ -92,8 +92,10 @@ def _sentence(session: RemoteSession) -> str:
         len(session.tools),
     ) % {"count": len(session.tools), "version": session.protocol_version}
     name = gettext("It calls itself %(name)s.") % {"name": session.server_name} if session.server_name else ""
-    unusable = gettext("It also lists what cannot be used: %(names)s.") % {"names": session.left_out}
-    return " ".join(filter(None, (lists, name, unusable if session.left_out else "")))
+    listing = session.listing
+    unusable = gettext("It also lists what cannot be used: %(names)s.") % {"names": listing.sentence}
+    unread = gettext("The rest of its list cannot be read: %(why)s.") % {"why": listing.unread}
+    return " ".join(filter(None, (lists, name, unusable if listing.left_out else "", unread if listing.unread else "")))
 
 
 _checked: PerLoop[dict[int, float]] = PerLoop(dict)

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from assistant.mcp_client import RemoteFailure, ToolDefinition
+from assistant.mcp_client import Listing, RemoteFailure, ToolDefinition
 from assistant.mcp_client.definitions import difference
 from assistant.models import AuditEntry, McpServer, McpTool
 from assistant.services.mcp_servers.circuit_breaker import record_success
@@ -17,6 +17,8 @@ from assistant.services.tenancy import audit_trail, change_notices
 
 # The most rows of one server: the tools that it may list, and some that it no longer lists but operators decided on.
 MAX_ROWS = 240
+# Of the tools that cannot be used, so many are stored with their reasons.
+MAX_LEFT_OUT = 50
 # A server may change a tool back and forth: the audit trail records it at most once in this interval.
 QUARANTINE_RECORD_INTERVAL = timedelta(hours=1)
 # Rows with the values of new ones.
@@ -28,13 +30,15 @@ def store_listing(
     *,
     tenant_id: int,
     server_id: int,
-    tools: Iterable[ToolDefinition],
+    listing: Listing,
     credential_id: int | None = None,
     by_operator: bool = False,
 ) -> None:
     """Store what a server lists. New tools, and tools that differ from what was accepted, wait for an operator.
 
     Tools that are no longer listed are deleted, unless an operator has decided on them. At most `MAX_ROWS` are stored.
+    Of a listing that could not be read to its end nothing is known to be no longer listed. What was left out of it is
+    stored with its reasons, for the server's page.
 
     Args:
         credential_id: the member's own credentials that were used, if any. Such a listing only adds tools, because
@@ -49,9 +53,10 @@ def store_listing(
     server = (servers if by_operator else servers.filter(is_active=True, tenant__is_active=True)).first()
     if server is None:
         raise RemoteFailure("gone", "there is no such active server")
-    listed = {definition.name: definition for definition in tools}
+    listed = {definition.name: definition for definition in listing.tools}
     rows = McpTool.objects.filter(server=server, server__tenant_id=tenant_id)
-    gone = _delete_unlisted(rows, listed) if credential_id is None else _delete_surplus(rows, listed)
+    is_whole = credential_id is None and not listing.unread
+    gone = _delete_unlisted(rows, listed) if is_whole else _delete_surplus(rows, listed)
     known = {row.name: row for row in rows}
     new = [definition for name, definition in listed.items() if name not in known]
     new = new[: max(0, MAX_ROWS - len(known))]
@@ -63,9 +68,18 @@ def store_listing(
         row = known[definition.name]
         if row.is_allowed and not is_quarantined(row) and definition.digest != row.accepted_digest:
             _record_quarantine(server, row.name)
+    if credential_id is None or by_operator:
+        server.left_out = _shown(listing)
     record_success(server=server, credential_id=credential_id)
     if gone or new or changed:
         change_notices.notify()
+
+
+def _shown(listing: Listing) -> list[list[str]]:
+    """Return what was left out of a listing, as pairs of name and reason."""
+    pairs = [[name, reason] for name, reason in listing.left_out.items()][:MAX_LEFT_OUT]
+    more = len(listing.left_out) - len(pairs)
+    return [*pairs, *([["…", f"{more} more"]] if more else []), *([["", listing.unread]] if listing.unread else [])]
 
 
 def _delete_unlisted(rows: QuerySet[McpTool], listed: Collection[str]) -> int:

@@ -14,7 +14,7 @@ from assistant.models import Tenant, ToolCall
 USE_DAYS = 7
 # Durations are read of at most so many calls of all tenants together, the newest.
 MAX_DURATIONS = 10_000
-FAILED = (ToolCall.Status.ERROR, ToolCall.Status.TIMEOUT, ToolCall.Status.INTERRUPTED)
+FAILED = (ToolCall.Status.ERROR, ToolCall.Status.UNKNOWN, ToolCall.Status.TIMEOUT, ToolCall.Status.INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ToolUse:
     """A tenant's calls of a tool in the last `USE_DAYS` days.
 
     Attributes:
-        failed: calls that failed, timed out or were interrupted. refused: by a rule.
+        failed: calls that failed, timed out, were interrupted or whose outcome is unknown. refused: by a rule.
         p95_ms: 95 % of the calls that ran took at most so long; None if none did.
     """
 

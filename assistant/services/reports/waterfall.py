@@ -56,7 +56,13 @@ class Step:
 
 
 FAILED = frozenset(
-    {ToolCall.Status.ERROR, ToolCall.Status.TIMEOUT, ToolCall.Status.INTERRUPTED, ToolCall.Status.REFUSED}
+    {
+        ToolCall.Status.ERROR,
+        ToolCall.Status.UNKNOWN,
+        ToolCall.Status.TIMEOUT,
+        ToolCall.Status.INTERRUPTED,
+        ToolCall.Status.REFUSED,
+    }
 )
 WAITING = frozenset(
     {ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED, ToolCall.Status.RUNNING, ToolCall.Status.PENDING}

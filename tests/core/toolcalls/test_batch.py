@@ -92,6 +92,18 @@ async def test_a_tool_error_is_read_by_the_model() -> None:
     assert turn.journal.statuses == {"refuse": "error"}
 
 
+@pytest.mark.parametrize(("reads_only", "status"), [(False, "unknown"), (True, "error")])
+async def test_what_may_have_happened_is_not_told_as_failed(reads_only: bool, status: str) -> None:
+    @tool(read_only=reads_only)
+    def pay() -> str:
+        """Pay."""
+        raise ToolError("The bank did not answer.", may_have_run=True)
+
+    turn = await run_script([call("pay"), "ok"], pay)
+    assert turn.journal.statuses == {"pay": status}
+    assert ("took effect is not known" in turn.results[0]) is not reads_only
+
+
 async def test_a_tool_can_choose_that_its_failure_ends_the_run() -> None:
     turn = await run_script([[call("fail"), ADD]], fail.replace(on_error="raise"), add)
     assert turn.error.code == "internal_error"

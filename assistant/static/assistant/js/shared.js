@@ -44,6 +44,7 @@ export const TOOL_STATES = {
   running: gettext("Running"),
   ok: gettext("Done"),
   error: gettext("Failed"),
+  unknown: gettext("Outcome unknown"),
   refused: gettext("Refused"),
   timeout: gettext("Timed out"),
   cancelled: gettext("Stopped"),

@@ -105,7 +105,7 @@ summary::-webkit-details-marker{display:none}
 .state{color:var(--soft);white-space:nowrap}
 [data-state="ok"]>summary :is(.state,.sign svg){color:var(--accent)}
 :is([data-state="error"],[data-state="timeout"],[data-state="refused"])>summary :is(.state,.sign svg){color:var(--danger)}
-[data-state="awaiting_approval"]>summary :is(.state,.sign svg){color:var(--warn)}
+:is([data-state="awaiting_approval"],[data-state="unknown"])>summary :is(.state,.sign svg){color:var(--warn)}
 :is(.tool,.activity)[data-state="awaiting_approval"]{border-color:var(--warn)}
 :is([data-state="running"],[data-state="preparing"])>summary>.sign>svg{animation:turn 1s linear infinite}
 @keyframes turn{to{rotate:1turn }}

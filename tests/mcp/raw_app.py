@@ -1,0 +1,85 @@
+"""An external MCP server that answers exactly what a test says, also what the protocol forbids.
+
+`uvicorn tests.mcp.raw_app:app`, or as a program on standard input and output with the state as its argument.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+Json = dict[str, Any]
+# `pages` are the results of `tools/list`, `answers` the `result` or `error` of `tools/call` by the name of the tool.
+STATE: Json = {"is_modern": False, "pages": [{"tools": []}], "answers": {}}
+LOG: list[Json] = []
+
+
+def answer(message: Json) -> Json:
+    """Return the `result` or `error` for a request."""
+    params = message.get("params") or {}
+    match message["method"]:
+        case "initialize":
+            info = {"name": "raw", "version": "1"}
+            return {
+                "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info},
+            }
+        case "server/discover" if STATE["is_modern"]:
+            found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}
+            return {"result": {**found, "ttlMs": 0, "cacheScope": "private"}}
+        case "tools/list":
+            cursor = int(params.get("cursor") or 0)
+            return _page(cursor)
+        case "tools/call":
+            LOG.append({"name": params["name"], "arguments": params.get("arguments")})
+            return dict(STATE["answers"][params["name"]])
+    return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+def _page(number: int) -> Json:
+    page = STATE["pages"][number]
+    if "error" in page:
+        return dict(page)
+    more = {"nextCursor": str(number + 1)} if number + 1 < len(STATE["pages"]) else {}
+    return {"result": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **more, **page}}
+
+
+async def mcp(request: Request) -> Response:
+    if request.method != "POST":
+        return Response(status_code=405)
+    message = await request.json()
+    if "id" not in message:
+        return Response(status_code=202)
+    return JSONResponse({"jsonrpc": "2.0", "id": message["id"], **answer(message)})
+
+
+async def control(request: Request) -> Response:
+    STATE.update(await request.json())
+    LOG.clear()
+    return JSONResponse(STATE)
+
+
+async def log(request: Request) -> Response:
+    return JSONResponse(LOG)
+
+
+app = Starlette(
+    routes=[
+        Route("/mcp", mcp, methods=["GET", "POST", "DELETE"]),
+        Route("/control", control, methods=["POST"]),
+        Route("/log", log),
+    ]
+)
+
+if __name__ == "__main__":
+    STATE.update(json.loads(sys.argv[1]))
+    for line in sys.stdin:
+        sent = json.loads(line)
+        if "id" in sent:
+            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": sent["id"], **answer(sent)}) + "\n")
+            sys.stdout.flush()

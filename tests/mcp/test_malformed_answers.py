@@ -1,0 +1,246 @@
+"""What a server answers wrongly costs that part only: its other tools stay, and the model reads what it said."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from assistant.mcp.server.tool_results import describe, result_of
+from assistant.mcp_client import Command, Endpoint, RemoteFailure, connect
+from assistant.models import McpServer, McpTool
+from assistant.models import ToolCall as Audit
+from assistant.services.mcp_servers.calls import session_pool
+from assistant.services.tenancy.members import find_member
+from assistant.services.toolcalls.direct_call import CalledTool, ToolCall, call_tool
+from assistant.toolkit import ToolResult
+from assistant.toolkit.guards.url_guard import UrlGuard
+from tests.admin.conftest import signed_in
+from tests.base import Cast
+from tests.mcp.allowing import add_server, allow, look
+from tests.mcp.outside import Outside, outside
+from tests.mcp.outside_app import PNG
+from tests.websocket.test_websocket import in_db
+
+ANY = {"type": "object", "properties": {}}
+TOTAL = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
+SENT = {"type": "text", "text": "Sent to Ann."}
+
+
+def tool(name: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": ANY, **fields}
+
+
+@pytest.fixture(scope="session")
+def raw_process() -> Iterator[Outside]:
+    with outside(app="tests.mcp.raw_app:app") as server:
+        yield server
+
+
+@pytest.fixture(params=["2025-11-25", "2026-07-28"])
+def raw(request: pytest.FixtureRequest, raw_process: Outside) -> Outside:
+    """The server, of the protocol before and after sessions."""
+    raw_process.be(is_modern=request.param == "2026-07-28", pages=[{"tools": []}], answers={})
+    return raw_process
+
+
+def endpoint(server: Outside) -> Endpoint:
+    return Endpoint(url=server.url, guard=UrlGuard(allow_loopback=True))
+
+
+async def listed(server: Outside, *pages: Any) -> tuple[list[str], dict[str, str], str]:
+    """Return the names of the usable tools, the reasons of the others, and why the rest was not read."""
+    server.be(pages=pages)
+    async with connect(endpoint(server)) as session:
+        return list(session.tools), dict(session.listing.left_out), session.listing.unread
+
+
+async def answered(server: Outside, answer: Any, **fields: Any) -> ToolResult:
+    """Return the result of a tool whose server answers so."""
+    server.be(pages=[{"tools": [tool("send", **fields)]}], answers={"send": answer})
+    async with connect(endpoint(server)) as session:
+        return await session.call("send", {})
+
+
+async def failed(server: Outside, answer: Any) -> RemoteFailure:
+    with pytest.raises(RemoteFailure) as caught:
+        await answered(server, answer)
+    return caught.value
+
+
+async def test_one_malformed_tool_is_left_out_with_its_reason_and_the_others_stay(raw: Outside) -> None:
+    wrong = [tool("empty", inputSchema={}), {"inputSchema": ANY}, "no tool", tool("noted", annotations="none")]
+    names, left_out, _ = await listed(raw, {"tools": [tool("first"), *wrong, tool("last")]})
+    assert names == ["first", "last"]
+    assert list(left_out) == ["empty", "#3", "#4", "noted"]
+    assert "inputSchema.type" in left_out["empty"] and "annotations" in left_out["noted"]
+
+
+async def test_a_bad_page_does_not_take_the_pages_before_it(raw: Outside) -> None:
+    for bad in ({"tools": "none"}, {"error": {"code": -32603, "message": "database is away"}}):
+        names, _, unread = await listed(raw, {"tools": [tool("first")]}, bad)
+        assert names == ["first"] and unread
+    names, _, unread = await listed(raw, {"tools": [tool("first")], "nextCursor": 1}, {"tools": [tool("last")]})
+    assert (names, unread) == (["first", "last"], "")
+
+
+async def test_a_tool_of_an_unread_page_is_not_called_gone(raw: Outside) -> None:
+    raw.be(pages=[{"tools": [tool("first")]}, {"tools": "none"}])
+    async with connect(endpoint(raw)) as session:
+        with pytest.raises(RemoteFailure) as caught:
+            await session.listed("last", no_older_than=60)
+    assert (caught.value.kind, caught.value.may_have_run) == ("protocol", False)
+
+
+@pytest.mark.parametrize("structured", [{}, {"structuredContent": {"total": "many"}}, {"structuredContent": None}])
+async def test_text_reaches_the_model_whatever_the_structured_content_lacks(
+    raw: Outside, structured: dict[str, Any]
+) -> None:
+    result = await answered(
+        raw, {"result": {"resultType": "complete", "content": [SENT], **structured}}, outputSchema=TOTAL
+    )
+    assert result.content.splitlines()[0] == "Sent to Ann."
+    assert (result.is_error, result.value) == (False, None)
+
+
+async def test_a_value_that_breaks_its_schema_is_read_as_text_that_says_so(raw: Outside) -> None:
+    result = await answered(
+        raw, {"result": {"content": [], "structuredContent": {"total": "many"}}}, outputSchema=TOTAL
+    )
+    assert result.content.splitlines() == [
+        '{"total": "many"}', "[The structured part of this answer does not match the tool's own schema.]"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [
+        ({"type": "image"}, '{"type": "image"}'),
+        ({"type": "hologram", "text": "a cube"}, "a cube"),
+        ({"type": "text", "text": 7}, '"text": 7'),
+        ({"type": "resource", "resource": {"uri": "x:y"}}, "x:y"),
+        ("plain", "plain"),
+        (None, "null"),
+    ],
+)
+async def test_one_malformed_part_does_not_lose_the_rest(raw: Outside, bad: Any, shown: str) -> None:
+    image = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
+    result = await answered(raw, {"result": {"content": [SENT, bad, image]}})
+    assert "Sent to Ann." in result.content and shown in result.content
+    assert [one.media_type for one in result.media] == ["image/png"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "content", "is_error"),
+    [
+        ({"content": "Sent."}, "Sent.", False),
+        ({"content": [SENT], "isError": None}, "Sent to Ann.", False),
+        ({"content": [SENT], "isError": "true"}, "Sent to Ann.", True),
+        ({"content": [SENT], "_meta": "none"}, "Sent to Ann.", False),
+        ({"structuredContent": [1, 2]}, "[1, 2]", False),
+        ({}, "Done", False),
+    ],
+)
+async def test_a_result_of_another_shape_is_read_all_the_same(
+    raw: Outside, answer: dict[str, Any], content: str, is_error: bool
+) -> None:
+    result = await answered(raw, {"result": answer})
+    assert (result.content, result.is_error) == (content, is_error)
+
+
+async def test_the_tools_own_error_is_told_and_that_it_may_have_run(raw: Outside) -> None:
+    error = await failed(raw, {"error": {"code": -32603, "message": "Sent, but the receipt\u202e was not stored."}})
+    assert str(error) == "The external server answered with an error. It says: Sent, but the receipt was not stored."
+    assert error.may_have_run
+
+
+async def test_a_refusal_before_the_call_is_a_failure(raw: Outside) -> None:
+    error = await failed(raw, {"error": {"code": -32602, "message": "to: is missing"}})
+    assert "to: is missing" in str(error) and not error.may_have_run
+
+
+@pytest.mark.parametrize("answer", [{"result": "Sent."}, {"result": {"resultType": "task"}}, {"error": {"code": 1}}])
+async def test_after_an_answer_that_is_none_the_outcome_is_unknown(raw: Outside, answer: dict[str, Any]) -> None:
+    error = await failed(raw, answer)
+    assert (error.kind, error.may_have_run) == ("protocol", True)
+
+
+async def test_a_program_is_read_as_forgivingly() -> None:
+    state = {
+        "pages": [{"tools": [tool("empty", inputSchema={}), tool("send", outputSchema=TOTAL)]}],
+        "answers": {"send": {"result": {"content": [SENT, {"type": "image"}]}}},
+    }
+    command = Command(sys.executable, ("-m", "tests.mcp.raw_app", json.dumps(state)))
+    async with connect(Endpoint(command=command)) as session:
+        assert list(session.tools) == ["send"] and list(session.listing.left_out) == ["empty"]
+        assert (await session.call("send", {})).content.startswith("Sent to Ann.")
+
+
+@pytest.fixture
+async def told(raw: Outside, cast: Cast, settings: Settings) -> AsyncIterator[Callable[..., Awaitable[CalledTool]]]:
+    """Calls Acme's tool `crm__send` as Alice, after its server has answered so."""
+    settings.DEBUG = True  # the external server is on the machine itself
+    alice = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
+    assert alice is not None
+
+    async def call(answer: dict[str, Any], **fields: Any) -> CalledTool:
+        raw.be(pages=[{"tools": [tool("send", **fields)]}], answers={"send": answer})
+        server = await McpServer.objects.filter(tenant=cast.acme).afirst() or await add_server(cast.acme, raw)
+        await look(server)
+        await allow(server, "send")
+        return await call_tool(member=alice, call=ToolCall("c1", "crm__send", "{}"))
+
+    yield call
+    await session_pool().close()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_may_have_happened_is_not_told_as_failed(told: Any) -> None:
+    called = await told({"error": {"code": -32000, "message": "the line went dead"}})
+    assert called.outcome.status == "unknown"
+    assert called.outcome.content.endswith("Whether this call took effect is not known. Check before you repeat it.")
+    row = await Audit.objects.aget(name="crm__send")
+    assert (row.status, row.get_status_display()) == ("unknown", "Outcome unknown")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_changes_nothing_has_failed(told: Any) -> None:
+    called = await told({"error": {"code": -32000, "message": "x"}}, annotations={"readOnlyHint": True})
+    assert (called.outcome.status, "took effect" in called.outcome.content) == ("error", False)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_clients_of_ours_get_the_text_too(told: Any) -> None:
+    called = await told({"result": {"content": [SENT]}}, outputSchema=TOTAL)
+    served = result_of(called)
+    assert called.outcome.status == "ok" and not served.is_error
+    assert [block.text for block in served.content] == ["Sent to Ann."]
+    assert describe(called.tool).output_schema is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_operators_of_the_tenant_see_what_was_left_out_and_why(cast: Cast, raw: Outside, settings: Settings) -> None:
+    settings.DEBUG = True
+    server = McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url=raw.url, is_active=True)
+    raw.be(pages=[{"tools": [tool("send"), tool("empty", inputSchema={})]}, {"tools": "none"}])
+    page = f"/admin/assistant/mcpserver/{server.pk}/"
+    signed_in(cast.amy).post(f"{page}try/")
+    shown = signed_in(cast.amy).get(f"{page}change/").content.decode()
+    assert "<strong>empty</strong> inputSchema.type: Field required" in shown and "tools: Input should be" in shown
+    assert signed_in(cast.mallory).get(f"{page}change/").status_code in (302, 403, 404)
+    assert list(McpTool.objects.values_list("name", "is_listed")) == [("send", True)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_unread_page_takes_no_known_tool_away(cast: Cast, raw: Outside, settings: Settings) -> None:
+    settings.DEBUG = True
+    server = McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url=raw.url, is_active=True)
+    for last in ({"tools": [tool("last")]}, {"tools": "none"}):
+        raw.be(pages=[{"tools": [tool("first")]}, last])
+        signed_in(cast.amy).post(f"/admin/assistant/mcpserver/{server.pk}/try/")
+    assert sorted(McpTool.objects.values_list("name", "is_listed")) == [("first", True), ("last", True)]
