@@ -31,9 +31,11 @@ from assistant.markdown.line_patterns import (
 
 # An indentation that no line reaches.
 _UNREACHABLE_INDENT = 1_000_000
-# How often a block is parsed; after that, if it has not doubled in size since the last time, the rest of the
+# A block that is longer is not parsed to find out what is open: the rest of the text becomes one block.
+MAX_PARSED_CHARACTERS = 8_000
+# How often a short block is parsed; after that, if it has not doubled in size since the last time, the rest of the
 # text becomes one block.
-_FREE_PARSES = 8
+_FREE_PARSES, _FREE_CHARACTERS = 8, 2_000
 _LOOK_AHEAD_CHARACTERS = 64
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("inline")
@@ -257,11 +259,12 @@ class BlockSplitter:
 
     def _parse_open_block(self) -> None:
         """Parse the open block to find out what is open after its last line, unless that would take too long."""
-        size = sum(map(len, self._lines)) if self._parses >= _FREE_PARSES else 0
-        if self._parses >= _FREE_PARSES and size < 2 * self._parsed_size:
+        source = "".join(self._lines)
+        is_free = self._parses < _FREE_PARSES and len(source) <= _FREE_CHARACTERS
+        if len(source) > MAX_PARSED_CHARACTERS or not (is_free or len(source) >= 2 * self._parsed_size):
             self._open = _Open.REST
             return
-        self._parses, source = self._parses + 1, "".join(self._lines)
+        self._parses += 1
         self._parsed_size = len(source)
         self._restore_state(source)
 

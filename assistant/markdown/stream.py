@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from threading import Lock
 
@@ -12,6 +11,7 @@ from cachetools import LRUCache, cached
 from assistant.core.conversation.drafts import without_part
 from assistant.core.values import events
 from assistant.core.values.events import Event
+from assistant.core.values.time_slice import TimeSlice
 from assistant.markdown.block_splitter import BlockSplitter
 from assistant.markdown.render import MAX_CODE_BLOCK_CHARACTERS, render_block
 
@@ -21,9 +21,8 @@ _CACHE: LRUCache[object, str] = LRUCache(CACHED_CHARACTERS, getsizeof=len)
 _render = cached(_CACHE, lock=Lock())(render_block)
 # Longer blocks may take tens of milliseconds and are rendered in a thread.
 THREAD_BLOCK_CHARACTERS = 2_000
-# The event loop serves other tasks after splitting this many characters, and after rendering for this long.
-PIECE_CHARACTERS = 8_000
-RENDER_SECONDS = 0.01
+# Between pieces of this many characters the event loop may serve other tasks.
+PIECE_CHARACTERS = 1_000
 
 
 async def _at_once(characters: int) -> None:
@@ -51,9 +50,9 @@ class BlockRenderer:
             message_id = without_part(event.message_id)
             splitter = self._splitters.setdefault(message_id, BlockSplitter())
             found: list[Event] = []
+            time_slice = TimeSlice()
             for start in range(0, len(event.delta), PIECE_CHARACTERS):
-                if start:
-                    await asyncio.sleep(0)
+                await time_slice.pause()
                 piece = event.delta[start : start + PIECE_CHARACTERS]
                 found += await self._blocks(message_id, splitter.feed(piece))
             return found
@@ -67,11 +66,9 @@ class BlockRenderer:
 
     async def _blocks(self, message_id: str, sources: list[str]) -> list[Event]:
         found: list[Event] = []
-        began = time.monotonic()
+        time_slice = TimeSlice()
         for source in sources:
-            if time.monotonic() - began > RENDER_SECONDS:
-                await asyncio.sleep(0)
-                began = time.monotonic()
+            await time_slice.pause()
             # More is not rendered, but shown as it is.
             await self._pace(min(len(source), MAX_CODE_BLOCK_CHARACTERS))
             index = self._counts.get(message_id, 0)

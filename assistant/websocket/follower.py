@@ -11,6 +11,7 @@ import msgspec
 
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.idle_timer import IdleTimer
+from assistant.core.values.time_slice import TimeSlice
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import FOLLOW_UPS, PATH, SUMMARY, TITLE, Entry, Position, ThreadLog
@@ -26,8 +27,6 @@ MayRead = Callable[[int], Awaitable[bool]]
 
 # Changes of a thread that are sent to clients with rendered blocks.
 NOTICES = (SUMMARY, TITLE, FOLLOW_UPS)
-# Rendering a long history takes time: after this many texts the event loop serves other connections.
-TEXTS_PER_TURN = 5
 # A comment on an answer may have 4,000 characters, and a frame ends at 256 KiB.
 DETAILS_PER_EVENT = 10
 # If a run has no events for this long, the database is asked whether it is still running or its process was killed.
@@ -148,15 +147,20 @@ class Follower:
                 if not entries:
                     await self._wait(changed)
                     continue
-                for entry in entries:
-                    frame = entry.frame
-                    if self._renders and self._renderer is None and entry.seq == 1:
-                        self._renderer = BlockRenderer(self._pace)
-                    await self._send(frame if self.knows_outcomes else without_cancelled(frame))
-                    if self._renderer is not None:
-                        await self._send_rendered(self._renderer, entry)
+                await self._send_entries(entries)
                 self._position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
+
+    async def _send_entries(self, entries: Sequence[Entry]) -> None:
+        time_slice = TimeSlice()
+        for entry in entries:
+            await time_slice.pause()
+            frame = entry.frame
+            if self._renders and self._renderer is None and entry.seq == 1:
+                self._renderer = BlockRenderer(self._pace)
+            await self._send(frame if self.knows_outcomes else without_cancelled(frame))
+            if self._renderer is not None:
+                await self._send_rendered(self._renderer, entry)
 
     async def _readable_part(self, entries: Sequence[Entry], may_read: MayRead) -> list[Entry]:
         """Return the entries of the first run; if the client may not read it, skip them and return nothing."""
@@ -270,12 +274,12 @@ class Follower:
             await self._send(frame)
         if self._renderer is not None:
             self._renderer = BlockRenderer(self._pace)
-            for turn, (message_id, text) in enumerate(snapshot.texts):
+            time_slice = TimeSlice()
+            for message_id, text in snapshot.texts:
                 is_open = message_id in snapshot.open_texts
                 for block in await self._renderer.catch_up(message_id, text, is_open=is_open):
                     await self._send(snapshot.encoder.frame(block, snapshot.position.seq))
-                if turn % TEXTS_PER_TURN == 0:
-                    await asyncio.sleep(0)
+                await time_slice.pause()
         for frame in snapshot.frames[snapshot.head :]:
             await self._send_event(frame)
         if self._renderer is not None:
@@ -287,6 +291,8 @@ class Follower:
         """Render the run up to `position`, and send its blocks again: the client may have missed the last ones."""
         if self._renderer is None:
             return
+        time_slice = TimeSlice()
         for entry in self._log.read(Position(position.number, 0)):
+            await time_slice.pause()
             if entry.position <= position:
                 await self._send_blocks(await self._renderer.apply(decode_event(entry.frame)), entry)
