@@ -14,6 +14,7 @@ from assistant.core.llm.protocol import Model, ModelError
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.timeline import Timeline
+from assistant.core.values.untrusted import sources_of
 from assistant.models import UsageEntry
 from assistant.services.conversations.stored_messages import stored_text
 from assistant.services.conversations.summaries import summarise_if_long
@@ -87,8 +88,9 @@ async def _ask_aside(run: Finished) -> None:
         return
     question = next((one for one in reversed(run.plan.messages) if one.role == "user"), Message("user"))
     wants_title = settings.makes_titles and await in_database(claim_title, key=run.key)
-    # The author of an attached file must not influence the questions that its reader is offered.
-    wants_questions = settings.suggests_follow_ups and not question.sources
+    # What its reader sends is their own word, which names destinations: outsiders must not influence what is offered.
+    has_read = sources_of((*run.plan.messages, *run.messages))
+    wants_questions = settings.suggests_follow_ups and not has_read
     if not (wants_title or wants_questions):
         return
     found = SideAnswer()

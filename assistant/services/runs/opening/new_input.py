@@ -55,12 +55,21 @@ def extract_new_input(
     decisions = _record_decisions(given, pending, decided_by, conversation, waits)
     is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
     if given.message is not None and not is_tool_answer and not has_message:
-        new.append(user_message(given.message, conversation))
+        sources = (*given.message.sources, *_sources_of_replaced(given, conversation))
+        new.append(user_message(replace(given.message, sources=sources), conversation))
     last = history[-1] if history and not pending else None
     is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
     if not (new or decisions or is_unanswered or waits.is_answer):
         raise Refused("invalid_input", "There is nothing new to answer: the last message is answered already.")
     return new, decisions, waits
+
+
+def _sources_of_replaced(given: RunInput, conversation: Conversation) -> list[str]:
+    """Return where untrusted text in the question came from that the message is a change of: it may be in this too."""
+    if not given.replaces:
+        return []
+    rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=conversation.tenant_id)
+    return rows.filter(message_id=given.replaces).values_list("sources", flat=True).first() or []
 
 
 def request_to_go_on(history: Sequence[Message]) -> tuple[Message, ...]:
