@@ -29,6 +29,7 @@ from assistant.setting_text import (
     written_path,
     written_text,
 )
+from assistant.toolkit.given_text import odd_character, stripped
 from assistant.toolkit.guards.internal_hosts import InternalHost, parse_internal_host
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ class Environment:
             return default
 
     def text(self, name: str, default: str = "") -> str:
-        return self._read(name, default, str)
+        return self._read(name, default, stripped)
 
     def flag(self, name: str, default: bool = False) -> bool:
         def parse(text: str) -> bool:
@@ -103,9 +104,11 @@ class Environment:
         """Return a secret that can be sent in an HTTP header. Error messages do not contain it."""
 
         def parse(text: str) -> str:
-            if not re.fullmatch(r"[!-~]+", text):
-                raise ValueError("must be printable ASCII without spaces")
-            return text
+            key = stripped(text)
+            if not re.fullmatch(r"[!-~]*", key):
+                odd = odd_character(key, re.compile(r"[^!-~]"))
+                raise ValueError(f"must be printable ASCII without spaces, and has {odd}")
+            return key
 
         return self._read(name, "", parse)
 
@@ -140,6 +143,9 @@ class Environment:
 
     def url(self, name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
         def parse(text: str) -> str:
+            text = stripped(text)
+            if not text:
+                return default
             parts = urlsplit(text)
             if parts.scheme not in schemes or not (parts.path if parts.scheme == "unix" else parts.hostname):
                 raise ValueError(f"must be a URL that starts with {' or '.join(f'{s}://' for s in schemes)}")

@@ -11,7 +11,8 @@ from pathlib import Path
 from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
 from assistant.core.values.messages import Usage
 from assistant.providers.failure_masking import masked
-from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW, request_id_in
+from assistant.providers.given_settings import InvalidSetting
+from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW, UNUSABLE, request_id_in
 from assistant.toolkit.logs import request_id
 
 log = logging.getLogger(__name__)
@@ -21,6 +22,10 @@ def as_model_error(exc: Exception) -> ModelError:
     """Return the `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
     if isinstance(exc, ModelError):
         return exc
+    if isinstance(exc, InvalidSetting):
+        error = ModelError(UNUSABLE)
+        error.details = FailureDetails(message=str(exc))
+        return error
     causes = list(_causes(exc))
     timed_out = any(isinstance(cause, TimeoutError) for cause in causes)
     error = ModelError(TOO_SLOW, "provider_timeout", kind="slow") if timed_out else ModelError(BROKEN, kind="down")

@@ -7,7 +7,6 @@ The openai package (in `http_clients`) handles keys, connections and retries. Th
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from functools import partial
@@ -21,6 +20,7 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
 from assistant.providers.answers import AnswerAssembler, read_answer
 from assistant.providers.failures import complete_error, request_id_header
+from assistant.providers.given_settings import address_of, key_of, name_of
 from assistant.providers.openai_wire.error_sentences import NO_KEY
 from assistant.providers.openai_wire.extra_body import RESERVED, checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
@@ -79,7 +79,8 @@ class OpenAIModel:
 
     Args:
         name: the model's name there; default `OPENAI_MODEL`.
-        base_url: the address up to `/v1`; default `OPENAI_BASE_URL`, and "" means OpenAI's own.
+        base_url: the address up to `/v1`; default `OPENAI_BASE_URL`, and "" means OpenAI's own. Each request has its
+            query, such as Azure's `?api-version=`.
         api_key: default `OPENAI_API_KEY`; "" means none, for servers that need none.
         provider: the provider's name, for usage figures and for people.
         timeout: seconds to wait for the first byte, and for each further one.
@@ -94,6 +95,9 @@ class OpenAIModel:
         text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there; default by
             the kind.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
+
+    Raises:
+        InvalidSetting: the name, the address or the key cannot be used; white space and quotes around them are removed.
     """
 
     # The address below `base_url`, and options of a request that `extra_body` cannot set.
@@ -119,11 +123,11 @@ class OpenAIModel:
         text_calls: bool | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
-        self.name = name or os.environ.get("OPENAI_MODEL") or "gpt-4.1-mini"
+        self.name = name_of(name or None, "name", "OPENAI_MODEL") or "gpt-4.1-mini"
         self.provider = provider
         self.is_small = small
-        self._url = (os.environ.get("OPENAI_BASE_URL") if base_url is None else base_url) or OPENAI_URL
-        self._key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key) or _NO_KEY
+        self._url = address_of(base_url, "base_url", "OPENAI_BASE_URL") or OPENAI_URL
+        self._key = key_of(api_key, "api_key", "OPENAI_API_KEY") or _NO_KEY
         self._server_key = (self._url, self._key)
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images

@@ -7,10 +7,9 @@ from collections.abc import AsyncGenerator
 
 from assistant.core.llm.protocol import Delta, FailureDetails, ModelError, ModelRequest
 from assistant.core.values.messages import Reply
-from assistant.toolkit.translation import gettext_noop
+from assistant.providers.openai_wire.error_sentences import UNUSABLE
 
 log = logging.getLogger(__name__)
-UNAVAILABLE = gettext_noop("This assistant's model cannot be used here: an operator has to change its configuration.")
 _NOTHING: tuple[Delta, ...] = ()
 
 
@@ -18,7 +17,7 @@ class UnavailableModel:
     """Fails with every request.
 
     Args:
-        reason: for operators; members read `UNAVAILABLE`.
+        reason: for operators; members read `UNUSABLE`.
     """
 
     def __init__(self, name: str, *, provider: str, reason: str) -> None:
@@ -30,7 +29,7 @@ class UnavailableModel:
         """Raise a `ModelError` without a kind: only an operator can resolve it."""
         for delta in _NOTHING:
             yield delta
-        error = ModelError(UNAVAILABLE)
+        error = ModelError(UNUSABLE)
         error.details = FailureDetails(message=self._reason)
         log.warning("%s, model %s: %s", self.provider, self.name, self._reason)
         raise error

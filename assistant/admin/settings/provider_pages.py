@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -26,6 +27,7 @@ from django.views.decorators.http import require_POST
 from assistant.admin.base.links import assistant_label, link
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.models import Provider
+from assistant.providers.given_settings import InvalidSetting, key_of
 from assistant.services.assistants.provider_check import KeyRefused, check_choice, default_choice_of, rotate_key
 from assistant.services.assistants.provider_use import ProviderUse, assistants_of, fallbacks_of, tenants_of, uses_of
 
@@ -42,6 +44,17 @@ class KeyForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "autofocus": True, "size": 60}),
         help_text=gettext_lazy("Tried at once. If the provider does not answer with it, the stored key stays."),
     )
+
+    def clean_api_key(self) -> str:
+        return cleaned_setting(key_of, self, "api_key")
+
+
+def cleaned_setting(read: Callable[[str, str], str], form: forms.Form | forms.ModelForm[Any], field: str) -> str:
+    """Return a form's value as models use it, without what copying adds. Raises `ValidationError`, naming the field."""
+    try:
+        return read(form.cleaned_data[field], str(form.fields[field].label))
+    except InvalidSetting as exc:
+        raise forms.ValidationError(str(exc)) from exc
 
 
 class ProviderList(ChangeList):

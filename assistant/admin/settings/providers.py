@@ -13,10 +13,11 @@ from django.utils.translation import gettext, gettext_lazy
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.tenant_scope import TenantForm
-from assistant.admin.settings.provider_pages import ProviderPages
+from assistant.admin.settings.provider_pages import ProviderPages, cleaned_setting
 from assistant.models import Provider
 from assistant.models.assistants import ADDRESS_HELP
 from assistant.models.fields import is_stored
+from assistant.providers.given_settings import address_of, key_of, name_of
 from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.services.assistants.provider_choice import check_prices, format_problem
 from assistant.services.tenancy.url_guard import tenant_guard
@@ -60,6 +61,15 @@ class ProviderForm(TenantForm):
     def clean_wire_format(self) -> str:
         """Return the chosen format; without one, that of the row, which is chat completions for a new row."""
         return str(self.cleaned_data["wire_format"] or self.instance.wire_format)
+
+    def clean_base_url(self) -> str:
+        return cleaned_setting(address_of, self, "base_url")
+
+    def clean_new_api_key(self) -> str:
+        return cleaned_setting(key_of, self, "new_api_key")
+
+    def clean_default_model(self) -> str:
+        return cleaned_setting(name_of, self, "default_model")
 
     def clean_prices(self) -> Any:
         prices = self.cleaned_data["prices"] or {}

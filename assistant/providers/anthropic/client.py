@@ -11,6 +11,7 @@ import httpx2
 
 from assistant.providers.anthropic.errors import failure_of
 from assistant.providers.client_cache import ClientCache
+from assistant.providers.given_settings import split_query
 from assistant.providers.http_clients import CONNECT_SECONDS, new_http_client
 from assistant.providers.openai_wire.error_sentences import request_id_in
 from assistant.providers.openai_wire.refusals import Refusal
@@ -129,4 +130,11 @@ _clients = ClientCache(_make_client)
 def _new_client(url: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient) -> Client:
     kind = Client if guard is None else GuardedClient
     # The package's own spans would send trace headers to the provider, and duplicate the product's.
-    return kind(base_url=url, api_key=key or _NO_KEY, http_client=http_client, open_telemetry=False)
+    address = split_query(url)
+    return kind(
+        base_url=address.base,
+        default_query=address.query,
+        api_key=key or _NO_KEY,
+        http_client=http_client,
+        open_telemetry=False,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
@@ -11,6 +10,7 @@ from assistant.providers.anthropic.assembler import AnthropicAssembler
 from assistant.providers.anthropic.errors import NO_KEY
 from assistant.providers.anthropic.events import Event
 from assistant.providers.anthropic.request_body import change_for, request_body
+from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
 from assistant.providers.native.model import NativeModel
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
@@ -48,11 +48,12 @@ class AnthropicModel(NativeModel[Event]):
         provider: str = "anthropic",
         **options: Any,
     ) -> None:
-        url = (os.environ.get("ANTHROPIC_BASE_URL") if base_url is None else base_url) or URL
+        url = address_of(base_url, "base_url", "ANTHROPIC_BASE_URL") or URL
+        base = split_query(url).base.rstrip("/").removesuffix("/v1")
         super().__init__(
-            name or os.environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL,
-            base_url=url.rstrip("/").removesuffix("/v1"),
-            api_key=os.environ.get("ANTHROPIC_API_KEY", "") if api_key is None else api_key,
+            name_of(name or None, "name", "ANTHROPIC_MODEL") or DEFAULT_MODEL,
+            base_url=with_query(base, url),
+            api_key=key_of(api_key, "api_key", "ANTHROPIC_API_KEY"),
             provider=provider,
             **options,
         )

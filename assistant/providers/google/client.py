@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from google.genai import errors, types
 
 from assistant.core.llm.protocol import ModelError
 from assistant.providers.client_cache import ClientCache
+from assistant.providers.given_settings import split_query
 from assistant.providers.google.errors import failure_of, retry_delay
 from assistant.providers.http_clients import CONNECT_SECONDS, MAX_RETRY_AFTER_SECONDS, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import NOT_FOUND, request_id_in
@@ -46,9 +47,10 @@ class _Transport(httpx2.AsyncClient):
     whole lines without a bound, refuses half characters and drops fields, and builds pydantic objects for each chunk.
     """
 
-    def __init__(self, inner: httpx2.AsyncClient) -> None:
+    def __init__(self, inner: httpx2.AsyncClient, query: Mapping[str, str]) -> None:
         super().__init__(transport=_Unused())
         self.inner = inner
+        self._query = dict(query)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         exchange = _exchange.get()
@@ -63,7 +65,7 @@ class _Transport(httpx2.AsyncClient):
         response = await self.inner.send(
             self.inner.build_request(
                 request.method,
-                request.url,
+                request.url.copy_merge_params(self._query),
                 headers=headers,
                 content=exchange.content,
                 timeout=httpx2.Timeout(exchange.seconds, connect=CONNECT_SECONDS),
@@ -90,10 +92,11 @@ class Client:
     """
 
     def __init__(self, url: str, version: str, key: str, http_client: httpx2.AsyncClient) -> None:
+        address = split_query(url)
         options = types.HttpOptions(
-            base_url=url,
+            base_url=address.base,
             api_version=version,
-            httpx_async_client=_Transport(http_client),
+            httpx_async_client=_Transport(http_client, address.query),
             # For the package's clients of other kinds, which send nothing here: each would build a context of its own.
             client_args={"verify": ssl_context()},
             async_client_args={"ssl": ssl_context()},

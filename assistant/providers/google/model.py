@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
+from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
 from assistant.providers.google.assembler import GoogleAssembler
 from assistant.providers.google.errors import NO_KEY
 from assistant.providers.google.events import Chunk
@@ -52,14 +52,14 @@ class GoogleModel(NativeModel[Chunk]):
         provider: str = "google",
         **options: Any,
     ) -> None:
-        url = ((os.environ.get("GEMINI_BASE_URL") if base_url is None else base_url) or URL).rstrip("/")
-        found = _ENDS_WITH_VERSION.fullmatch(url)
+        url = address_of(base_url, "base_url", "GEMINI_BASE_URL") or URL
+        base = split_query(url).base.rstrip("/")
+        found = _ENDS_WITH_VERSION.fullmatch(base)
         self._version = found[2] if found else VERSION
-        known = os.environ.get("GEMINI_API_KEY") or os.environ.get("GOOGLE_API_KEY") or ""
         super().__init__(
-            name or os.environ.get("GEMINI_MODEL") or DEFAULT_MODEL,
-            base_url=found[1] if found else url,
-            api_key=known if api_key is None else api_key,
+            name_of(name or None, "name", "GEMINI_MODEL") or DEFAULT_MODEL,
+            base_url=with_query(found[1] if found else base, url),
+            api_key=key_of(api_key, "api_key", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
             provider=provider,
             **options,
         )

@@ -21,6 +21,7 @@ MOVED = gettext_noop("The provider's address points to another one, which is not
 BROKEN = gettext_noop("The provider failed. Try again later.")
 REFUSED = gettext_noop("The provider did not accept the request.")
 NO_CREDIT = gettext_noop("The provider's account has no credit left.")
+UNUSABLE = gettext_noop("This assistant's model cannot be used here: an operator has to change its configuration.")
 BLOCKED = gettext_noop("The provider's content filter blocked the question.")
 
 # Where OpenAI, Anthropic, Azure, AWS and Cloudflare give their ids of requests.

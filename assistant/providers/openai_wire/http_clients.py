@@ -12,9 +12,11 @@ import httpx2
 import openai
 
 from assistant.providers.client_cache import ClientCache
+from assistant.providers.given_settings import key_of, split_query
 from assistant.providers.http_clients import CONNECT_SECONDS, HOOKS, LIMITS, new_http_client, ssl_context
 from assistant.providers.openai_wire.error_sentences import failure_of_response
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
+from assistant.providers.profiles.azure import is_azure
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 # Headers of the openai package that name the operating system, the processor and the Python version.
@@ -116,10 +118,20 @@ _clients = ClientCache(_make_client)
 
 
 def _new_client(url: str, key: str, http_client: httpx2.AsyncClient) -> Client:
-    client = Client(base_url=url, api_key=key, http_client=http_client)
+    address = split_query(url)
+    client = Client(
+        base_url=address.base,
+        api_key=key,
+        http_client=http_client,
+        default_query=address.query,
+        default_headers={"api-key": key} if is_azure(url) else None,
+    )
     client.admin_api_key = None
     if not url.startswith(OPENAI_URL):  # the environment variables for these are meant for OpenAI only
         client.organization = client.project = None
+    else:
+        client.organization = key_of(client.organization or "", "OPENAI_ORG_ID") or None
+        client.project = key_of(client.project or "", "OPENAI_PROJECT_ID") or None
     return client
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from assistant.models import Assistant, Provider
+from assistant.providers.given_settings import address_of, key_of
 from assistant.providers.probe import ProbeFailed, Server, list_models, try_model
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, problem_of
 from assistant.services.tenancy import audit_trail
@@ -117,7 +118,8 @@ def rotate_key(*, provider: Provider, api_key: str, actor: audit_trail.Actor) ->
 
 
 def _server(choice: ProviderChoice) -> Server:
-    return Server(choice.base_url, choice.api_key, tenant_guard() if choice.is_guarded else None)
+    guard = tenant_guard() if choice.is_guarded else None
+    return Server(address_of(choice.base_url, "base_url"), key_of(choice.api_key, "api_key"), guard)
 
 
 async def _listing(choice: ProviderChoice) -> _Listing:

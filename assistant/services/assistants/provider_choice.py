@@ -16,6 +16,7 @@ from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.models import Assistant, Provider
 from assistant.providers import FORMATS, model_class
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
+from assistant.providers.given_settings import InvalidSetting, address_of, key_of, name_of
 from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.providers.profiles.profile import sees_nothing
@@ -243,8 +244,17 @@ def model_of(choice: ProviderChoice) -> Model:
 
 
 def problem_of(choice: ProviderChoice) -> str:
-    """Return why the wire format of a choice cannot be used in this deployment; "" if it can."""
-    return format_problem(choice.wire_format, is_tenants=choice.is_guarded)
+    """Return why no model of a choice can be made in this deployment; "" if one can."""
+    if problem := format_problem(choice.wire_format, is_tenants=choice.is_guarded):
+        return problem
+    is_deployments = choice.source == "deployment"
+    try:
+        address_of(choice.base_url, "OPENAI_BASE_URL" if is_deployments else _("The base URL"))
+        key_of(choice.api_key, "OPENAI_API_KEY" if is_deployments else _("The API key"))
+        name_of(choice.model, _("The model's name"))
+    except InvalidSetting as exc:
+        return str(exc)
+    return ""
 
 
 def format_problem(wire_format: str, *, is_tenants: bool) -> str:

@@ -1,0 +1,43 @@
+"""Cleans values that people copy into settings: keys, addresses and names, with what a copy often brings along."""
+
+from __future__ import annotations
+
+import re
+
+from assistant.toolkit.translation import gettext, gettext_noop
+
+# White space, and characters without width that pages and chats add.
+_AROUND = r"[\s\u200b-\u200f\u2060\ufeff]+"
+_EDGES = re.compile(rf"\A{_AROUND}|{_AROUND}\Z")
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
+_NAMES = {
+    "\n": gettext_noop("a line end"),
+    "\r": gettext_noop("a line end"),
+    "\t": gettext_noop("a tab"),
+    " ": gettext_noop("a space"),
+}
+
+
+def stripped(text: str) -> str:
+    """Return a value without the white space, invisible characters and pairs of quotes around it."""
+    while True:
+        inner = _EDGES.sub("", text)
+        if len(inner) > 1 and _QUOTES.get(inner[0]) == inner[-1]:
+            inner = inner[1:-1]
+        if inner == text:
+            return text
+        text = inner
+
+
+def odd_character(text: str, odd: re.Pattern[str]) -> str:
+    """Return what the first character of a value is that it must not have, and where; "" if there is none.
+
+    Args:
+        odd: matches one such character.
+    """
+    found = odd.search(text)
+    if found is None:
+        return ""
+    known = _NAMES.get(found[0])
+    name = gettext(known) if known else gettext("the character %(code)s") % {"code": f"U+{ord(found[0]):04X}"}
+    return gettext("%(character)s at position %(number)d") % {"character": name, "number": found.start() + 1}
