@@ -10,6 +10,7 @@ from assistant.api.base import TenantView
 from assistant.api.openapi import operation
 from assistant.api.serializers import AssistantOut, ToolOut
 from assistant.services.assistants.configuration import active_assistants, find_assistant
+from assistant.services.toolpolicy.conditions import as_offered
 from assistant.services.toolpolicy.policy import effective_tools
 
 ASSISTANT = {
@@ -68,4 +69,4 @@ class EffectiveTools(TenantView):
         if found is None:
             raise not_found()
         tools = effective_tools(tenant_id=self.member.tenant_id, user_id=self.member.user_id, assistant_id=found.pk)
-        return Response(ToolOut(tools, many=True).data)
+        return Response(ToolOut(as_offered(tools, member=self.member, assistant_slug=found.slug), many=True).data)

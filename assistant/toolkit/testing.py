@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from assistant.toolkit.calls.results import ToolResult
@@ -68,7 +69,12 @@ class ToolTester:
     @property
     def is_offered(self) -> bool:
         """Whether the tool is offered in this context."""
-        return self.tool.for_context(self.context) is not None
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self.tool.for_context(self.context) is not None
+        with ThreadPoolExecutor(1) as pool:  # async functions cannot be asked here, where an event loop runs
+            return pool.submit(self.tool.for_context, self.context).result() is not None
 
     async def _record_progress(self, done: float, total: float | None, message: str) -> None:
         self.progress.append((done, total, message))

@@ -15,6 +15,7 @@ from assistant.services.text import read_json
 from assistant.services.toolcalls.midway_questions import stored_question
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Question, ToolError
+from assistant.toolkit.calls.gate import HandedIn, ask_from_thread
 from assistant.toolkit.schema.form import FormField, form_of
 
 PREFIX = "arg_"
@@ -83,10 +84,14 @@ def question_of(call: Approval) -> Question | None:
     if call.name not in catalogue.registry():
         return None
     tool = catalogue.registry().get(call.name)
+    if tool.asks is None:
+        return None
     try:
-        return None if tool.asks is None else tool.asks(tool.check(call.arguments))
+        asking = HandedIn(tool.asks, (tool.check(call.arguments),), "asks", tool.name, Question)
+        question: Question = ask_from_thread(asking).result()
     except ToolError:
         return None
+    return question
 
 
 def _is_same(value: Any, asked: Any) -> bool:

@@ -22,6 +22,7 @@ from assistant.models import Assistant, Membership, Tenant
 from assistant.services.limits.quota_report import limit_name
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
+from assistant.services.toolpolicy.conditions import told
 from assistant.services.toolpolicy.rules import shown_rule
 
 # Choices that a field offers; others are typed.
@@ -114,6 +115,7 @@ def _shown(found: Simulation) -> dict[str, Any]:
                 "policy": entry.policy,
                 "word": state_word(entry.policy),
                 "rule": shown_rule(entry.rule),
+                "condition": told(found.conditions[entry.tool.name]) if entry.tool.name in found.conditions else "",
                 "tokens": offered.get(entry.tool.name),
             }
             for entry in setup.tools

@@ -8,11 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall, Status, ToolOutcome, is_available
+from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall, Status, ToolOutcome
 from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import InvalidArguments, Tool, ToolContext, ToolError
 from assistant.toolkit.calls.arguments import parse_arguments
+from assistant.toolkit.calls.gate import HandedIn, NoAnswer, ask
+from assistant.toolkit.definition.conditions import is_offered, offered_tools
+from assistant.toolkit.definition.questions import Question
 from assistant.toolkit.logs import log_extra
 from assistant.toolkit.schema.form import label_of
 
@@ -22,7 +25,7 @@ logger = logging.getLogger(__name__)
 NO_DECISION = Decision(False, reason="there was no answer")
 
 
-def check_call(
+async def check_call(
     call: ToolCall,
     admission: Admission,
     *,
@@ -42,7 +45,7 @@ def check_call(
         can_wait: whether results may come later; if not, calls of tools that wait for them are refused.
     """
     try:
-        checked = _check(call, admission, decision, limiter, context, can_wait=can_wait)
+        checked = await _check(call, admission, decision, limiter, context, can_wait=can_wait)
     except Exception:
         logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=log_extra(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
@@ -68,7 +71,7 @@ def check_client_call(call: ToolCall, admission: Admission) -> ToolOutcome | Non
     return None
 
 
-def _check(
+async def _check(
     call: ToolCall,
     admission: Admission,
     decision: Decision | None,
@@ -84,11 +87,11 @@ def _check(
     if refusal is not None:
         return _not_run(call, "refused", refusal, admission)
     if tool is None:
-        sentence = f"There is no tool named {call.name!r}.{_alternatives_sentence(admission, context)}"
+        sentence = f"There is no tool named {call.name!r}.{await _alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
-    if admission.policy == "off" or tool.is_provider_side or not is_available(tool, context):
+    if admission.policy == "off" or tool.is_provider_side or not await is_offered(tool, context):
         why = f" {admission.outage}" if admission.outage else ""
-        sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives_sentence(admission, context)}"
+        sentence = f"The tool {call.name!r} may not be used now.{why}{await _alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
     if tool.waits and not can_wait:
         sentence = f"{call.name!r} waits for something outside, and nothing can be waited for here."
@@ -101,49 +104,49 @@ def _check(
     arguments: str | Mapping[str, Any] = call.arguments if edited is None else edited
     try:
         checked = tool.check(arguments)
-        question = tool.asks(checked) if tool.asks is not None else None
+        question: Question | None = None
+        if tool.asks is not None:
+            question = (await ask(HandedIn(tool.asks, (checked,), "asks", tool.name, Question))).result()
     except ToolError as exc:
         return _not_run(call, "error", str(exc), admission)
-    if decision is None and (question is not None or _needs_approval(tool, admission, checked, context)):
+    if decision is None and (question is not None or await _needs_approval(tool, admission, checked, context)):
         asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question)
         return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning, asked=asked)
     return PlannedCall(call, tool, admission, arguments, decision)
 
 
-def _needs_approval(tool: Tool, admission: Admission, checked: Mapping[str, Any], context: ToolContext) -> bool:
-    if admission.policy == "ask" or tool.requires_approval is True:
+async def _needs_approval(tool: Tool, admission: Admission, checked: Mapping[str, Any], context: ToolContext) -> bool:
+    return admission.policy == "ask" or await asks_first(tool, checked, context)
+
+
+async def asks_first(tool: Tool, checked: Mapping[str, Any], context: ToolContext) -> bool:
+    """Whether the tool itself wants a person to approve a call; also if it does not say.
+
+    Raises:
+        Exception: what its function has raised. The call cannot run then.
+    """
+    if isinstance(tool.requires_approval, bool):
+        return tool.requires_approval
+    answer = await ask(HandedIn(tool.requires_approval, (checked, context), "requires_approval", tool.name, bool))
+    try:
+        return bool(answer.result())
+    except NoAnswer:
+        answer.report(f"Tool {tool.name} does not say whether a call needs approval, so a person is asked", context)
         return True
-    return callable(tool.requires_approval) and bool(tool.requires_approval(checked, context))
 
 
 def _not_run(call: ToolCall, status: Status, sentence: str, admission: Admission) -> ToolOutcome:
     return ToolOutcome(call, status, sentence, error=sentence, rule=admission.rule)
 
 
-def _alternatives_sentence(admission: Admission, context: ToolContext) -> str:
-    names = ", ".join(name for name in admission.callable_names if _may_be_called(admission.tools.get(name), context))
+async def _alternatives_sentence(admission: Admission, context: ToolContext) -> str:
+    tools = [admission.tools[name] for name in admission.callable_names if name in admission.tools]
+    offered = {tool.name for tool in await offered_tools(tools, context)}
+    # Names without a tool here are other assistants, which have no conditions.
+    names = ", ".join(name for name in admission.callable_names if name not in admission.tools or name in offered)
     return f" Tools that may be called now: {names}." if names else " No tools may be called now."
-
-
-def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
-    try:
-        return tool is None or is_available(tool, context)
-    except Exception:
-        logger.exception(
-            "The check whether a tool of run %s is available failed", context.run_id, extra=log_extra(context)
-        )
-        return False
 
 
 def _declined_sentence(decision: Decision) -> str:
     reason = decision.reason.strip().rstrip(".")
     return f"Not run: the user declined this call{f' ({reason})' if reason else ''}. Do not call it again unasked."
-
-
-def as_offered(tool: Tool, context: ToolContext) -> Tool | None:
-    """The tool with its description for this context; None if it is not available."""
-    try:
-        return tool.for_context(context)
-    except Exception:
-        logger.exception("The check whether tool %s is available failed", tool.name, extra=log_extra(context))
-        return None

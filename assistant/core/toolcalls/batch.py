@@ -140,7 +140,7 @@ class Batch:
                 self._settle(outcome)
         admissions = await environment.toolset.admit(self.calls, environment.transcript.read)
         for call, admission in zip(self.calls, admissions, strict=True):
-            self._plan(call, admission)
+            await self._plan(call, admission)
             if (waiting := self.outcomes.get(call.id)) is not None:
                 self.outcomes[call.id] = await with_preview(waiting, admission.tool, environment.context)
 
@@ -162,7 +162,7 @@ class Batch:
         for outcome in known.values():
             self._settle(outcome)
 
-    def _plan(self, call: ToolCall, admission: Admission) -> None:
+    async def _plan(self, call: ToolCall, admission: Admission) -> None:
         """Add a call to those that run or to those for the client, or settle it: refused, or waiting for approval."""
         environment = self.environment
         if admission.tool is not None and (title := admission.tool.title.strip()):
@@ -176,7 +176,7 @@ class Batch:
                 self._settle(refused)
             return
         decision = None if self.decisions is None else self.decisions.get(call.id, self.undecided)
-        checked = check_call(
+        checked = await check_call(
             call,
             admission,
             decision=decision,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -14,10 +14,11 @@ import pydantic_core
 
 from assistant.core.toolcalls.protocols import ToolOutcome
 from assistant.toolkit import Tool, ToolContext, ToolError
+from assistant.toolkit.calls.gate import HandedIn, ask
 from assistant.toolkit.calls.results import cut
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.context import use_context
-from assistant.toolkit.definition.questions import Change
+from assistant.toolkit.definition.questions import Change, Preview
 from assistant.toolkit.logs import log_extra
 from assistant.toolkit.text import clean_text
 
@@ -26,7 +27,6 @@ logger = logging.getLogger(__name__)
 MAX_CHANGES = 50
 # Of one value that is shown.
 MAX_CHARACTERS = 2_000
-PREVIEW_SECONDS = 5.0
 
 
 async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolContext) -> ToolOutcome:
@@ -37,8 +37,8 @@ async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolCon
     if outcome.asked is None or tool is None or tool.preview is None:
         return outcome
     try:
-        async with asyncio.timeout(PREVIEW_SECONDS):
-            changes = await in_thread(partial(_changes, tool, tool.check(outcome.call.arguments), context))
+        given = tool.check(outcome.call.arguments), context
+        changes = (await ask(HandedIn(partial(_changes, tool.preview), given, "preview", tool.name, list))).result()
     except ToolError as exc:
         text = clean_text(cut(str(exc) or "The tool failed."))
         sources = (tool.title.strip() or tool.name,) if tool.untrusted or tool.open_world else ()
@@ -49,10 +49,31 @@ async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolCon
     return replace(outcome, asked=replace(outcome.asked, changes=changes))
 
 
-def _changes(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> list[dict[str, Any]]:
-    assert tool.preview is not None  # noqa: S101 - the caller has looked  # nosec B101
+def _changes(preview: Preview, arguments: Mapping[str, Any], context: ToolContext) -> Any:
+    """Return the changes as JSON values; an awaitable of them, if they come from async code."""
     with use_context(context):
-        return [_as_json(change) for change in islice(tool.preview(arguments, context), MAX_CHANGES)]
+        changes = preview(arguments, context)
+        if inspect.isawaitable(changes) or isinstance(changes, AsyncIterable):
+            return _changes_later(changes, context)
+        return [_as_json(change) for change in islice(changes, MAX_CHANGES)]
+
+
+async def _changes_later(changes: Any, context: ToolContext) -> Any:
+    with use_context(context):
+        changes = await changes if inspect.isawaitable(changes) else changes
+        if isinstance(changes, AsyncIterable):
+            return [_as_json(change) async for change in _first(changes)]
+    # These may still query the database.
+    return await in_thread(partial(_changes, lambda *_: changes, {}, context), is_quick=True)
+
+
+async def _first(changes: AsyncIterable[Change]) -> AsyncIterator[Change]:
+    count = 0
+    async for change in changes:
+        yield change
+        count += 1
+        if count == MAX_CHANGES:
+            return
 
 
 def _as_json(change: Change) -> dict[str, Any]:

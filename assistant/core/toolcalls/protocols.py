@@ -14,7 +14,7 @@ from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
-from assistant.toolkit import InvalidTool, Media, Registry, Tool, ToolContext
+from assistant.toolkit import InvalidTool, Media, Registry, Tool
 from assistant.toolkit.validation_errors import sentence
 from assistant.toolkit.waiting import Pending
 
@@ -266,8 +266,3 @@ def _config(tool: Tool, given: Any) -> Any:
     except ValidationError as exc:
         problems = sentence(exc, root="settings")
         raise InvalidTool(f"The settings of tool {tool.name!r} are not valid: {problems}") from exc
-
-
-def is_available(tool: Tool, context: ToolContext) -> bool:
-    """Whether the tool makes itself available in this context."""
-    return tool.for_context(context) is not None

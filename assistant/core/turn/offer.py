@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assistant.core.toolcalls.admission import as_offered
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
 from assistant.toolkit import Tool
+from assistant.toolkit.definition import conditions
 
 
 async def offered_tools(plan: Plan) -> list[Tool]:
@@ -16,8 +16,8 @@ async def offered_tools(plan: Plan) -> list[Tool]:
     Tools that ask a person are left out where nobody can be asked or no form comes back, and those that wait where
     nothing goes on later.
     """
-    offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
-    tools = [tool for tool in offered if tool is not None and _is_possible(tool, plan)]
+    offered = await conditions.offered_tools(await plan.toolset.offered(), plan.context)
+    tools = [tool for tool in offered if _is_possible(tool, plan)]
     names = {tool.name for tool in tools}
     return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]
 

@@ -11,8 +11,10 @@ from django.core.management.base import CommandError, CommandParser
 from assistant.management.arguments import find_tenant, find_user
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
+from assistant.services.tenancy.members import find_member
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import block_tool, read_blocks, unblock_tool
+from assistant.services.toolpolicy.conditions import as_offered
 from assistant.services.toolpolicy.policy import effective_tools
 
 _DURATION = re.compile(r"([1-9]\d{0,5})([mhd])", re.ASCII)
@@ -72,6 +74,9 @@ class Command(OperatorCommand):
                 raise CommandError(f"{tenant.slug} has no assistant {assistant_slug!r}.")
             assistant_id = found.pk
         effective = effective_tools(tenant_id=tenant.pk, user_id=user.pk, assistant_id=assistant_id)
+        member = find_member(user_id=user.pk, tenant_slug=tenant.slug, with_end_users=True)
+        if member is not None:
+            effective = as_offered(effective, member=member, assistant_slug=assistant_slug or "")
         self._table([(f"{entry.policy:3}  {entry.tool.name}", entry.rule) for entry in effective])
 
     def _table(self, rows: list[tuple[str, str]]) -> None:

@@ -25,6 +25,7 @@ from assistant.services.toolcalls.interceptors import tool_interceptors
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext, ToolResult
+from assistant.toolkit.definition.conditions import offered_tools
 from assistant.toolkit.logs import run_log_context
 
 __all__ = ["CalledTool", "Decision", "TooManyCalls", "ToolCall", "call_tool", "context_of", "tools_for"]
@@ -97,11 +98,9 @@ class _ResultRecorder:
 async def tools_for(*, member: Member) -> list[Tool]:
     """Return the tools that the member may call outside of an assistant, in the catalogue's order."""
     found = await in_database(effective_tools, tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
-    context = context_of(member)
-    offered = (entry.tool.for_context(context) for entry in found if entry.policy != "off")
+    offered = await offered_tools([entry.tool for entry in found if entry.policy != "off"], context_of(member))
     # Outside of a conversation no form can be shown, no run continues later, and providers run no tools.
-    possible = (tool for tool in offered if tool is not None and tool.asks is None and not tool.waits)
-    return [tool for tool in possible if not tool.is_provider_side]
+    return [tool for tool in offered if tool.asks is None and not tool.waits and not tool.is_provider_side]
 
 
 def context_of(member: Member, extra: Mapping[str, Any] | None = None) -> ToolContext:

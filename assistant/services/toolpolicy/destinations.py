@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,21 +14,19 @@ from assistant.services.toolpolicy.addresses import addresses_in
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.bounded_json import load_json
-from assistant.toolkit.logs import log_extra
-
-logger = logging.getLogger(__name__)
+from assistant.toolkit.calls.gate import HandedIn, ask_all
 
 # Destinations of one call that are looked up in the conversation, characters of each, and characters of free text in
 # which more are looked for. Calls with more follow the rule for all tools.
 MAX_DESTINATIONS, MAX_CHARACTERS, MAX_TEXT = 50, 2_000, 50_000
 
 
-def by_destination(
+async def by_destination(
     entry: EffectiveTool | None, call: ToolCall, read: ReadText, context: ToolContext, choices: Collection[str] = ()
 ) -> EffectiveTool | None:
     """Return the entry with the decision for this call, if its tool declares destinations: these alone decide.
 
-    Asks the tool which destinations it knows, for which it may query the database. `choices` are the names of tools
+    Asks the tool which destinations it knows. `choices` are the names of tools
     whose results list what there is to choose from.
     """
     if entry is None or entry.without_read is None:
@@ -45,11 +42,11 @@ def by_destination(
     looked_up = dict.fromkeys([*values, *within])
     if any(len(value) > MAX_CHARACTERS for value in looked_up):
         return entry
-    for value, origins in read.untrusted_values(looked_up, choices):
-        if not _is_known(entry, value, context):
-            warning = _("“%(value)s” comes from %(sources)s, and from nobody else.")
-            warning %= {"value": on_one_line(value), "sources": named(origins)}
-            return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)
+    if (unknown := await _first_unknown(entry, read.untrusted_values(looked_up, choices), context)) is not None:
+        value, origins = unknown
+        warning = _("“%(value)s” comes from %(sources)s, and from nobody else.")
+        warning %= {"value": on_one_line(value), "sources": named(origins)}
+        return replace(entry, rule=f"{warning} {entry.rule}", warning=warning)
     cleared = entry.without_read
     why = "Its destinations are in trusted text." if values else "It names no destination."
     if values and entry.tool.known_destination:
@@ -64,17 +61,27 @@ def by_destination(
     )
 
 
-def _is_known(entry: EffectiveTool, value: str, context: ToolContext) -> bool:
-    """Return whether the tool knows a destination; not if it fails to say."""
-    if entry.tool.known_destination is None:
-        return False
-    try:
-        return bool(entry.tool.known_destination(value, replace(context, config=entry.config, secrets=entry.secrets)))
-    except Exception:
-        logger.exception(
-            "Tool %s could not say whether it knows a destination", entry.tool.name, extra=log_extra(context)
-        )
-        return False
+Untrusted = tuple[str, tuple[str, ...]]
+
+
+async def _first_unknown(
+    entry: EffectiveTool, untrusted: Iterable[Untrusted], context: ToolContext
+) -> Untrusted | None:
+    """Return the first untrusted destination that the tool does not know, or fails to say that it knows."""
+    tool = entry.tool
+    if tool.known_destination is None:
+        return next(iter(untrusted), None)
+    values = list(untrusted)
+    own = replace(context, config=entry.config, secrets=entry.secrets)
+    option = "known_destination"
+    (answers,) = await ask_all(
+        [[HandedIn(tool.known_destination, (value, own), option, tool.name, bool) for value, _ in values]]
+    )
+    for found, answer in zip(values, answers, strict=False):
+        answer.report(f"Tool {tool.name} could not say whether it knows a destination", context)
+        if not answer.is_yes:
+            return found
+    return None
 
 
 def destinations_of(tool: Tool, arguments: str) -> list[str] | None:

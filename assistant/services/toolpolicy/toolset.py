@@ -8,7 +8,7 @@ from functools import partial
 from assistant.core.toolcalls.protocols import Admission
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
-from assistant.services.db.threads import in_database, in_database_with_retry
+from assistant.services.db.threads import in_database_with_retry
 from assistant.services.mcp_servers.health_checks import refresh_stale_listings
 from assistant.services.toolpolicy.destinations import by_destination
 from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
@@ -54,20 +54,8 @@ class TenantToolset:
         found = {entry.tool.name: entry for entry in effective}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
         choices = frozenset(name for name, entry in found.items() if entry.tool.lists_choices)
-        judged = await self._judged([(found.get(call.name), call) for call in calls], read, choices)
+        judged = [await by_destination(found.get(call.name), call, read, self._context, choices) for call in calls]
         return [_admission(entry, tools) for entry in judged]
-
-    async def _judged(
-        self, asked: Sequence[tuple[EffectiveTool | None, ToolCall]], read: ReadText, choices: Collection[str]
-    ) -> Sequence[EffectiveTool | None]:
-        """Return the tools' entries with the decisions for these calls."""
-
-        def judge() -> list[EffectiveTool | None]:
-            return [by_destination(entry, call, read, self._context, choices) for entry, call in asked]
-
-        # What a tool knows may be in the database.
-        is_asking = any(entry and entry.without_read and entry.tool.known_destination for entry, _ in asked)
-        return await in_database(judge) if is_asking else judge()
 
 
 def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:

@@ -1,4 +1,4 @@
-"""The thread pool in which sync tools run."""
+"""The thread pools in which sync tools run, and the sync functions that tools and programs are asked by."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from assistant.toolkit.thread_context import PoolThread
 
 logger = logging.getLogger(__name__)
 
-# The pool is separate from the one for database queries, so slow tools do not delay those.
-MAX_THREADS = 32
+# The pools are separate from the one for database queries, so slow tools do not delay those. The smaller one is for
+# what is asked about tools, such as whether one is available: slow tools do not delay that either.
+MAX_THREADS, MAX_QUICK_THREADS = 32, 16
 # Threads of cancelled calls that may go on running besides the pool's. With so many, a cancelled call keeps its slot.
 MAX_ABANDONED = 64
 # Idle threads end after this time.
@@ -96,9 +97,10 @@ def _clean_up() -> None:
 
 
 class _Pool:
-    """Runs at most `MAX_THREADS` jobs at once; a cancelled job frees its slot while its thread runs on."""
+    """Runs at most `threads` jobs at once; a cancelled job frees its slot while its thread runs on."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
         self._lock = threading.Lock()
         self._waiting: deque[_Job] = deque()
         self._idle: list[SimpleQueue[_Job]] = []
@@ -111,7 +113,7 @@ class _Pool:
             PoolThread(target=job.run, name="tool", daemon=True).start()
             return
         with self._lock:
-            if self._running >= MAX_THREADS:
+            if self._running >= self._threads:
                 self._waiting.append(job)
                 return
             self._running += 1
@@ -178,15 +180,16 @@ class _Pool:
         return None
 
 
-_pool = _Pool()
+_pool = _Pool(MAX_THREADS)
+_quick_pool = _Pool(MAX_QUICK_THREADS)
 # Called with the future of a call that was cancelled while its function goes on running in a thread.
 on_left_running: contextvars.ContextVar[Callable[[Future[Any]], object] | None] = contextvars.ContextVar(
     "on_left_running", default=None
 )
 
 
-async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any:
-    """Run blocking code in the pool, with the caller's context variables and language.
+async def in_thread(function: Callable[[], Any], *, atomic: bool = False, is_quick: bool = False) -> Any:
+    """Run blocking code in a pool (the one for quick work, if it is), with the caller's context variables and language.
 
     Cancelling the caller frees its slot at once, but the thread runs until the function ends, since Python cannot stop
     threads, and `on_left_running` is called. The transaction of a cancelled `atomic` function is then rolled back.
@@ -195,11 +198,12 @@ async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any
     context.set(on_left_running, None)
     context.set(home_loop, asyncio.get_running_loop())
     job = _Job(function, context, atomic, is_nested=home_loop.get(None) is not None)
-    _pool.submit(job)
+    pool = _quick_pool if is_quick else _pool
+    pool.submit(job)
     try:
         return await asyncio.wrap_future(job.future)
     except asyncio.CancelledError:
-        _pool.abandon(job)
+        pool.abandon(job)
         if left_running is not None and not atomic and not job.future.cancelled():
             left_running(job.future)
         raise

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from inspect import isasyncgenfunction, isgeneratorfunction
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from assistant.toolkit.calls.worker_threads import is_async
+from assistant.toolkit.calls.gate import positional_mistake
 from assistant.toolkit.definition.texts import is_blank
 from assistant.toolkit.errors import InvalidTool
 
 if TYPE_CHECKING:
     from assistant.toolkit.definition.tool import Tool
 
+# The options that are functions, and how many positional arguments each takes. `requires_approval` can be one too.
+_FUNCTIONS: Mapping[str, int] = {
+    "available": 1,
+    "describe": 1,
+    "known_destination": 2,
+    "asks": 1,
+    "preview": 2,
+    "result_converter": 1,
+}
+_MAY_YIELD = frozenset({"preview", "result_converter"})
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
@@ -40,9 +52,19 @@ def check_definition(tool: Tool) -> None:
         ),
         "has destination_texts or known_destination without destinations": not tool.destinations
         and (bool(tool.destination_texts) or tool.known_destination is not None),
-        "has an async known_destination, which is called in a thread": tool.known_destination is not None
-        and is_async(tool.known_destination),
     }
     for mistake, is_made in mistakes.items():
         if is_made:
             raise InvalidTool(f"Tool {tool.name!r} {mistake}.")
+    functions = {option: function for option in _FUNCTIONS if (function := getattr(tool, option)) is not None}
+    if not isinstance(tool.requires_approval, bool):
+        functions["requires_approval"] = tool.requires_approval
+    for option, function in functions.items():
+        if mistake := _mistake_in(option, function):
+            raise InvalidTool(f"The {option} of tool {tool.name!r} {mistake}.")
+
+
+def _mistake_in(option: str, function: Any) -> str:
+    if option not in _MAY_YIELD and (isgeneratorfunction(function) or isasyncgenfunction(function)):
+        return "is a generator, and must return its answer"
+    return positional_mistake(function, _FUNCTIONS.get(option, 2))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from pydantic import BaseModel
 
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.examples import Example
-from assistant.toolkit.definition.questions import Change, Question
+from assistant.toolkit.definition.questions import Preview, Question
 from assistant.toolkit.definition.texts import LazyText
 from assistant.toolkit.schema.json_schema import JsonSchema
 
@@ -18,7 +18,7 @@ class ToolOptions(TypedDict, total=False):
     """The options of a tool; `Tool` documents them."""
 
     return_direct: bool
-    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool]
+    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool | Awaitable[bool]]
     timeout: float | None
     result_converter: Callable[[Any], Any] | None
     config: type[BaseModel] | None
@@ -32,7 +32,7 @@ class ToolOptions(TypedDict, total=False):
     lists_choices: bool
     destinations: Sequence[str]
     destination_texts: Sequence[str]
-    known_destination: Callable[[str, ToolContext], bool] | None
+    known_destination: Callable[[str, ToolContext], bool | Awaitable[bool]] | None
     enabled_by_default: bool
     examples: Sequence[Example]
     max_calls: int | None
@@ -45,8 +45,8 @@ class ToolOptions(TypedDict, total=False):
     barrier: bool
     waits: bool
     on_error: Literal["model", "raise"]
-    available: Callable[[ToolContext], bool] | None
-    describe: Callable[[ToolContext], str] | None
+    available: Callable[[ToolContext], bool | Awaitable[bool]] | None
+    describe: Callable[[ToolContext], str | Awaitable[str]] | None
     output_schema: JsonSchema | None
-    asks: Callable[[Mapping[str, Any]], Question] | None
-    preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None
+    asks: Callable[[Mapping[str, Any]], Question | Awaitable[Question]] | None
+    preview: Preview | None

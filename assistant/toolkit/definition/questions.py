@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from assistant.toolkit.calls.arguments import parse_arguments
+from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.handwritten import HandWritten
 from assistant.toolkit.errors import ToolError
 from assistant.toolkit.schema.json_schema import JsonSchema
@@ -50,3 +52,8 @@ class Change:
     label: str
     old: Any
     new: Any
+
+
+Changes = Iterable[Change] | AsyncIterable[Change]
+# A function of the arguments and the context.
+Preview = Callable[[Mapping[str, Any], ToolContext], Changes | Awaitable[Changes]]

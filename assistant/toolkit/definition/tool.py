@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Unpack
@@ -15,12 +15,13 @@ from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.checks import check_definition
+from assistant.toolkit.definition.conditions import offer_here
 from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
 from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.options import ToolOptions
-from assistant.toolkit.definition.questions import Change, Question
+from assistant.toolkit.definition.questions import Preview, Question
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.definition.texts import LazyText, Text
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
@@ -37,6 +38,10 @@ Arguments = str | bytes | Mapping[str, Any] | None
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tool:
     """Something a model can call: a function, a tool of a remote server, or another assistant.
+
+    Functions among its options may be async. Others run in a thread, where they may query the database. Where one gives
+    no answer of its type in time, what is safe happens: the tool is not offered, a person is asked, a destination is
+    not known. The log names the tool and the option.
 
     Attributes:
         parameters: a JSON Schema of an object.
@@ -63,7 +68,7 @@ class Tool:
         destination_texts: parameters with free text, such as the body of a message: addresses, URLs and account numbers
             in it are destinations too. Only for a tool with `destinations`.
         known_destination: a function of a destination and the context: whether it is one of the tenant's own, such as a
-            colleague's address, and needs no trusted message. Runs in a thread, and may query the database.
+            colleague's address, and needs no trusted message.
         max_calls: how often one run may call it.
         retries: how often it is retried after an exception in `retry_on`, first after about `retry_delay` seconds, then
             after twice that, and so on.
@@ -80,7 +85,7 @@ class Tool:
             Its result is the answer, a JSON object that fits the question's schema. Not offered where nobody can be
             asked.
         preview: a function of the arguments and the context: what the call would change, for the person who approves
-            it. It runs in a thread, like a sync tool, and changes nothing.
+            it. It changes nothing.
         is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
         is_provider_side: whether the model's provider runs it within an answer, such as a search of the web. It has no
             handler, is offered to models whose provider has it, and is off where its policy is "ask": nobody can be
@@ -94,7 +99,7 @@ class Tool:
     signature: Signature | HandWritten | None = field(default=None, repr=False)
     output_schema: JsonSchema | None = field(default=None, repr=False)
     return_direct: bool = False
-    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool] = False
+    requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool | Awaitable[bool]] = False
     timeout: float | None = None
     result_converter: Callable[[Any], Any] | None = None
     config: type[BaseModel] | None = None
@@ -108,7 +113,7 @@ class Tool:
     lists_choices: bool = False
     destinations: Sequence[str] = ()
     destination_texts: Sequence[str] = ()
-    known_destination: Callable[[str, ToolContext], bool] | None = None
+    known_destination: Callable[[str, ToolContext], bool | Awaitable[bool]] | None = None
     enabled_by_default: bool = False
     examples: Sequence[Example] = ()
     max_calls: int | None = None
@@ -121,10 +126,10 @@ class Tool:
     barrier: bool = False
     waits: bool = False
     on_error: Literal["model", "raise"] = "model"
-    available: Callable[[ToolContext], bool] | None = None
-    describe: Callable[[ToolContext], str] | None = None
-    asks: Callable[[Mapping[str, Any]], Question] | None = None
-    preview: Callable[[Mapping[str, Any], ToolContext], Iterable[Change]] | None = None
+    available: Callable[[ToolContext], bool | Awaitable[bool]] | None = None
+    describe: Callable[[ToolContext], str | Awaitable[str]] | None = None
+    asks: Callable[[Mapping[str, Any]], Question | Awaitable[Question]] | None = None
+    preview: Preview | None = None
     is_client_side: bool = False
     is_provider_side: bool = False
 
@@ -240,12 +245,11 @@ class Tool:
         return await perform(self, partial(self.handler, *positional, **given), context, seen)
 
     def for_context(self, context: ToolContext) -> Tool | None:
-        """Return the tool with its description for this context; None if it is not offered."""
-        if any(key not in context.extra for key in self.needs_context):
-            return None
-        if self.available is not None and not self.available(context):
-            return None
-        return self if self.describe is None else self.replace(description=self.describe(context))
+        """Return the tool with its description for this context; None if it is not offered.
+
+        For code without an event loop: where one runs, async functions cannot be asked, and the tool is not offered.
+        """
+        return offer_here(self, context).offered
 
     def strict_parameters(self) -> JsonSchema | None:
         """Return the schema in strict form, which some providers guarantee to follow; None if it has none.
@@ -253,6 +257,11 @@ class Tool:
         In strict form every property is required; optional ones can be null, which `check` treats as left out.
         """
         return self._strict_parameters
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether it depends on the context if and how the tool is offered."""
+        return bool(self.needs_context) or self.available is not None or self.describe is not None
 
     @cached_property
     def is_async(self) -> bool:

@@ -153,12 +153,27 @@ def test_both_belong_to_a_tool_with_destinations() -> None:
         delete.replace(destination_texts="file")
 
 
-def test_what_a_tool_knows_is_asked_in_a_thread() -> None:
-    async def knows(name: str, context: ToolContext) -> bool:
-        return True
+async def knows_bob(name: str, context: ToolContext) -> bool:
+    return await Membership.objects.filter(tenant_id=context.tenant.pk).aexists() and name == "bob"
 
-    with pytest.raises(InvalidTool, match="async known_destination"):
-        delete.replace(known_destination=knows)
+
+async def test_what_a_tool_knows_may_be_async(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    for known in (knows_bob, lambda *given: knows_bob(*given)):  # noqa: PLW0108 - it is not async itself
+        asking = write_to.replace(known_destination=known)
+        monkeypatch.setattr(catalogue, "registry", lambda asking=asking: Registry([asking]))
+        for tenant in (cast.acme, cast.globex):
+            assert (await admit(tenant, cast, to="bob")).policy == "on"
+            assert (await admit(tenant, cast, to="evil")).policy == "ask"
+
+
+@pytest.mark.parametrize("answer", [1, "yes", None, object()])
+async def test_a_destination_is_known_by_a_true_alone(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, answer: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    vague = write_to.replace(known_destination=lambda name, context: answer)
+    monkeypatch.setattr(catalogue, "registry", lambda: Registry([vague]))
+    assert (await admit(cast.acme, cast, to="bob")).policy == "ask"
+    assert "write_to" in caplog.text and "known_destination" in caplog.text
 
 
 @pytest.mark.parametrize("delegates", [False, True])

@@ -26,6 +26,7 @@ from assistant.services.toolcalls.midway_questions import answers_with, number_o
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
 from assistant.toolkit.calls.arguments import parse_arguments
+from assistant.toolkit.calls.gate import HandedIn, ask_from_thread
 from assistant.toolkit.context import UserId
 from assistant.toolkit.definition.questions import Question
 
@@ -113,7 +114,9 @@ def check_decisions(
             continue
         try:
             if tool.asks is not None:
-                _check_answer(tool.asks(tool.check(pending[call_id].arguments)), decision)
+                arguments = tool.check(pending[call_id].arguments)
+                asked = HandedIn(tool.asks, (arguments,), "asks", tool.name, Question)
+                _check_answer(ask_from_thread(asked).result(), decision)
             elif decision.is_answer:
                 raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
             elif decision.edited_arguments is not None and decision.response is None:

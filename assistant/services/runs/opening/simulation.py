@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from asgiref.sync import async_to_sync
@@ -21,7 +21,9 @@ from assistant.services.runs.opening.plan_builder import plan_of
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import quotas_of
+from assistant.services.toolpolicy.conditions import answers_of_tools
 from assistant.toolkit import Tool
+from assistant.toolkit.definition.conditions import Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,14 @@ class Simulation:
         state: what opening the run has read: the assistant, active runs, limits of the API key.
         setup: prompt, provider, settings, quotas, and every tool with its policy and rule.
         offered: the tools that the model is offered, in their order; with many tools a search tool and not all of them.
+        conditions: what allowed tools with conditions have answered, by their names.
     """
 
     member: Member
     state: OpeningState
     setup: RunSetup
     offered: Sequence[Tool]
+    conditions: Mapping[str, Offer]
 
     @property
     def prompt_tokens(self) -> int:
@@ -53,7 +57,7 @@ class Simulation:
 def simulate(*, member: Member, assistant_slug: str) -> Simulation | None:
     """Return what a new run of a member would be given; None if there is no such active assistant.
 
-    Stores nothing, calls no tool and asks no model.
+    Stores nothing, calls no tool and asks no model. Tools are asked whether they are offered, as in a run.
     """
     thread = uuid.uuid4()
     state = read_opening_state(member, assistant_slug, thread)
@@ -75,5 +79,6 @@ def simulate(*, member: Member, assistant_slug: str) -> Simulation | None:
         owner="",
         began_at=timezone.now(),
     )
-    offered = async_to_sync(offered_tools)(plan_of(key=key, setup=setup, member=member))
-    return Simulation(member, state, setup, offered)
+    plan = plan_of(key=key, setup=setup, member=member)
+    conditions = answers_of_tools(setup.tools, plan.context)
+    return Simulation(member, state, setup, async_to_sync(offered_tools)(plan), conditions)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
+from assistant.core.toolcalls.admission import asks_first
 from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.values.messages import ToolCall
@@ -167,8 +168,7 @@ class _TestToolset:
         going_on = replace(tool, asks=None, requires_approval=partial(self._note, call.id, tool))
         return replace(admission, tool=going_on, policy="on", rule=rules[kind])
 
-    def _note(self, call_id: str, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> bool:
-        asks = tool.requires_approval
-        if asks is True or (callable(asks) and asks(arguments, context)):
+    async def _note(self, call_id: str, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> bool:
+        if await asks_first(tool, arguments, context):
             self._answers.would_ask.add(call_id)
         return False

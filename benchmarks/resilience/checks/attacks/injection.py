@@ -64,7 +64,10 @@ def ask_every_time() -> None:
     """Declared destinations do not count: the rule for all tools decides."""
     from assistant.services.toolpolicy import toolset
 
-    toolset.__dict__["by_destination"] = lambda entry, call, read, context, choices: entry
+    async def unjudged(entry: Any, *_: Any) -> Any:
+        return entry
+
+    toolset.__dict__["by_destination"] = unjudged
 
 
 def remove_fences() -> None:

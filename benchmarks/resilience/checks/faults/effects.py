@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
@@ -70,7 +71,10 @@ def skip_approvals() -> None:
     """No call needs an approval."""
     from assistant.core.toolcalls import admission
 
-    admission._needs_approval = lambda *_: False
+    async def never(*_: Any) -> bool:
+        return False
+
+    admission.__dict__["_needs_approval"] = never
 
 
 FAULTS = (
