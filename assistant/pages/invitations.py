@@ -16,12 +16,15 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from assistant.models import Invitation
+from assistant.services.signin.joining import holder_of
 from assistant.services.signin.sign_in_page import sign_in_name
 from assistant.services.tenancy import invitations
 from assistant.services.tenancy.memberships import check_username
 
 # The session's key with the text of the link, so that it stands neither in the address bar nor in what pages link to.
 TOKEN = "assistant_invitation"  # noqa: S105 - the name of a key  # nosec B105
+# The session's key with the page that a person who declines is led to.
+FOLLOWING = "assistant_invitation_following"
 
 
 class NewAccountForm(forms.Form):
@@ -72,17 +75,28 @@ def invitation(request: HttpRequest) -> HttpResponse:
     return _as_new(request, found)
 
 
+def ask_about(request: HttpRequest, found: Invitation, *, following: str) -> None:
+    """Make the page `invitation` show an invitation, and lead to `following`, a path of this site, who declines it."""
+    request.session[TOKEN] = invitations.token_of(found)
+    request.session[FOLLOWING] = following
+
+
 def _as_user(request: HttpRequest, found: Invitation) -> HttpResponse:
     if not invitations.is_for(found, request.user):
         return _show(request, found, is_other=True)
     if request.method != "POST":
-        return _show(request, found, may_join=True)
+        return _show(request, found, may_join=True, holder=holder_of(found))
+    is_declined = "decline" in request.POST
     try:
-        invitations.accept(invitation=found, user=request.user)
+        if is_declined:
+            invitations.decline(invitation=found, user=request.user)
+        else:
+            invitations.accept(invitation=found, user=request.user)
     except invitations.InvitationRefused as exc:
         return _show(request, found, problem=str(exc))
     del request.session[TOKEN]
-    return HttpResponseRedirect(reverse("assistant:chat", args=[found.tenant.slug]))
+    following = request.session.pop(FOLLOWING, "") or reverse("assistant:home")
+    return HttpResponseRedirect(following if is_declined else reverse("assistant:chat", args=[found.tenant.slug]))
 
 
 def _as_new(request: HttpRequest, found: Invitation) -> HttpResponse:

@@ -20,7 +20,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from assistant.pages.accounts.oidc import provider_id
-from assistant.services.signin.joining import SeveralAccounts, account_with, is_oidc_on, join, may_join
+from assistant.pages.invitations import ask_about
+from assistant.services.signin.joining import (
+    SeveralAccounts,
+    account_with,
+    invitation_for,
+    is_oidc_on,
+    join,
+    may_join,
+)
 from assistant.services.tenancy import audit_trail
 
 logger = logging.getLogger(__name__)
@@ -59,7 +67,10 @@ class OidcAccounts(DefaultSocialAccountAdapter):
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
         """Link somebody new to their account, or refuse them. Raises `ImmediateHttpResponse`."""
-        if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
+        if sociallogin.state.get("process") == "connect":
+            return
+        if sociallogin.is_existing:
+            _ask_about_invitation(request, sociallogin, sociallogin.user)
             return
         email = verified_email(sociallogin)
         if not email:
@@ -71,6 +82,7 @@ class OidcAccounts(DefaultSocialAccountAdapter):
         if account is None:
             if not may_join(email):
                 raise refused(request, NOT_INVITED)
+            _ask_about_invitation(request, sociallogin, None)
             return
         if not account.is_proven:
             raise refused(request, HAS_PASSWORD)
@@ -78,6 +90,7 @@ class OidcAccounts(DefaultSocialAccountAdapter):
             sociallogin.connect(request, account.user)
             audit_trail.record(actor=account.user, action="signin.connected", target=account.user.get_username())
             join(user=account.user, email=email, name=_name_of(sociallogin))
+        _ask_about_invitation(request, sociallogin, account.user)
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
         """Return whether somebody without an account gets one: with a verified address that belongs to a tenant."""
@@ -125,6 +138,15 @@ def verified_email(sociallogin: Any) -> str:
     except ValidationError:
         return ""
     return email
+
+
+def _ask_about_invitation(request: HttpRequest, sociallogin: Any, user: Any) -> None:
+    """Lead somebody who is invited from the sign-in to the page that shows the tenant, and asks."""
+    email = verified_email(sociallogin)
+    found = invitation_for(email, user) if email else None
+    if found is not None:
+        ask_about(request, found, following=str(sociallogin.state.get("next") or ""))
+        sociallogin.state["next"] = reverse("assistant:invitation")
 
 
 def _name_of(sociallogin: Any) -> str:

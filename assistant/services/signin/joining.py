@@ -81,8 +81,25 @@ def account_with(email: str) -> Account | None:
 
 @all_tenants()
 def may_join(email: str) -> bool:
-    """Return whether somebody new with this address belongs to a tenant: by its domains, or by an invitation."""
+    """Return whether somebody new with this address belongs to a tenant by its domains, or is invited to one."""
     return bool(_tenants_of(email)) or bool(_invitations_to(email))
+
+
+@all_tenants()
+def invitation_for(email: str, user: Any) -> Invitation | None:
+    """Return the oldest open invitation of an address that a user, None for somebody new, could accept.
+
+    Nobody joins by it without being asked: an admin can invite any address, of another tenant's people too.
+    """
+    tenants = set() if user is None else set(Membership.objects.filter(user=user).values_list("tenant_id", flat=True))
+    open_ones = (one for one in _invitations_to(email) if one.tenant_id not in tenants)
+    return next((one for one in open_ones if user is None or invitations.is_for(one, user)), None)
+
+
+@all_tenants()
+def holder_of(invitation: Invitation) -> Tenant | None:
+    """Return another tenant that the invited address belongs to by its domain, or None."""
+    return next((tenant for tenant in _tenants_of(invitation.email) if tenant.pk != invitation.tenant_id), None)
 
 
 def _tenants_of(email: str) -> list[Tenant]:
@@ -106,9 +123,13 @@ def _invitations_to(email: str) -> list[Invitation]:
 @all_tenants()
 @transaction.atomic
 def join(*, user: Any, email: str, name: str = "") -> list[Tenant]:
-    """Make somebody who signs in elsewhere for the first time a member; return the tenants that they joined.
+    """Make somebody who signs in elsewhere for the first time a member of the tenants that their domain belongs to.
 
-    Members who are removed later stay removed, because later sign-ins do not call this.
+    Returns:
+        The tenants that they joined.
+
+    Invitations are not accepted: see `invitation_for`. Members who are removed later stay removed, because later
+    sign-ins do not call this.
 
     Args:
         name: the name that the provider gives; stored if they have set none.
@@ -116,10 +137,6 @@ def join(*, user: Any, email: str, name: str = "") -> list[Tenant]:
     if name:
         PersonSettings.objects.get_or_create(user_id=user.pk, defaults={"name": name[:100]})
     joined = []
-    for invitation in _invitations_to(email):
-        if not Membership.objects.filter(tenant=invitation.tenant, user=user).exists():
-            invitations.accept(invitation=invitation, user=user)
-            joined.append(invitation.tenant)
     for tenant in _tenants_of(email):
         _, is_new = Membership.objects.get_or_create(tenant=tenant, user=user)
         if is_new:

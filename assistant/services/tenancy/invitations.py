@@ -196,6 +196,22 @@ def accept(*, invitation: Invitation, user: Any) -> Membership:
 
 @all_tenants()
 @transaction.atomic
+def decline(*, invitation: Invitation, user: Any) -> None:
+    """End an invitation that is for a user and that they do not want.
+
+    Raises:
+        InvitationRefused: the invitation is not open any more, or is for another address.
+    """
+    found = _lock(invitation)
+    if not is_for(found, user):
+        raise InvitationRefused(_("This invitation is for another e-mail address."))
+    found.revoked_at = timezone.now()
+    found.save(update_fields=["revoked_at"])
+    _record(found, "invitation.decline", user)
+
+
+@all_tenants()
+@transaction.atomic
 def accept_as_new(*, invitation: Invitation, username: str, password: str) -> Membership:
     """Make a new account a member. It has the invited address if the link was sent there, which proves whose it is.
 

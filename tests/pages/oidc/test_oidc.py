@@ -108,11 +108,46 @@ def test_they_are_led_back_to_where_they_were(client: Client, domain: Tenant, id
     assert come_back(other, idp, leave(other, next="https://evil.example/")).headers["Location"] == "/"
 
 
-def test_an_invitation_decides_as_well(client: Client, cast: Cast, idp: Provider) -> None:
+def tenants_of(client: Client) -> list[Tenant]:
+    return [one.tenant for one in Membership.objects.filter(user__username=who(client)).order_by("pk")]
+
+
+def test_who_is_invited_is_asked_and_joins_by_their_own_answer(client: Client, cast: Cast, idp: Provider) -> None:
     invite(cast, "Dora@acme.com")
-    sign_in(client, idp)
-    assert [one.tenant for one in Membership.objects.filter(user__username=who(client))] == [cast.globex]
+    assert sign_in(client, idp).headers["Location"] == "/accounts/invitation/"
+    assert who(client) and tenants_of(client) == []
+    assert "Join Globex" in client.get("/accounts/invitation/").content.decode()
+    assert client.post("/accounts/invitation/").headers["Location"] == "/t/globex/"
+    assert tenants_of(client) == [cast.globex]
     assert Invitation.objects.get().accepted_by.username == who(client)  # type: ignore[union-attr]
+
+
+def test_a_stranger_who_invites_an_address_of_another_tenant_gets_nobody(
+    client: Client, domain: Tenant, cast: Cast, idp: Provider
+) -> None:
+    invitation = invite(cast, "dora@acme.com")
+    sent = leave(client, next="/t/acme/")
+    assert come_back(client, idp, sent).headers["Location"] == "/accounts/invitation/"
+    assert tenants_of(client) == [domain]
+    assert client.get("/t/globex/").status_code == 404
+    page = client.get("/accounts/invitation/").content.decode()
+    assert "Your address belongs to Acme. Globex is another organisation" in page
+    assert client.post("/accounts/invitation/", {"decline": "1"}).headers["Location"] == "/t/acme/"
+    assert tenants_of(client) == [domain]
+    entry = AuditEntry.objects.get(action="invitation.decline")
+    assert (entry.tenant, entry.target) == (cast.globex, invitation.email)
+    # Nor are they asked again.
+    assert sign_in(Client(), idp).headers["Location"] == "/"
+
+
+def test_an_account_that_was_there_before_is_asked_too(
+    client: Client, domain: Tenant, cast: Cast, idp: Provider
+) -> None:
+    sign_in(client, idp)
+    invite(cast, "dora@acme.com")
+    again = Client()
+    assert sign_in(again, idp).headers["Location"] == "/accounts/invitation/"
+    assert tenants_of(again) == [domain]
 
 
 @pytest.mark.parametrize(
