@@ -183,7 +183,6 @@ def test_a_decimals_constraints_are_checked_with_all_its_digits() -> None:
         {"level": "LOW"},
         {"either": {"0": 1}},
         {"place": "Main Street"},
-        {"step": '{"name": "a"}'},
     ],
 )
 def test_ambiguous_values_are_not_corrected(arguments: dict[str, Any]) -> None:

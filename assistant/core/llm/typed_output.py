@@ -14,7 +14,9 @@ from assistant.toolkit import InvalidArguments, Tool, ToolError
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.arguments import coerce, parse_arguments, unique
 from assistant.toolkit.definition.handwritten import HandWritten, closed
-from assistant.toolkit.schema.check import schema_error
+from assistant.toolkit.schema.check import TooCostly, schema_error
+from assistant.toolkit.schema.error_sentences import ROOT, UNDESCRIBED, Problem
+from assistant.toolkit.schema.exact_types import exact_types_of
 from assistant.toolkit.validation_errors import sentence
 
 T = TypeVar("T")
@@ -38,6 +40,7 @@ class OutputType(Generic[T]):
 
     def __init__(self, output_type: type[T]) -> None:
         self._adapter: TypeAdapter[T] = TypeAdapter(output_type)
+        self._exact = exact_types_of(self._adapter, is_closed=False)
         schema = self._adapter.json_schema()
         self._is_wrapped = schema.get("type") != "object"
         definitions = {"$defs": schema.pop("$defs")} if self._is_wrapped and "$defs" in schema else {}
@@ -86,6 +89,8 @@ class OutputType(Generic[T]):
         try:
             value = coerce(pydantic_core.from_json(text, allow_partial="trailing-strings"), self.schema, self.schema)
             value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
+            if self._converted(value):
+                return None
             return self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
         except (ValueError, KeyError, TypeError):
             return None
@@ -102,10 +107,21 @@ class OutputType(Generic[T]):
             value = value["value"]
         try:
             # Through JSON, so that strings become dates and arrays tuples where the type requires it.
-            return self._adapter.validate_json(pydantic_core.to_json(value))
+            answer = self._adapter.validate_json(pydantic_core.to_json(value))
         except ValidationError as exc:
             missing = "" if has_wrapper else 'It is not an object with the one field "value". '
             raise InvalidOutput(missing + sentence(exc, root="answer", limit=10)) from exc
+        if converted := self._converted(value):
+            raise InvalidOutput("; ".join(f"{path}: {problem}" for path, problem in converted[:10]) + ".")
+        return answer
+
+    def _converted(self, value: Any) -> list[Problem]:
+        """Return the problems of values that the validator would convert to another type."""
+        try:
+            found = [] if self._exact is None else self._exact.problems(value)
+        except TooCostly:
+            found = [(ROOT, UNDESCRIBED)]
+        return [("answer" if path == ROOT else path, problem) for path, problem in found]
 
     def _dump(self, value: T) -> Any:
         dumped = self._adapter.dump_python(value, mode="json")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pydantic_core
 from pydantic import ValidationError
@@ -15,8 +16,10 @@ from pydantic import ValidationError
 from assistant.toolkit.bounded_json import TooDeep, is_deeper, load_json
 from assistant.toolkit.errors import InvalidArguments
 from assistant.toolkit.schema.alternatives import add_distinguishing_defaults, branches, may_match
+from assistant.toolkit.schema.decimals import exact_decimals, number_with_digits
 from assistant.toolkit.schema.error_sentences import UNKNOWN
-from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of, resolve
+from assistant.toolkit.schema.exact_types import DATE_FORM, DATETIME_FORM, ZONED_FORM
+from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kind_of, kinds_of, resolve
 from assistant.toolkit.validation_errors import error_details
 
 MAX_CHARACTERS = 256 * 1024
@@ -28,6 +31,7 @@ MAX_NAME = 80
 _MAX_STEPS = 20_000
 # Digits of a whole number that a double can hold.
 _SURE_DIGITS = 300
+_BLANKS, _OPENING = " \t\n\r", ("[", "{")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
@@ -123,34 +127,80 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
+def _decode(text: str | bytes, parse_float: Callable[[str], float] = _finite) -> Any:
+    decoder = json.JSONDecoder(
+        object_pairs_hook=unique, parse_float=parse_float, parse_int=_whole, parse_constant=_finite
+    )
+    return decoder.decode(text if isinstance(text, str) else text.decode())
 
 
-def _decode(text: str | bytes) -> Any:
-    return _DECODER.decode(text if isinstance(text, str) else text.decode())
-
-
-def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:
+def coerce(value: Any, schema: Any, root: JsonSchema, *, parse_float: Callable[[str], float] = _finite) -> Any:
     """Correct unambiguous errors: "42" where only a number is allowed, null for an optional property.
 
-    Returns `value` itself if there is nothing to correct, or if examining it would take too many steps.
+    An object or array that was sent as JSON text is decoded where nothing else is allowed, at any depth.
+
+    Args:
+        parse_float: makes the numbers of such texts.
+
+    Returns:
+        `value` itself if there is nothing to correct, or if examining it would take too many steps or levels.
     """
     try:
-        return _coerce(value, schema, root, Steps(_MAX_STEPS))
+        corrected = _coerce(value, schema, root, _Correction(_MAX_STEPS, parse_float))
     except TooManySteps:
         return value
+    return value if corrected is not value and is_deeper(corrected, MAX_DEPTH) else corrected
 
 
-def _coerce(value: Any, schema: Any, root: JsonSchema, steps: Steps) -> Any:
+def corrected_arguments(parsed: dict[str, Any], schema: JsonSchema, decimals: JsonSchema | None) -> dict[str, Any]:
+    """Return `coerce` of arguments, with all digits of decimals; `parsed` itself if there is nothing to correct.
+
+    Args:
+        decimals: the schema with decimals marked, if it has any.
+    """
+    if decimals is None:
+        return cast(dict[str, Any], coerce(parsed, schema, schema))
+    corrected: dict[str, Any] = coerce(parsed, schema, schema, parse_float=_with_digits)
+    return corrected if corrected is parsed else exact_decimals(corrected, decimals)
+
+
+def _with_digits(text: str) -> float:
+    _finite(text)
+    return number_with_digits(text)
+
+
+class _Correction(Steps):
+    """The steps that are left for correcting one value, and how numbers are read."""
+
+    def __init__(self, left: int, parse_float: Callable[[str], float]) -> None:
+        super().__init__(left)
+        self._parse_float = parse_float
+
+    def decoded(self, text: str) -> Any:
+        """Return the value of a JSON text; None if it is none. One step is taken for each of its values."""
+        # Each value but the last is followed by a comma or a closing bracket.
+        self.take(1 + sum(map(text.count, ",]}")))
+        try:
+            return load_json(text, max_depth=MAX_DEPTH, loads=partial(_decode, parse_float=self._parse_float))
+        except (ValueError, RecursionError):
+            return None
+
+
+def _coerce(value: Any, schema: Any, root: JsonSchema, steps: _Correction) -> Any:
     schema = resolve(schema, root)
     if isinstance(value, dict):
-        return _coerce_alternatives(value, branches(schema, "properties", root, steps), root, steps)
+        options = branches(schema, "properties", root, steps)
+        return (
+            _coerce_alternatives(value, options, root, steps) if options else _coerce_values(value, schema, root, steps)
+        )
     if isinstance(value, list):
-        found = branches(schema, "items", root, steps)
-        items = [_coerce(item, found[0]["items"], root, steps) for item in value] if len(found) == 1 else value
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        return _coerce_items(value, schema, root, steps)
     kinds = kinds_of(schema, root, steps)
     if isinstance(value, str) and kinds is not None and "string" not in kinds:
+        if value.lstrip(_BLANKS)[:1] in _OPENING and kinds & {"array", "object"}:
+            decoded = steps.decoded(value)
+            is_wanted = isinstance(decoded, dict | list) and kind_of(decoded) in kinds
+            return _coerce(decoded, schema, root, steps) if is_wanted else value
         if value.lower() in {"true", "false"} and "boolean" in kinds:
             return value.lower() == "true"
         if _NUMBER.fullmatch(value) and kinds & {"integer", "number"}:
@@ -160,8 +210,26 @@ def _coerce(value: Any, schema: Any, root: JsonSchema, steps: Steps) -> Any:
     return int(value) if is_whole and kinds is not None and "number" not in kinds and "integer" in kinds else value
 
 
+def _coerce_values(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> dict[str, Any]:
+    """Coerce the values of an object with free names."""
+    found = branches(schema, "additionalProperties", root, steps)
+    if len(found) != 1:
+        return value
+    coerced = {name: _coerce(item, found[0]["additionalProperties"], root, steps) for name, item in value.items()}
+    return coerced if any(coerced[name] is not item for name, item in value.items()) else value
+
+
+def _coerce_items(value: list[Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> list[Any]:
+    found = branches(schema, "prefixItems", root, steps) or branches(schema, "items", root, steps)
+    if len(found) != 1:
+        return value
+    first, rest = found[0].get("prefixItems", []), found[0].get("items", {})
+    items = [_coerce(item, first[n] if n < len(first) else rest, root, steps) for n, item in enumerate(value)]
+    return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+
+
 def _coerce_alternatives(
-    value: dict[str, Any], options: list[JsonSchema], root: JsonSchema, steps: Steps
+    value: dict[str, Any], options: list[JsonSchema], root: JsonSchema, steps: _Correction
 ) -> dict[str, Any]:
     """Coerce an object by the one alternative that it may match, or by several if they give the same result."""
     matching = [option for option in options if may_match(value, option, root, steps)]
@@ -179,7 +247,7 @@ def _coerce_alternatives(
     return corrected
 
 
-def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: Steps) -> dict[str, Any]:
+def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> dict[str, Any]:
     required = schema.get("required", ())
     coerced: dict[str, Any] = {}
     for name, item in value.items():
@@ -207,8 +275,24 @@ def problems_of(exc: ValidationError, parsed: Any) -> Iterator[tuple[str, str]]:
         elif error["type"] in {"missing", "missing_argument", "missing_keyword_only_argument"}:
             problem = "missing"
         else:
-            problem = error["msg"].removeprefix("Value error, ")
+            problem = error["msg"].removeprefix("Value error, ") + _form_of(error["type"])
         yield _path(error["loc"], parsed, is_missing=problem == "missing"), problem
+
+
+# By the beginning of pydantic's types of errors; the longest that fits comes first.
+_FORMS = {
+    "timezone_aware": ZONED_FORM,
+    "datetime_": DATETIME_FORM,
+    "date_": DATE_FORM,
+    "time_delta_": '"PT1H30M"',
+    "time_": '"10:30:00"',
+}
+
+
+def _form_of(kind: str) -> str:
+    """Return the right form for what pydantic's error of this type is about; empty if the error says enough."""
+    form = next((form for beginning, form in _FORMS.items() if kind.startswith(beginning)), None)
+    return "" if form is None or kind.endswith(("_past", "_future")) else f"; write it as {form}"
 
 
 def _path(loc: tuple[int | str, ...], parsed: Any, *, is_missing: bool) -> str:

@@ -15,15 +15,18 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from assistant.toolkit.calls.arguments import Arguments, coerce, invalid_arguments, problems_of
+from assistant.toolkit.calls.arguments import Arguments, corrected_arguments, invalid_arguments, problems_of
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.context_annotations import deps_of, is_context
 from assistant.toolkit.definition.docstrings import parameter_descriptions
 from assistant.toolkit.definition.names import unwrapped
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.schema.check import unknown_names
+from assistant.toolkit.schema.bounds import InvalidSchema
+from assistant.toolkit.schema.check import TooCostly, unknown_names
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
+from assistant.toolkit.schema.error_sentences import ROOT, UNDESCRIBED, Problem
+from assistant.toolkit.schema.exact_types import ExactTypes, exact_types_of
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.parameters import (
     arguments_adapter,
@@ -47,6 +50,7 @@ class Signature:
         output: the schema of the return value, if known.
         is_open: whether an object in the arguments accepts unknown keys.
         decimals: the schema with decimals marked, if it has any.
+        exact: the declared types, if the validator takes values of others.
         deps: the types of dependencies that the function wants in its context.
     """
 
@@ -60,6 +64,7 @@ class Signature:
     output: JsonSchema | None = None
     is_open: bool = False
     decimals: JsonSchema | None = None
+    exact: ExactTypes | None = None
     deps: tuple[type, ...] = ()
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
@@ -86,16 +91,31 @@ class Signature:
         try:
             value = self._validate(text)
         except ValidationError as first:
-            corrected = coerce(parsed, self.parameters, self.parameters)
+            corrected = corrected_arguments(parsed, self.parameters, self.decimals)
             if corrected is parsed:
-                raise invalid_arguments(problems_of(first, parsed), self.parameters) from None
+                raise self._invalid(first, parsed) from None
+            parsed = corrected
             try:
-                value = self._validate(json.dumps(corrected))
+                value = self._validate(json.dumps(parsed))
             except ValidationError as exc:
-                raise invalid_arguments(problems_of(exc, corrected), self.parameters) from None
+                raise self._invalid(exc, parsed) from None
+        if problems := self._converted(parsed):
+            raise invalid_arguments(problems, self.parameters)
         if self.is_open and (unknown := unknown_names(parsed, self.parameters)):
             raise invalid_arguments(unknown, self.parameters)
         return value
+
+    def _invalid(self, exc: ValidationError, parsed: dict[str, Any]) -> InvalidArguments:
+        return invalid_arguments([*problems_of(exc, parsed), *self._converted(parsed)], self.parameters)
+
+    def _converted(self, parsed: dict[str, Any]) -> list[Problem]:
+        """Return the problems of values that the validator would convert to another type."""
+        if self.exact is None:
+            return []
+        try:
+            return self.exact.problems(parsed)
+        except TooCostly:
+            return [(ROOT, UNDESCRIBED)]
 
     def _validate(self, text: str) -> Any:
         # If `is_open`, each type decides about unknown keys, and `_validated` then compares them with the schema.
@@ -141,8 +161,9 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
         always=frozenset(always),
         owner=owner,
         output=_output(function, localns),
-        is_open=has_open_objects(schema),
+        is_open=(is_open := has_open_objects(schema)),
         decimals=decimals_of(validator, schema),
+        exact=_exact(label, validator, is_open=is_open),
     )
 
 
@@ -180,9 +201,17 @@ def read_input_type(
         single=(required or candidates)[0].name,
         owner=owner,
         output=_output(function, localns),
-        is_open=has_open_objects(schema),
+        is_open=(is_open := has_open_objects(schema)),
         decimals=decimals_of(validator, schema),
+        exact=_exact(label, validator, is_open=is_open),
     )
+
+
+def _exact(label: str, validator: TypeAdapter[Any], *, is_open: bool) -> ExactTypes | None:
+    try:
+        return exact_types_of(validator, is_closed=not is_open)
+    except InvalidSchema as exc:
+        raise InvalidTool(f"{label}: its arguments cannot be checked: {exc}.") from exc
 
 
 def label_of(function: Callable[..., Any]) -> str:

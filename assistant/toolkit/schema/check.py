@@ -8,7 +8,7 @@ GIL, so `Checker` accepts only what is cheap enough for the event loop; more exp
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NoReturn
@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from assistant.toolkit.schema.bounds import BY_NAME, LITERALS, Cost, InvalidSchema, JsonSchema, check_size, cost_of
-from assistant.toolkit.schema.error_sentences import UNDESCRIBED, UNKNOWN, Problem, sentences_of
+from assistant.toolkit.schema.error_sentences import ROOT, UNDESCRIBED, UNKNOWN, Problem, sentences_of
 from assistant.toolkit.schema.json_size import size_within
 
 # Limits of a check on the event loop; a check within them takes up to about 30 ms.
@@ -60,16 +60,20 @@ class Checker:
         except (ValueError, RecursionError):  # a lone surrogate, or too deep for the engine
             return False
 
-    def problems(self, value: Any) -> list[Problem]:
-        """Return the path and a description of each invalid field. Raises `TooCostly`."""
+    def problems(
+        self,
+        value: Any,
+        describe: Callable[[Iterable[jsonschema_rs.ValidationError]], Iterator[Problem]] = sentences_of,
+    ) -> list[Problem]:
+        """Return the path and a description, by `describe`, of each invalid field. Raises `TooCostly`."""
         if self.fits(value):
             return []
         if not self._may_be_described(value):
-            return [("arguments", UNDESCRIBED)]
+            return [(ROOT, UNDESCRIBED)]
         try:
-            return list(islice(sentences_of(self._validator.iter_errors(value)), MAX_PROBLEMS))
+            return list(islice(describe(self._validator.iter_errors(value)), MAX_PROBLEMS))
         except ValueError:
-            return [("arguments", "contain values that are not JSON, or are nested too deeply")]
+            return [(ROOT, "contain values that are not JSON, or are nested too deeply")]
 
     def _may_be_described(self, value: Any) -> bool:
         """Whether describing the problems is cheap.
@@ -109,7 +113,7 @@ def unknown_names(value: Any, schema: JsonSchema) -> list[Problem]:
     try:
         found = checker_of(schema).problems(value)
     except (TooCostly, InvalidSchema):
-        return [("arguments", UNDESCRIBED)]
+        return [(ROOT, UNDESCRIBED)]
     return [problem for problem in found if problem[1] in {UNKNOWN, UNDESCRIBED}]
 
 

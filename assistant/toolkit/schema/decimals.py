@@ -52,10 +52,16 @@ def with_all_digits(text: str, decimals: JsonSchema) -> Any:
     """
     if not _LONG.search(text):
         return None
-    return _exact(json.loads(text, parse_float=_number), [decimals], decimals)
+    return exact_decimals(json.loads(text, parse_float=number_with_digits), decimals)
 
 
-def _number(text: str) -> float:
+def exact_decimals(value: Any, decimals: JsonSchema) -> Any:
+    """Return a value with its numbers of `number_with_digits` as strings where the schema has decimals, else floats."""
+    return _exact(value, [decimals], decimals)
+
+
+def number_with_digits(text: str) -> float:
+    """Return a number of a JSON text that keeps its text, for `exact_decimals`."""
     number = _Number(text)
     number.text = text
     return number

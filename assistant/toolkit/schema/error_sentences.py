@@ -8,6 +8,8 @@ from jsonschema_rs import ValidationError, ValidationErrorKind
 
 # The path of an invalid field, and what is wrong with it.
 Problem = tuple[str, str]
+# The path of a problem of the whole value.
+ROOT = "arguments"
 UNKNOWN = "unknown argument"
 # Said of the arguments as a whole, where describing each problem would be too costly.
 UNDESCRIBED = "do not fit the schema; they are too large, or it has too many alternatives, to say where"
@@ -38,7 +40,7 @@ def sentences_of(errors: Iterable[ValidationError]) -> Iterator[Problem]:
 def _problems(error: ValidationError) -> Iterator[Problem]:
     kind = error.kind
     path = [str(part)[:MAX_NAME] for part in error.instance_path]
-    where = ".".join(path) or "arguments"
+    where = ".".join(path) or ROOT
     match kind:
         case ValidationErrorKind.AnyOf() | ValidationErrorKind.OneOfNotValid():
             # Describe the alternative with the fewest errors.
