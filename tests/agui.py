@@ -16,7 +16,9 @@ ENDINGS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 # Events of a connection that belong to no run.
 UNNUMBERED = frozenset({"alarms", "feedback", "pong", "protocol_error"})
 # Made on the connection, with the number of the event that closed the block or preceded the rest.
-REPEATING = frozenset({"message.block", "message.details", "thread.follow_ups", "thread.summary", "thread.title"})
+REPEATING = frozenset(
+    {"message.block", "message.details", "thread.follow_ups", "thread.summary", "thread.title", "thread.tools"}
+)
 
 # The opening event, the closing event, the events in between, and the key that they share.
 SPANS = (

@@ -29,6 +29,7 @@ from assistant.services.runs.reading.thread_snapshot import (
 )
 from assistant.services.tenancy.members import Member
 from assistant.websocket.follower import Follower, MayRead, Send, SnapshotTimeout
+from assistant.websocket.tool_switches import are_tools_off, watch_tools
 
 logger = logging.getLogger(__name__)
 
@@ -90,9 +91,11 @@ class FollowedThreads:
         await self._unfollow(thread)
         if len(self._followers) >= MAX_FOLLOWED:
             await self._unfollow(next(iter(self._followers)))
+        log = await get_runs().log.open(thread)
+        stop_watching = watch_tools(log)
         follower = Follower(
             thread=asked or thread,
-            log=await get_runs().log.open(thread),
+            log=log,
             send=self._send if asked == known else self._renaming(asked),
             refresh=lambda: self._snapshot(thread_id),
             settle=lambda: self._settle(thread_id),
@@ -105,8 +108,10 @@ class FollowedThreads:
             bucket=self._bucket,
             renders=renders,
             knows_outcomes=self._knows_outcomes,
+            tells_tools=are_tools_off(),
         )
         task = asyncio.create_task(follower.follow(position, is_at_end=is_at_end), name=f"follow-{thread}")
+        task.add_done_callback(lambda _: stop_watching())
         task.add_done_callback(self._on_done)
         self._followers[thread] = (follower, task)
 

@@ -14,7 +14,7 @@ from assistant.core.values.idle_timer import IdleTimer
 from assistant.core.values.time_slice import TimeSlice
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
-from assistant.services.eventlog.log import FOLLOW_UPS, PATH, SUMMARY, TITLE, Entry, Position, ThreadLog
+from assistant.services.eventlog.log import FOLLOW_UPS, PATH, SUMMARY, TITLE, TOOLS, Entry, Position, ThreadLog
 from assistant.services.runs.reading.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
 from assistant.services.token_bucket import Bucket
 
@@ -26,7 +26,7 @@ Details = Callable[[int | None], Awaitable[list[dict[str, Any]]]]
 MayRead = Callable[[int], Awaitable[bool]]
 
 # Changes of a thread that are sent to clients with rendered blocks.
-NOTICES = (SUMMARY, TITLE, FOLLOW_UPS)
+NOTICES = (SUMMARY, TITLE, FOLLOW_UPS, TOOLS)
 # A comment on an answer may have 4,000 characters, and a frame ends at 256 KiB.
 DETAILS_PER_EVENT = 10
 # If a run has no events for this long, the database is asked whether it is still running or its process was killed.
@@ -56,6 +56,7 @@ class Follower:
         bucket: limits how many characters are rendered for the member.
         renders: the client wants rendered Markdown blocks, notices and details of answers.
         knows_outcomes: the client's protocol version has outcomes; others get events `without_cancelled`.
+        tells_tools: whether the client is told at first which tools are off, and not only when that changes.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Follower:
         bucket: Bucket,
         renders: bool,
         knows_outcomes: bool,
+        tells_tools: bool = False,
     ) -> None:
         self.thread = thread
         self.knows_outcomes = knows_outcomes
@@ -84,7 +86,12 @@ class Follower:
         self._details = details
         self._may_read = may_read
         self._readable: dict[int, bool] = {}
-        self._sent = {SUMMARY: -1, TITLE: log.changes[TITLE], FOLLOW_UPS: -1}
+        self._sent = {
+            SUMMARY: -1,
+            TITLE: log.changes[TITLE],
+            FOLLOW_UPS: -1,
+            TOOLS: -1 if tells_tools else log.changes[TOOLS],
+        }
         self._sent_paths = 0
         self._gate = gate
         self._bucket = bucket

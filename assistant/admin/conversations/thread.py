@@ -17,6 +17,7 @@ from assistant.markdown.render import render_blocks
 from assistant.models import Message, Run, ToolCall
 from assistant.services.reports.thread import Exchange, ShownMessage, Thread
 from assistant.services.reports.waterfall import FAILED, WAITING, Step, Waterfall
+from assistant.services.toolpolicy.rules import shown_rule
 
 # Of the bars: as wide as the cell, with these units.
 BAR_UNITS = 1_000
@@ -62,8 +63,10 @@ def shown_waterfall(fall: Waterfall) -> dict[str, Any]:
         "it": fall,
         "run": fall.run,
         "state": _state(fall),
-        "steps": [{"it": step, "bar": bar(step, fall.total_ms)} for step in fall.steps],
-        "configuration": None if fall.configuration is None else _configuration(fall.configuration),
+        "steps": [
+            {"it": step, "bar": bar(step, fall.total_ms), "refused_by": _refused_by(step)} for step in fall.steps
+        ],
+        "configuration": None if fall.configuration is None else _configuration(fall),
         "options": _lines(fall.choices.get("options")),
         "client_tools": ", ".join(map(str, fall.choices.get("client_tools", ()))),
         "context": ", ".join(map(str, fall.choices.get("context", ()))),
@@ -102,11 +105,25 @@ def _units(milliseconds: int, total_ms: int) -> int:
     return round(BAR_UNITS * milliseconds / total_ms)
 
 
-def _configuration(content: Mapping[str, Any]) -> dict[str, Any]:
+def _refused_by(step: Step) -> str:
+    """Return the rule that refused a call; empty for any other step."""
+    is_refused = step.kind == "tool" and step.status == ToolCall.Status.REFUSED and step.call is not None
+    return shown_rule(step.call.rule) if is_refused and step.call is not None else ""
+
+
+def _configuration(fall: Waterfall) -> dict[str, Any]:
+    content = fall.configuration or {}
+    # What was recorded holds for the beginning of the run: a tool may have been switched since.
+    refused = {step.name: rule for step in fall.steps if (rule := _refused_by(step))}
+    tools = [
+        {**tool, "rule": shown_rule(tool.get("rule", "")), "later": "" if tool.get("policy") == "off" else later}
+        for tool in content.get("tools") or []
+        for later in [refused.get(tool.get("name"), "")]
+    ]
     return {
         "provider": content.get("provider") or {},
         "limits": _lines({**(content.get("limits") or {}), "history": content.get("history")}),
-        "tools": content.get("tools") or [],
+        "tools": tools,
         "offered": sum(tool.get("policy") != "off" for tool in content.get("tools") or []),
     }
 

@@ -48,7 +48,9 @@ class BlockForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=MAX_REASON,
-        help_text=gettext_lazy("The rule says it, to tenants and their assistants too."),
+        help_text=gettext_lazy(
+            "Members read it with the end: in their open chats, in the cards of refused calls, and from the model."
+        ),
         widget=forms.TextInput(attrs={"size": 50}),
     )
     lasts = forms.TypedChoiceField(

@@ -90,9 +90,12 @@ async def _check(
         sentence = f"There is no tool named {call.name!r}.{await _alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
     if admission.policy == "off" or tool.is_provider_side or not await is_offered(tool, context):
-        why = f" {admission.outage}" if admission.outage else ""
+        off = admission.switched_off
+        reason = admission.outage if off is None else off.for_model
+        why = f" {reason}" if reason else ""
         sentence = f"The tool {call.name!r} may not be used now.{why}{await _alternatives_sentence(admission, context)}"
-        return _not_run(call, "refused", sentence, admission)
+        refused = _not_run(call, "refused", sentence, admission)
+        return refused if off is None else replace(refused, display=off.for_people)
     if tool.waits and not can_wait:
         sentence = f"{call.name!r} waits for something outside, and nothing can be waited for here."
         return _not_run(call, "refused", sentence, admission)

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.switched_off import SwitchedOff
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import InvalidTool, Media, Registry, Tool
 from assistant.toolkit.validation_errors import sentence
@@ -39,6 +40,7 @@ class Admission:
         callable_names: names of the permitted tools, which are suggested to the model if this call is refused.
         tools: the tools with these names; those that are not available in the context are not suggested.
         outage: why a permitted tool cannot be used at present, as a sentence for the model; empty if it can.
+        switched_off: why operators have switched a permitted tool off for everyone; None if they have not.
         warning: what a person who is asked should know, as a sentence.
     """
 
@@ -51,6 +53,7 @@ class Admission:
     tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
     outage: str = ""
     warning: str = ""
+    switched_off: SwitchedOff | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ MAX_BYTES = 8 * 1024 * 1024
 FIRST_EVENT_WAIT_SECONDS = 2.0
 
 # The changes that readers are notified of besides events.
-CHANGES = (SUMMARY, PATH, TITLE, FOLLOW_UPS) = ("summary", "path", "title", "follow-ups")
+CHANGES = (SUMMARY, PATH, TITLE, FOLLOW_UPS, TOOLS) = ("summary", "path", "title", "follow-ups", "tools")
 
 LAST_EVENTS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
 
@@ -77,7 +77,8 @@ class ThreadLog:
         bytes: the size of the events' frames.
         writers: the writers of running runs. Weak references, so that a run that writes nothing keeps its log.
         used_at: when something was last appended, on the monotonic clock.
-        changes: how often each of `CHANGES` has changed: the thread's summary, shown path, title, follow-up questions.
+        changes: how often each of `CHANGES` has changed: the thread's summary, shown path, title, follow-up questions,
+            and which tools operators have switched off.
     """
 
     def __init__(self) -> None:

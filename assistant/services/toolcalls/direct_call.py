@@ -60,8 +60,8 @@ _places: dict[tuple[Any, Any], _Places] = {}
 class CalledTool:
     """The result of `call_tool`.
 
-    `tool` is None if the member may use no tool of that name. If that is because its server is unavailable, `outage`
-    says so.
+    `tool` is None if the member may use no tool of that name. If that is because its server is unavailable, or because
+    operators have switched it off for everyone, `outage` says so.
     `result` is what the tool returned, or None if it did not run or raised.
     """
 
@@ -80,8 +80,12 @@ class _RecordingToolset(TenantToolset):
     async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         admissions = await super().admit(calls, read)
         self.tool = next((admission.tool for admission in admissions if admission.policy != "off"), None)
-        self.outage = next((admission.outage for admission in admissions), "")
+        self.outage = next((_outage(admission) for admission in admissions), "")
         return admissions
+
+
+def _outage(admission: Admission) -> str:
+    return admission.outage if admission.switched_off is None else admission.switched_off.for_model
 
 
 @dataclass(slots=True)

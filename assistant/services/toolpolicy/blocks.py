@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from assistant.core.values.switched_off import SwitchedOff
 from assistant.mcp_client.remote_tool import prefixed
 from assistant.models import McpTool, ToolBlock
 from assistant.services.db.clock import DatabaseTime, database_time
@@ -32,6 +33,11 @@ class Block:
         """Return a block that a query has put into JSON. SQLite's times are in UTC and do not say so."""
         at = None if until is None else datetime.fromisoformat(until)
         return cls(reason, at if at is None or at.tzinfo is not None else at.replace(tzinfo=UTC))
+
+    @property
+    def switched_off(self) -> SwitchedOff:
+        """What members and the model are told about it."""
+        return SwitchedOff(self.reason, self.until)
 
     @property
     def rule(self) -> str:
@@ -70,7 +76,8 @@ def block_tool(
     Raises:
         ValueError: there is no such tool, no reason, or the end is past or too far away.
     """
-    reason, now = " ".join(reason.split()), database_time()
+    # Members and the model read it: no control characters, and none that turn the direction of a text.
+    reason, now = " ".join("".join(one if one.isprintable() else " " for one in reason).split()), database_time()
     if not knows_tool_anywhere(tool):
         raise ValueError(f"this deployment has no tool {tool!r}")
     if not 0 < len(reason) <= MAX_REASON:

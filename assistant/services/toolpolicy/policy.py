@@ -12,6 +12,7 @@ from django.db.models import Exists, Q, QuerySet
 from django.utils.translation import gettext
 
 from assistant.core.toolcalls.protocols import Policy
+from assistant.core.values.switched_off import SwitchedOff
 from assistant.core.values.untrusted import named
 from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
@@ -59,7 +60,7 @@ class EffectiveTool:
     """A tool with its policy; `config` and `secrets` are empty if it is off.
 
     `outage` says why a tool whose policy would otherwise be on or ask cannot be used, because its external server is
-    unavailable; else it is empty.
+    unavailable; else it is empty. `switched_off` is the same of a tool that operators have switched off for everyone.
     `warning` is for a person who is asked because the model has read untrusted text. `without_read` is the decision for
     a call of a tool with destinations that are all trusted.
     """
@@ -71,6 +72,7 @@ class EffectiveTool:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_remote: bool = False
     outage: str = ""
+    switched_off: SwitchedOff | None = None
     warning: str = ""
     without_read: PolicyDecision | None = None
 
@@ -228,12 +230,12 @@ def effective_tools(
     effective = []
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
+        block = stored.blocks.get(tool.name)
         decide_with = partial(
             decide,
             tool,
             tenant=pair[0],
             assistant=pair[1],
-            block=stored.blocks.get(tool.name),
             has_permission=tool.permission in held,
             narrowing=narrowing,
             read=read,
@@ -241,8 +243,11 @@ def effective_tools(
         )
         entry = remote.get(tool.name)
         refusal = entry.refusal if entry else None
-        decision = decide_with(refusal=refusal)
-        is_outage = entry is not None and entry.is_allowed and bool(refusal) and decide_with(refusal="").policy != "off"
+        decision = decide_with(refusal=refusal, block=block)
+        is_refused = entry is not None and entry.is_allowed and bool(refusal)
+        is_outage = is_refused and decide_with(refusal="", block=block).policy != "off"
+        # Who could not use the tool anyway is not told why operators have switched it off.
+        is_switched_off = block is not None and decide_with(refusal=refusal).policy != "off"
         effective.append(
             EffectiveTool(
                 tool,
@@ -252,8 +257,9 @@ def effective_tools(
                 decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if is_outage else "",
+                switched_off=block.switched_off if block is not None and is_switched_off else None,
                 warning=_warning(read) if read and decision.policy == "ask" else "",
-                without_read=decide_with(refusal=refusal, read=()) if read and tool.destinations else None,
+                without_read=decide_with(refusal=refusal, block=block, read=()) if read and tool.destinations else None,
             )
         )
     return effective

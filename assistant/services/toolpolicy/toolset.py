@@ -72,4 +72,5 @@ def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admiss
         tools,
         outage=entry.outage,
         warning=entry.warning,
+        switched_off=entry.switched_off,
     )

@@ -15,6 +15,7 @@ from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
+from assistant.core.values.switched_off import note_of_tools_off
 from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.provider_choice import model_of
 from assistant.services.conversations.summaries import summary_message
@@ -71,6 +72,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         messages=(
             Message("system", setup.system_prompt),
             *summary_message(setup.summary, setup.summary_sources),
+            *_tools_off_message(setup),
             *setup.history,
         ),
         toolset=SearchingToolset(setup.interrupted.over(toolset)),
@@ -98,6 +100,15 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         thread_id=key.client_thread,
         run_id=key.client_run,
     )
+
+
+def _tools_off_message(setup: RunSetup) -> tuple[Message, ...]:
+    """Return the system message about tools of earlier calls that operators have switched off, or nothing."""
+    off = {entry.tool.name: entry.switched_off for entry in setup.tools if entry.switched_off is not None}
+    if not off:
+        return ()
+    note = note_of_tools_off(off, (call.name for message in setup.history for call in message.tool_calls))
+    return (Message("system", note),) if note else ()
 
 
 def _can_wait(setup: RunSetup) -> bool:

@@ -1,4 +1,4 @@
-"""Notices to clients about a thread besides its events: its summary, its title and follow-up questions."""
+"""Notices to clients about a thread besides its events: its summary, title, follow-up questions, tools that are off."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import uuid
 from collections.abc import Callable, Mapping
 
 from assistant.core.values.events import Custom
-from assistant.models import Conversation, Message, Run
+from assistant.models import Conversation, Message, Run, ToolCall
 from assistant.services.conversations.paths import on_path, shown_path
 from assistant.services.conversations.summaries import summary_of
-from assistant.services.eventlog.log import FOLLOW_UPS, SUMMARY, TITLE
+from assistant.services.eventlog.log import FOLLOW_UPS, SUMMARY, TITLE, TOOLS
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
+from assistant.services.text import format_timestamp
+from assistant.services.toolpolicy.blocks import read_blocks
+from assistant.services.toolpolicy.titles import titles_of
+
+# Tools of one thread that are told to be off.
+MAX_TOOLS_OFF = 20
 
 
 def thread_notice(*, member: Member, thread_id: uuid.UUID, number: int, what: str) -> tuple[str, Custom] | None:
@@ -20,7 +26,7 @@ def thread_notice(*, member: Member, thread_id: uuid.UUID, number: int, what: st
     A key that reads its own runs alone gets none: they are about the others too.
 
     Args:
-        what: `SUMMARY`, `TITLE` or `FOLLOW_UPS`.
+        what: `SUMMARY`, `TITLE`, `FOLLOW_UPS` or `TOOLS`.
     """
     if member.reads_only_own_runs:
         return None
@@ -58,8 +64,27 @@ def _follow_ups(conversation: Conversation) -> Custom | None:
     return Custom("thread.follow_ups", {"runId": last[1], "questions": list(conversation.follow_ups)})
 
 
+def _tools(conversation: Conversation) -> Custom:
+    """Return the event with the tools that were called in the conversation and that operators have switched off."""
+    blocks = read_blocks()
+    calls = ToolCall.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation, name__in=blocks)
+    called = list(calls.order_by("name").values_list("name", flat=True).distinct()[:MAX_TOOLS_OFF]) if blocks else []
+    titles = titles_of(tenant_id=conversation.tenant_id, names=called) if called else {}
+    off = [
+        {
+            "name": name,
+            **({"title": titles[name]} if name in titles else {}),
+            "reason": blocks[name].reason,
+            "until": None if (until := blocks[name].until) is None else format_timestamp(until),
+        }
+        for name in called
+    ]
+    return Custom("thread.tools", {"off": off})
+
+
 _NOTICES: Mapping[str, Callable[[Conversation], Custom | None]] = {
     SUMMARY: _summary,
     TITLE: _title,
     FOLLOW_UPS: _follow_ups,
+    TOOLS: _tools,
 }

@@ -325,6 +325,7 @@ export class Chat {
       details: (messages) => transcript.details(messages),
       rated: (value) => transcript.rated(value),
       followUps: (questions) => transcript.followUps(questions),
+      tools: (off) => transcript.tools(off),
       title: (title) => {
         this.title = title;
         this.#sidebar.changed();

@@ -1,6 +1,7 @@
 /* Shared by the chat page and the widget: ids, times in the reader's time zone, and one DOM update per animation frame. */
 
 import { dayOrTime, gettext, locale, ngettext } from "./i18n.js";
+import { label } from "./values.js";
 
 export function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
@@ -14,6 +15,21 @@ export function newId() {
 /** Return a sentence with its UTC times, such as 2026-11-23T00:00:00Z, in the reader's time zone and format. */
 export function inLocalTime(sentence) {
   return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => dayOrTime(new Date(time)));
+}
+
+/** Return a line for each tool of a conversation that operators have switched off or on. `before` and `now` are lists of `thread.tools`. */
+export function switchedLines(before, now) {
+  const known = new Map(before.map((one) => [one.name, one]));
+  const isOff = new Set(now.map(({ name }) => name));
+  const title = (one) => one.title ?? label(one.name);
+  const off = now
+    .filter(({ name, reason, until }) => known.get(name)?.reason !== reason || known.get(name)?.until !== until)
+    .map((one) =>
+      one.until
+        ? gettext("“%(tool)s” is switched off until %(until)s: %(reason)s", { tool: title(one), until: dayOrTime(new Date(one.until)), reason: one.reason })
+        : gettext("“%(tool)s” is switched off: %(reason)s", { tool: title(one), reason: one.reason }),
+    );
+  return [...off, ...before.filter(({ name }) => !isOff.has(name)).map((one) => gettext("“%(tool)s” can be used again.", { tool: title(one) }))];
 }
 
 /** The id of the message that a part of its text or reasoning belongs to: one after a call has an id of its own. */

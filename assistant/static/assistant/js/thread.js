@@ -30,7 +30,7 @@ export function whyTooLong(text) {
   return gettext("This message has %(length)s characters. At most %(most)s can be sent: shorten it, please.", { length, most });
 }
 
-/** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, title, followUps, ended, refused, delayed,
+/** Calls the methods of `view`: asked, started, event, snapshot, block, details, rated, summary, title, tools, followUps, ended, refused, delayed,
  * change, and decisionsRefused if it has one. */
 export class Thread {
   #connection;
@@ -214,6 +214,7 @@ export class Thread {
     else if (event.type === "CUSTOM" && event.name === "message.details") this.#view.details(event.value.messages);
     else if (event.type === "CUSTOM" && event.name === "thread.summary") this.#view.summary(event.value.summary);
     else if (event.type === "CUSTOM" && event.name === "thread.title") this.#view.title(event.value.title);
+    else if (event.type === "CUSTOM" && event.name === "thread.tools") this.#view.tools(event.value.off);
     else if (event.type === "CUSTOM" && event.name === "thread.follow_ups") this.isBusy || this.#view.followUps(event.value.questions);
     else if (event.type === "RUN_ERROR" && run.seq === 1 && run.id !== this.#position?.runId) this.#refusal(event, run);
     else if (event.type === "MESSAGES_SNAPSHOT") this.#snapshot(event, run);

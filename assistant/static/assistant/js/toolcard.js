@@ -2,7 +2,7 @@
 
 import { icon, make } from "./elements.js";
 import { gettext, locale } from "./i18n.js";
-import { TOOL_STATES, duration, isPending, touch } from "./shared.js";
+import { TOOL_STATES, duration, inLocalTime, isPending, touch } from "./shared.js";
 import { brief, label, parse, shown } from "./values.js";
 
 const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved", "pending"]);
@@ -120,6 +120,11 @@ export class ToolCard {
     return parse(this.#arguments.join(""));
   }
 
+  /** Why a call was refused, where people are told; else undefined. */
+  get #whyRefused() {
+    return this.#state === "refused" && typeof this.#display === "string" ? inLocalTime(this.#display) : undefined;
+  }
+
   /** The value that the tool returned; undefined if there is none yet. */
   get resultValue() {
     return this.#result === undefined ? undefined : parse(this.#result);
@@ -162,7 +167,7 @@ export class ToolCard {
     if (durationMs !== undefined) this.#duration = durationMs;
     if (display !== undefined) {
       this.#display = display;
-      this.#isResultStale = true;
+      this.#isResultStale = this.#areArgumentsStale = true;
     }
     this.#progress = null;
     this.#set(status ?? "ok");
@@ -210,7 +215,7 @@ export class ToolCard {
   #showArguments() {
     this.#areArgumentsStale = false;
     const value = this.argumentsValue;
-    this.#brief.textContent = brief(value);
+    this.#brief.textContent = this.#whyRefused ?? brief(value);
     const isEmpty = value === "" || (typeof value === "object" && value !== null && !Object.keys(value).length);
     this.#argumentsPart.hidden = isEmpty;
     if (!isEmpty) this.#argumentsPart.lastChild.replaceChildren(shown(value));
@@ -218,7 +223,7 @@ export class ToolCard {
 
   #showResult() {
     this.#isResultStale = false;
-    const value = this.#display ?? this.resultValue;
+    const value = this.#whyRefused ?? this.#display ?? this.resultValue;
     if (value === undefined || value === null) return;
     // A delegate's answer is already shown in the card as it was streamed.
     this.#resultPart.hidden = this.#hasAgent && this.#state === "ok" && typeof value === "string";

@@ -6,7 +6,7 @@ import { announce, copyText, piece } from "./dom.js";
 import { make } from "./elements.js";
 import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut, wholeId } from "./shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, switchedLines, textOf, whyCut, wholeId } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
 import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
@@ -34,6 +34,7 @@ export class Transcript {
   #agents = new Map();
   #agentItems = null;
   #turn = null;
+  #toolsOff = []; // those that were said to be off, as in `thread.tools`
   #decisions = new Decisions();
   #footers;
   #actions;
@@ -223,6 +224,15 @@ export class Transcript {
   /** Show what became of a rating. */
   rated(value) {
     this.#footers.rated(value);
+  }
+
+  /** Say which tools of this conversation operators have switched off, or on again, since that was said last. */
+  tools(off) {
+    for (const line of switchedLines(this.#toolsOff, off)) {
+      this.#addNotice(line);
+      announce(line);
+    }
+    this.#toolsOff = off;
   }
 
   /** Show questions that could come next. */
@@ -457,6 +467,7 @@ export class Transcript {
       else this.addUser(pending);
       this.#turn = null;
     }
+    for (const line of switchedLines([], this.#toolsOff)) this.#addNotice(line);
   }
 
   #addStored(message, oldCards) {

@@ -149,6 +149,10 @@ export class Conversation extends EventTarget {
       rated: (value) => transcript.rated(value),
       summary: () => {}, // members see it, and titles
       title: () => {},
+      tools: (off) => {
+        transcript.tools(off);
+        panel.follow();
+      },
       followUps: (questions) => {
         transcript.followUps(questions);
         panel.follow();

@@ -4,7 +4,7 @@ import { Versions, addQuestionTools, editAgain, fold, goOnButton, isToBeAskedAga
 import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
-import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, textOf, whyCut, wholeId } from "../js/shared.js";
+import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, switchedLines, textOf, whyCut, wholeId } from "../js/shared.js";
 import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
@@ -17,6 +17,7 @@ export class Transcript {
   #actions;
   #answers = new Map();
   #calls = new Map();
+  #toolsOff = []; // those that were said to be off, as in `thread.tools`
   #reasonings = new Map();
   #media = new Set();
   #decisions = new Decisions();
@@ -248,6 +249,15 @@ export class Transcript {
     this.#footers.rated(value);
   }
 
+  /** Say which tools of this conversation operators have switched off, or on again, since that was said last. */
+  tools(off) {
+    for (const line of switchedLines(this.#toolsOff, off)) {
+      this.#addNotice(line);
+      this.#actions.announce(line);
+    }
+    this.#toolsOff = off;
+  }
+
   /** Show questions that could come next. */
   followUps(questions) {
     this.#footers.followUps(questions);
@@ -292,6 +302,7 @@ export class Transcript {
     const last = this.#root.lastElementChild;
     if (last?.querySelector(".answer")) this.#footers.of(last);
     for (const card of this.#calls.values()) if (!card.isFinished) card.start();
+    for (const line of switchedLines([], this.#toolsOff)) this.#addNotice(line);
   }
 
   /** Put the focus back after a switch between versions. */
