@@ -14,9 +14,9 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import DEFAULT_DB_ALIAS
 from django.urls import NoReverseMatch, reverse
 
-from assistant import defaults
 from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
+from assistant.optional_apps import problems_of_settings, setting_names, settings_of_absent_apps
 from assistant.pages.base_template import BLOCKS, problem_of_base_template
 from assistant.providers import FORMATS
 from assistant.services.roles import problem_of_role
@@ -38,7 +38,7 @@ _CACHES_OF_ONE_PROCESS = frozenset(
 @register()
 def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report wrong environment variables, and wrong Django settings of the same names."""
-    problems = defaults.problems_of(settings)
+    problems = problems_of_settings()
     wire = FORMATS.get(settings.OPENAI_WIRE_FORMAT)
     if wire is not None and not wire.is_installed:
         problems.append(
@@ -56,7 +56,20 @@ def misspelt_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             f"Nothing reads {name}; " + (f"{meant} is meant, probably." if meant else "it is no setting of this name."),
             id="assistant.W006",
         )
-        for name, meant in misspelt(defaults.__all__, settings, os.environ)
+        for name, meant in misspelt(setting_names(), settings, os.environ)
+    ]
+
+
+@register()
+def absent_apps(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Warn about settings and variables of optional apps that are not installed."""
+    return [
+        checks.Warning(
+            f"{name} is a setting of {app}, which is not in INSTALLED_APPS: nothing reads it.",
+            hint=f"Add {app!r} to INSTALLED_APPS, or remove the setting.",
+            id="assistant.W008",
+        )
+        for name, app in settings_of_absent_apps(settings, os.environ)
     ]
 
 

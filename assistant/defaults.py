@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS, WIRE_FORMATS
-from assistant.environment import Environment
+from assistant.environment import Environment, sentences
 
 _env = Environment()
 
@@ -43,8 +43,6 @@ INTERNAL_HOSTS = _env.internal_hosts("INTERNAL_HOSTS")
 
 # MCP servers on standard input and output, which tenants can choose by name.
 MCP_STDIO_COMMANDS = _env.commands("MCP_STDIO_COMMANDS")
-# Sessions for MCP clients older than 2026-07-28, which approvals need. For one process, or with sticky routing.
-MCP_SESSIONS = _env.flag("MCP_SESSIONS")
 
 # The bearer token for /metrics, which answers 404 without it, and how many tenants get a label of their own there.
 METRICS_TOKEN = _env.key("METRICS_TOKEN")
@@ -213,7 +211,6 @@ __all__ = [
     "MAX_RUNS",
     "MAX_SYNC_VIEWS",
     "MAX_UPLOAD_BYTES",
-    "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
     "MEMBER_LIMITS",
     "MEMBER_TOKENS",
@@ -274,26 +271,12 @@ def settled(settings: Any) -> Iterator[tuple[str, Any]]:
 
     `SETTINGS_PROBLEMS`, which comes last, lists what is wrong with the project's own, as ENVIRONMENT_PROBLEMS does.
     """
-    problems = []
-    for name in __all__:
-        default = globals()[name]
-        value = getattr(settings, name, default)
-        # Values of this module, as in this repository's own settings, are read already.
-        if name in _env.readers and value is not default:
-            try:
-                value = _env.readers[name].read(value)
-            except ValueError as exc:
-                problems.append((name, str(exc)))
-                value = default
-        if name == "FIELD_ENCRYPTION_KEYS" and not value:
-            value = keys_from(settings.SECRET_KEY)
-        yield name, value
+    values, problems = _env.settled({name: globals()[name] for name in __all__}, settings)
+    values["FIELD_ENCRYPTION_KEYS"] = values["FIELD_ENCRYPTION_KEYS"] or keys_from(settings.SECRET_KEY)
+    yield from values.items()
     yield "SETTINGS_PROBLEMS", problems
 
 
 def problems_of(settings: Any) -> list[str]:
     """Return a sentence for each wrong variable and for each wrong setting."""
-    return [
-        *(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS),
-        *(f"The setting {name} {problem}." for name, problem in settings.SETTINGS_PROBLEMS),
-    ]
+    return sentences(settings.ENVIRONMENT_PROBLEMS, settings.SETTINGS_PROBLEMS)

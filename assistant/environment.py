@@ -69,6 +69,27 @@ class Environment:
             self.problems.append((name, str(exc)))
             return default
 
+    def settled(self, defaults: Mapping[str, Any], settings: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """Return the value of each setting, the project's own if it is right, and what is wrong with its own.
+
+        Args:
+            defaults: the settings by name, as they were read from the environment.
+            settings: the project's Django settings.
+        """
+        values: dict[str, Any] = {}
+        problems: list[tuple[str, str]] = []
+        for name, default in defaults.items():
+            value = getattr(settings, name, default)
+            # The same object, as in this repository's own settings, is read already.
+            if name in self.readers and value is not default:
+                try:
+                    value = self.readers[name].read(value)
+                except ValueError as exc:
+                    problems.append((name, str(exc)))
+                    value = default
+            values[name] = value
+        return values, problems
+
     def text(self, name: str, default: str = "") -> str:
         return self._read(name, default, stripped)
 
@@ -272,6 +293,14 @@ class Environment:
         elif database != ":memory:" and not Path(database).parent.is_dir():
             self.problems.append((name, "names a file in a folder that does not exist"))
         return parsed
+
+
+def sentences(environment: Iterable[tuple[str, str]], settings: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a sentence for each wrong variable and for each wrong setting, given as (name, what is wrong)."""
+    return [
+        *(f"The environment variable {name} {problem}." for name, problem in environment),
+        *(f"The setting {name} {problem}." for name, problem in settings),
+    ]
 
 
 def public_host(hosts: Iterable[str]) -> str:

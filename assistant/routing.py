@@ -1,4 +1,4 @@
-"""Mounts the websocket API and the MCP server beside a Django site."""
+"""Mounts the websocket API, and what optional apps serve, beside a Django site."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
@@ -17,11 +16,10 @@ from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies
 from assistant.asgi.known_hosts import with_known_hosts
 from assistant.asgi.lifespan import lifespan
+from assistant.asgi.mounts import with_mounts
 from assistant.asgi.probes import with_probes
 from assistant.asgi.view_slots import with_bounded_views
-from assistant.defaults import problems_of
-from assistant.mcp.server.asgi import application as mcp_application
-from assistant.mcp.server.asgi import is_mcp
+from assistant.optional_apps import problems_of_settings
 from assistant.services.evaluations import background  # noqa: F401 - registers its jobs
 from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
 from assistant.services.privacy import daily_retention  # noqa: F401 - registers its job
@@ -63,11 +61,6 @@ def _choosing(is_ours: Callable[[str], bool], ours: Any, others: Any) -> Any:
     return route
 
 
-def with_mcp(site: Any) -> Any:
-    """Serve the MCP server beside the site. It is an ASGI application, because Django views do not get disconnects."""
-    return _choosing(is_mcp, mcp_application, site)
-
-
 async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
     """Answer 426 to an HTTP request for a websocket's address, of any tenant (RFC 9110, section 15.5.22).
 
@@ -90,7 +83,7 @@ def _is_websocket_of_ours(address: str) -> bool:
 
 
 def with_assistant(site: Any, *, websockets: Any = None) -> Any:
-    """Return a project's ASGI application: the site, and beside it the websocket API and the MCP server.
+    """Return a project's ASGI application: the site, and beside it the websocket API and what optional apps serve.
 
     It answers probes, and serves the assistant's static files (with DEBUG those of all apps), as `runserver` does.
 
@@ -101,11 +94,11 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     Raises:
         ImproperlyConfigured: an environment variable or a setting of the assistant has a wrong value.
     """
-    if problems := problems_of(settings):
+    if problems := problems_of_settings():
         # ASGI servers run no system checks.
         raise ImproperlyConfigured(" ".join(problems))
     views = with_static_files(with_bounded_views(site))
-    api = with_probes(with_known_hosts(with_mcp(with_request_end(views))))
+    api = with_probes(with_known_hosts(with_mounts(with_request_end(views))))
     chat = with_cookies(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {

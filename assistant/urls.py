@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from assistant import health
+from assistant import health, optional_apps
 from assistant.api import openapi_pages
 from assistant.api.openai import elsewhere
 from assistant.docs_site import views
@@ -60,6 +60,7 @@ urlpatterns = [
     path("docs/images/<str:name>", views.image, name="manual-image"),
     path("docs/<slug:slug>/", views.page, name="manual-page"),
     *(path(address, view) for address, view in health.PROBES.items()),
+    *optional_apps.urlpatterns(),
     path("api/", include("assistant.api.urls")),
     path("v1/", include("assistant.api.openai.urls")),
     path("api", openapi_pages.nothing_here),

@@ -19,6 +19,7 @@ env = Environment()
 env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
+from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
     ASSISTANT_ROLE,
@@ -71,6 +72,7 @@ INSTALLED_APPS = [
     # Only for `runserver`: daphne adds websockets to it, but is slow to import.
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
+    "assistant.contrib.mcp_server",
     "config.apps.PanelConfig",
     "config.demo",
     "django.contrib.auth",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
@@ -61,7 +62,7 @@ LONG = (
     "isolation/test_unfiltered_site", "isolation/test_row_security", "isolation/test_http", "docs/test_commands",
     "browser/test_vectors", "host_project/", "api/test_schemathesis", "browser/",
     "services/runs/recovery/test_recovery", "isolation/test_endings", "commands/", "site/test_environment",
-    "mcp/test_server", "markdown/", "services/test_metrics", "isolation/", "api/test_openai", "api/test_hostile",
+    "contrib/mcp_server/", "markdown/", "services/test_metrics", "isolation/", "api/test_openai", "api/test_hostile",
     "services/toolcalls/", "mcp/", "widget/", "webhooks/", "api/", "docs/",
 )  # fmt: skip
 
@@ -89,7 +90,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 # Runs around all other hooks: `-m` needs the markers, and pytest-django sorts tests too.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Leave out tests of several processes without PostgreSQL and Redis, and put long files first.
+    """Leave out tests that another test run has, and put long files first.
+
+    Without PostgreSQL and Redis these are the tests of several processes. TEST_APPS=core leaves those out that need
+    optional apps, none of which is installed then; TEST_APPS=rest leaves out all others.
 
     With them it is the second test run of two, so tests that are the same on every database are left out.
     """
@@ -99,6 +103,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     yield
     elsewhere = "once" if has_services() else "services"
     items[:] = [item for item in items if item.get_closest_marker(elsewhere) is None]
+    if apps := os.environ.get("TEST_APPS"):
+        items[:] = [item for item in items if (item.get_closest_marker("apps") is None) == (apps == "core")]
     items.sort(key=lambda item: _position(item.path))
     items[:] = [item for _, of_file in groupby(items, lambda item: item.path) for item in sorted(of_file, key=_kind)]
 

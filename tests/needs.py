@@ -1,4 +1,4 @@
-"""Adds the markers `once`, `pure`, `server`, `processes` and `fast_paths`, by what a test needs beside Python."""
+"""Adds markers such as `once`, `pure`, `server`, `processes` and `apps`, by what a test needs beside Python."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
 # Words of modules that start servers themselves, and of modules that start other processes.
 STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
+# Rooms of tests that are about the whole site with all its apps, and words of other modules that need an optional app.
+WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "conformance"}
+NEEDS_APPS = re.compile(r"\bassistant\.contrib\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/")
 # Modules that use a database, and whose subject is the same on each: what documents show, AG-UI's own clients, and what
 # goes to providers and comes from them; what is stored of that is tried on each (tests/providers/cases).
 SAME_ON_EACH = re.compile(r"tests\.(docs|agui_clients|providers\.(?!cases))\b")
@@ -42,6 +45,8 @@ def mark(item: pytest.Function) -> None:
     fixtures, module = {*item.fixturenames}, item.module
     has_server = bool(fixtures & SERVERS) or _has(STARTS_SERVERS, module)
     has_processes = "outside_process" in fixtures or _has(STARTS_PROCESSES, module)
+    if WHOLE_SITE & {*item.path.parts} or _has(NEEDS_APPS, module):
+        item.add_marker("apps")
     if "fast_paths" in item.path.parts:
         item.add_marker("fast_paths")
     if has_server:

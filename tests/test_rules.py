@@ -44,7 +44,7 @@ ALLOWED = {
     (QUERY, "assistant/testing/tools.py:find_tenant"): "a tenant that the host project's test names",
     (QUERY, "assistant/hosting.py:restore_tenant"): "a tenant that the host project's code names",
     (QUERY, "assistant/hosting.py:sync_all"): ALL_TENANTS,
-    (QUERY, "assistant/mcp/server/tenant_sources.py:_documents"): "none()",
+    (QUERY, "assistant/contrib/mcp_server/tenant_sources.py:_documents"): "none()",
     (QUERY, "assistant/services/privacy/ownership.py:owned_rows"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:_delete"): LEAVING,
     (QUERY, "assistant/services/privacy/erasure.py:_erase_person"): LEAVING,

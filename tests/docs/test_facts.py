@@ -73,7 +73,7 @@ def test_every_variable_is_documented() -> None:
     }
     read = {
         text
-        for called, call in [*calls("config"), *calls("assistant/defaults.py")]
+        for called, call in [*calls("config"), *calls("assistant/defaults.py"), *calls("assistant/contrib")]
         if called in readers | {"get"}
         for text in text_argument(call, 0, "name")
         if re.fullmatch(r"[A-Z][A-Z_]+", text)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, MCP_METHODS, OPENAI, REST, Rule
+from assistant.contrib.mcp_server.scopes import MCP_METHODS
+from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, OPENAI, REST, Rule
 from tests.docs.snippets import ROOT
 
 DOCUMENT = ROOT / "docs/scopes.md"

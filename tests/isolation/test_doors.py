@@ -21,7 +21,8 @@ from mcp.server.lowlevel import Server
 from mcp_types import EmptyResult, NotificationParams, RequestParams
 
 from assistant import routing
-from assistant.mcp.server.protocol import build_server
+from assistant.asgi.mounts import mounted
+from assistant.contrib.mcp_server.protocol import build_server
 from assistant.routing import websocket_urlpatterns
 from assistant.services.toolpolicy import catalogue
 from assistant.toolkit import Registry, Tool, ToolContext
@@ -38,8 +39,10 @@ pytestmark = pytest.mark.django_db
 
 # Applications beside the site. They are tried as MCP, as websockets, as refused websockets, and the last in
 # tests/api/responses/test_responses_socket.py.
-MOUNTS = {"mcp_application", "chat", "upgrade_required", "responses_socket"}
-# A rival's, of the same request id, is sent in tests/mcp/test_server_calls.py.
+MOUNTS = {"chat", "upgrade_required", "responses_socket"}
+# The optional apps with an application of their own.
+MOUNTED_APPS = {"assistant_mcp_server"}
+# A rival's, of the same request id, is sent in tests/contrib/mcp_server/test_calls.py.
 NOTICES = {"notifications/cancelled"}
 # They have no rows of members.
 HARMLESS_TOOLS = {"ask_user", "calculate", "convert_time", "get_weather", "provider_web_search"}
@@ -115,6 +118,7 @@ def test_every_address_belongs_to_a_door(rows: Any) -> None:
 
 def test_every_application_beside_the_site_is_known() -> None:
     assert mounts(inspect.getsource(routing)) == MOUNTS
+    assert {*mounted()} == MOUNTED_APPS
 
 
 def test_another_application_beside_the_site_is_noticed() -> None:

@@ -18,7 +18,7 @@ from tests.mcp.talking import MODERN, OLDER, Client, Json
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
-# Methods with an endless stream; tests/mcp/test_server_changes.py tests who gets its events.
+# Methods with an endless stream; tests/contrib/mcp_server/test_changes.py tests who gets its events.
 STREAMS = {"subscriptions/listen"}
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mcp_types import Tool as ListedTool
 from mcp_types import ToolAnnotations
 
-from assistant.mcp.server.tool_results import describe
+from assistant.contrib.mcp_server.tool_results import describe
 from assistant.mcp_client import ToolDefinition, remote_tool
 from assistant.mcp_client.definitions import difference, read_listing
 from assistant.mcp_client.remote_tool import prefixed

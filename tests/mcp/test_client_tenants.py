@@ -15,7 +15,7 @@ from django.utils import timezone
 from mcp_types import TextContent
 from pytest_django import Settings
 
-from assistant.mcp.server.tool_results import result_of
+from assistant.contrib.mcp_server.tool_results import result_of
 from assistant.mcp_client import RemoteFailure
 from assistant.models import AuditEntry, Job, McpCredential, McpServer, McpTool
 from assistant.services.jobs.jobs import LongWork

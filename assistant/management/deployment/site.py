@@ -21,6 +21,7 @@ from assistant.management.deployment.findings import Finding
 from assistant.management.deployment.plan import asgi_application, prefix
 from assistant.models import Provider, Tenant
 from assistant.models.tenants import ErasedTenant
+from assistant.optional_apps import problems_of_settings, setting_names
 from assistant.services.tenancy.host import host_model
 from assistant.setting_text import misspelt
 from assistant.staticfiles import has_whitenoise
@@ -40,10 +41,10 @@ def site_findings(*, has_proxy: bool = False) -> Iterator[Finding]:
 
 
 def _settings() -> Iterator[Finding]:
-    problems = defaults.problems_of(settings)
+    problems = problems_of_settings()
     for problem in problems:
         yield Finding("settings", problem, "docs/configuration.md#variables")
-    for name, meant in misspelt(defaults.__all__, settings, os.environ):
+    for name, meant in misspelt(setting_names(), settings, os.environ):
         yield Finding("settings", f"nothing reads {name}", f"Is {meant} meant?" if meant else "Remove it.")
     if not problems:
         yield Finding("settings", "types and ranges are right")

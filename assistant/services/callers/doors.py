@@ -11,7 +11,7 @@ from zlib import crc32
 from assistant.services.db.shares import in_share
 from assistant.services.db.threads import in_database
 from assistant.services.limits.api_key_requests import TooManyRequests, count_request
-from assistant.services.limits.rate_limits import take_mcp_request
+from assistant.services.limits.rate_limits import take_member_request
 from assistant.services.tenancy.authentication import (
     AccessDenied,
     Caller,
@@ -95,7 +95,7 @@ async def aadmit(
 
 def _apply_limits(caller: Caller, door: Door) -> None:
     member = caller.member
-    if door.limits_members and not take_mcp_request(tenant_id=member.tenant_id, user_id=member.user_id):
+    if door.limits_members and not take_member_request(tenant_id=member.tenant_id, user_id=member.user_id):
         raise AccessDenied("too_many_requests", "Too many requests; wait a moment.", retry_after=1)
     if door.counts_requests:
         try:

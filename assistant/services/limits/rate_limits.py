@@ -16,7 +16,7 @@ from assistant.toolkit.per_loop import PerLoop
 # Frames that one connection may send, and all of a member's connections together: a burst, then a number a second.
 CONNECTION_BURST, CONNECTION_RATE = 60, 20.0
 MEMBER_BURST, MEMBER_RATE = 600, 100.0
-MCP_BURST, MCP_RATE = 300, 30.0
+REQUEST_BURST, REQUEST_RATE = 300, 30.0
 # The burst allows for a backend that opens a thousand connections with one key.
 HANDSHAKE_BURST, HANDSHAKE_RATE = 2_000, 50.0
 # A client that stops reading keeps the snapshot it is sent in memory.
@@ -26,7 +26,7 @@ RENDER_BURST, RENDER_RATE = 2_000_000, 100_000.0
 
 _frames = Buckets(MEMBER_BURST, MEMBER_RATE)
 _handshakes = Buckets(HANDSHAKE_BURST, HANDSHAKE_RATE)
-_mcp_requests = Buckets(MCP_BURST, MCP_RATE)
+_member_requests = Buckets(REQUEST_BURST, REQUEST_RATE)
 _renders = Buckets(RENDER_BURST, RENDER_RATE)
 _snapshots: PerLoop[WeakValueDictionary[tuple[int, UserId], asyncio.Semaphore]] = PerLoop(WeakValueDictionary)
 
@@ -42,9 +42,9 @@ def take_handshake(credential: str) -> bool:
     return _handshakes.get(hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()).take()
 
 
-def take_mcp_request(*, tenant_id: int, user_id: UserId) -> bool:
-    """Count an MCP request of a member; return False if there were too many."""
-    return _mcp_requests.get((tenant_id, user_id)).take()
+def take_member_request(*, tenant_id: int, user_id: UserId) -> bool:
+    """Count a request of a member at a door that limits them (MCP); return False if there were too many."""
+    return _member_requests.get((tenant_id, user_id)).take()
 
 
 def render_bucket(*, tenant_id: int, user_id: UserId) -> Bucket:

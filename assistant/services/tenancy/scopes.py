@@ -112,25 +112,3 @@ OPENAI: Mapping[str, Mapping[str, Rule]] = {
     "files/<str:file>": {"GET": _CHAT_OR_READ, "DELETE": _CHAT},
     "files/<str:file>/content": {"GET": _CHAT_OR_READ},
 }
-# Every request to `/mcp/` needs the scope, whatever its method, and so do notifications.
-MCP = _TOOLS
-MCP_METHODS: Mapping[str, Rule] = dict.fromkeys(
-    (
-        "initialize",
-        "server/discover",
-        "ping",
-        "tools/list",
-        "tools/call",
-        "prompts/list",
-        "prompts/get",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-        "resources/subscribe",
-        "resources/unsubscribe",
-        "completion/complete",
-        "logging/setLevel",
-        "subscriptions/listen",
-    ),
-    MCP,
-)

@@ -10,7 +10,7 @@ from config.asgi import application as honest  # sets Django up
 from channels.generic.websocket import AsyncWebsocketConsumer  # isort: skip
 from mcp_types import ReadResourceResult, TextResourceContents  # isort: skip
 
-from assistant.mcp.server.sources import Source, add_source
+from assistant.contrib.mcp_server.sources import Source, add_source
 from assistant.models import Message
 from assistant.models.knowledge import Document
 from assistant.services.tenancy.members import Member

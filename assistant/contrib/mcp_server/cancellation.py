@@ -15,7 +15,7 @@ from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.exceptions import MCPError
 from mcp_types import CancelledNotificationParams, RequestId
 
-from assistant.mcp.server.caller import Context, member_of, principal
+from assistant.contrib.mcp_server.caller import Context, member_of, principal
 from assistant.services.callers.connections import while_access_lasts
 from assistant.services.tenancy.authentication import Caller
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp_types import ClientCapabilities
 
-from assistant.mcp.server import older_clients
+from assistant.contrib.mcp_server import older_clients
 from assistant.models import Approval, Tenant, ToolCall
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast

@@ -16,8 +16,8 @@ from mcp_types import (
 )
 from mcp_types import Prompt as PromptDescription
 
-from assistant.mcp.server.elicitation import InputNeeded, McpCaller
-from assistant.mcp.server.sources import ADDED, Source
+from assistant.contrib.mcp_server.elicitation import InputNeeded, McpCaller
+from assistant.contrib.mcp_server.sources import ADDED, Source
 from assistant.models import PromptVersion
 from assistant.models.knowledge import Document
 from assistant.services.assistants.prompt_values import PromptValues

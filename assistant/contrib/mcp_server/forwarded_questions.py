@@ -7,8 +7,8 @@ from typing import Any
 
 from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitResult
 
-from assistant.mcp.server.elicitation import InputNeeded
-from assistant.mcp.server.tool_results import failed
+from assistant.contrib.mcp_server.elicitation import InputNeeded
+from assistant.contrib.mcp_server.tool_results import failed
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.direct_call import Decision

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 from mcp_types import EmptyResult, LoggingLevel, SetLevelRequestParams, SubscribeRequestParams, UnsubscribeRequestParams
 
-from assistant.mcp.server.caller import Context, member_of, principal
+from assistant.contrib.mcp_server.caller import Context, member_of, principal
 
 HEADER = "mcp-session-id"
 MAX_SESSIONS = 2000

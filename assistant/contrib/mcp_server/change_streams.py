@@ -20,10 +20,10 @@ from mcp_types import (
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from assistant.mcp.server.caller import Context, member_of, principal
-from assistant.mcp.server.list_changes import LISTS, MAX_STREAMS, TooManyStreams, Watch, watching
-from assistant.mcp.server.sessions import HEADER, MAX_WATCHED, session_settings
-from assistant.mcp.server.stored_events import RESUMABLE_SINCE, RETRY_MILLISECONDS
+from assistant.contrib.mcp_server.caller import Context, member_of, principal
+from assistant.contrib.mcp_server.list_changes import LISTS, MAX_STREAMS, TooManyStreams, Watch, watching
+from assistant.contrib.mcp_server.sessions import HEADER, MAX_WATCHED, session_settings
+from assistant.contrib.mcp_server.stored_events import RESUMABLE_SINCE, RETRY_MILLISECONDS
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.origins import headers_of
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from assistant.mcp_client import ToolDefinition
 from assistant.models import McpServer, McpTool, ToolCall, ToolSetting
-from assistant.services.limits.rate_limits import MCP_BURST, take_mcp_request
+from assistant.services.limits.rate_limits import REQUEST_BURST, take_member_request
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from assistant.services.tenancy.members import Member, create_api_key
 from assistant.services.toolcalls import direct_call
@@ -259,8 +259,8 @@ def test_an_outside_tool_that_the_caller_cannot_use_anyway_does_not_exist(
 
 
 def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:
-    assert not all(take_mcp_request(tenant_id=1, user_id=1) for _ in range(MCP_BURST + 1000))
-    assert take_mcp_request(tenant_id=1, user_id=2) and take_mcp_request(tenant_id=2, user_id=1)
+    assert not all(take_member_request(tenant_id=1, user_id=1) for _ in range(REQUEST_BURST + 1000))
+    assert take_member_request(tenant_id=1, user_id=2) and take_member_request(tenant_id=2, user_id=1)
 
 
 def test_concurrent_calls_of_a_member_wait_for_each_other(

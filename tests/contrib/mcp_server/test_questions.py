@@ -15,12 +15,12 @@ from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolcalls.direct_journal import expire_calls
 from tests.api.calling import key_of
 from tests.base import Cast
+from tests.contrib.mcp_server.test_approvals import ASKABLE, Session
 from tests.factories import switch_tool
 from tests.live import Server
 from tests.mcp.outside import Outside
 from tests.mcp.questions.acts import SEAT, SENT, add, answers_in, calls_in
 from tests.mcp.talking import Client, Json, text_of
-from tests.mcp.test_server_approvals import ASKABLE, Session
 from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)

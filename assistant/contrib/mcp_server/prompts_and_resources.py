@@ -24,11 +24,11 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from assistant.mcp.server.caller import Context, member_of
-from assistant.mcp.server.elicitation import CannotAsk, InputNeeded, McpCaller, run_with_input
-from assistant.mcp.server.paging import page
-from assistant.mcp.server.sources import Source
-from assistant.mcp.server.tenant_sources import all_sources
+from assistant.contrib.mcp_server.caller import Context, member_of
+from assistant.contrib.mcp_server.elicitation import CannotAsk, InputNeeded, McpCaller, run_with_input
+from assistant.contrib.mcp_server.paging import page
+from assistant.contrib.mcp_server.sources import Source
+from assistant.contrib.mcp_server.tenant_sources import all_sources
 from assistant.services.db.threads import in_database
 
 # The error code for a missing resource before 2026-07-28.

@@ -32,8 +32,8 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
-from assistant.mcp.server.caller import Context
-from assistant.mcp.server.older_clients import OlderClient, TooManyQuestions, older_client
+from assistant.contrib.mcp_server.caller import Context
+from assistant.contrib.mcp_server.older_clients import OlderClient, TooManyQuestions, older_client
 
 Question = CreateMessageRequest | ElicitRequest | ListRootsRequest
 R = TypeVar("R", bound=BaseModel)

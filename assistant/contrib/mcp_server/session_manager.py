@@ -8,8 +8,8 @@ from functools import partial
 from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from assistant.mcp.server.protocol import build_server
-from assistant.mcp.server.stored_events import RETRY_MILLISECONDS, SessionEvents
+from assistant.contrib.mcp_server.protocol import build_server
+from assistant.contrib.mcp_server.stored_events import RETRY_MILLISECONDS, SessionEvents
 from assistant.toolkit.per_loop import PerLoop
 
 # Bytes. Bodies contain arguments, not files.

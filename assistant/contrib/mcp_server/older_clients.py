@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assistant.mcp.server.sessions import HEADER
+from assistant.contrib.mcp_server.sessions import HEADER
 from assistant.services.eventlog.control_messages import on_control_message
 from assistant.services.runs.manager import get_runs
 

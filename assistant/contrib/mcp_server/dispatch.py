@@ -6,11 +6,11 @@ from django.conf import settings
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.types import Receive, Scope, Send
 
-from assistant.mcp.server.caller import principal, with_member
-from assistant.mcp.server.change_streams import stream_changes
-from assistant.mcp.server.older_clients import is_own_session, read_small, serve
-from assistant.mcp.server.session_manager import get_manager
-from assistant.mcp.server.sessions import HEADER
+from assistant.contrib.mcp_server.caller import principal, with_member
+from assistant.contrib.mcp_server.change_streams import stream_changes
+from assistant.contrib.mcp_server.older_clients import is_own_session, read_small, serve
+from assistant.contrib.mcp_server.session_manager import get_manager
+from assistant.contrib.mcp_server.sessions import HEADER
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.origins import headers_of
 

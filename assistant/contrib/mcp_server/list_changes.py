@@ -22,8 +22,8 @@ from mcp.shared.subscriptions import (
 )
 from pydantic import BaseModel
 
-from assistant.mcp.server.tenant_sources import all_sources
-from assistant.mcp.server.tool_results import describe
+from assistant.contrib.mcp_server.tenant_sources import all_sources
+from assistant.contrib.mcp_server.tool_results import describe
 from assistant.services.callers.connections import while_access_lasts
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database

@@ -9,26 +9,20 @@ from django.conf import settings
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from assistant.contrib.mcp_server.addresses import METADATA, PATH
+from assistant.contrib.mcp_server.scopes import MCP as RULE
 from assistant.services.callers.doors import Door, aadmit
 from assistant.services.errors import OUTAGE_ERRORS, log_failure
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
-from assistant.services.tenancy.scopes import MCP as RULE
 from assistant.toolkit.lazy_module import LazyModule
 
 logger = logging.getLogger(__name__)
 
-PATH = "/mcp/"
-METADATA = "/.well-known/oauth-protected-resource"
 SCOPE = str(RULE)
 MCP = Door(frozenset({CredentialKind.API_KEY}), limits_members=True)
 # Imported with the first request, because importing the SDK would take a third of a process's start-up time.
-_dispatch = LazyModule("assistant.mcp.server.dispatch")
-
-
-def is_mcp(path: str) -> bool:
-    """Return whether `application` answers a path instead of the site."""
-    return path in {PATH, PATH.rstrip("/")} or path.removeprefix(METADATA) in {"", PATH, PATH.rstrip("/")}
+_dispatch = LazyModule("assistant.contrib.mcp_server.dispatch")
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,7 +14,7 @@ from mcp_types import (
 )
 from mcp_types import Prompt as PromptDescription
 
-from assistant.mcp.server.elicitation import InputNeeded, McpCaller
+from assistant.contrib.mcp_server.elicitation import InputNeeded, McpCaller
 from assistant.services.tenancy.members import Member
 
 

@@ -17,8 +17,8 @@ from mcp_types import (
 )
 from mcp_types.methods import CACHEABLE_METHODS
 
-from assistant.mcp.server import calls, cancellation, change_streams, prompts_and_resources, sessions
-from assistant.mcp.server.caller import member_of, principal
+from assistant.contrib.mcp_server import calls, cancellation, change_streams, prompts_and_resources, sessions
+from assistant.contrib.mcp_server.caller import member_of, principal
 from assistant.services.toolpolicy import catalogue
 
 NAME = "tenant-assistant"

@@ -15,7 +15,7 @@ from mcp import Client as SdkClient
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ToolListChangedNotification
 
-from assistant.mcp.server.list_changes import MAX_STREAMS
+from assistant.contrib.mcp_server.list_changes import MAX_STREAMS
 from assistant.models import ApiKey
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.knowledge.documents import add_document

@@ -8,8 +8,8 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import LoggingLevel
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from assistant.mcp.server.caller import Context
-from assistant.mcp.server.sessions import settings_of
+from assistant.contrib.mcp_server.caller import Context
+from assistant.contrib.mcp_server.sessions import settings_of
 
 # Clients of protocols before 2026-07-28 still read log messages.
 warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=r"assistant\.mcp\.")

@@ -1,0 +1,1 @@
+"""Optional apps: each is there if INSTALLED_APPS names it, and absent without a trace otherwise."""

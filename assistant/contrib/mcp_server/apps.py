@@ -1,0 +1,17 @@
+"""The Django app of the MCP server."""
+
+from __future__ import annotations
+
+from assistant.asgi.mounts import mount
+from assistant.contrib.mcp_server.addresses import is_mcp
+from assistant.optional_apps import OptionalApp
+
+
+class McpServerConfig(OptionalApp):
+    name = "assistant.contrib.mcp_server"
+    label = "assistant_mcp_server"
+    verbose_name = "Assistant: MCP server"
+
+    def ready(self) -> None:
+        # It is an ASGI application, because Django views are not told that a client has disconnected.
+        mount(self.label, serves=is_mcp, module="assistant.contrib.mcp_server.asgi")

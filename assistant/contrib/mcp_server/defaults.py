@@ -1,0 +1,12 @@
+"""The app's settings, read from environment variables of the same names. A project can set them itself."""
+
+from __future__ import annotations
+
+from assistant.environment import Environment
+
+ENVIRONMENT = Environment()
+
+# Sessions for MCP clients older than 2026-07-28, which approvals need. For one process, or with sticky routing.
+MCP_SESSIONS = ENVIRONMENT.flag("MCP_SESSIONS")
+
+__all__ = ["MCP_SESSIONS"]

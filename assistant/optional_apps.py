@@ -1,0 +1,92 @@
+"""What a deployment can do without: apps under `assistant.contrib`, which are there if INSTALLED_APPS names them.
+
+The core never imports one. An app says by its modules what it adds (`defaults`, `urls`), and by what its `ready` hands
+to registries, such as `assistant.asgi.mounts`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Collection, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.conf import settings
+from django.urls import URLPattern, URLResolver, include, path
+from django.utils.module_loading import module_has_submodule
+
+from assistant import defaults
+from assistant.environment import Environment, sentences
+
+_FOLDER = Path(__file__).resolve().parent / "contrib"
+
+
+class OptionalApp(AppConfig):
+    """The base of an optional app's configuration: it adds the app's settings.
+
+    Attributes:
+        problems: a sentence for each wrong variable and wrong setting of the app.
+    """
+
+    default_auto_field = "django.db.models.BigAutoField"
+    # Django looks in an app's `apps` module, which imports this class, for the one configuration to use.
+    default = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.default = True
+
+    def __init__(self, app_name: str, app_module: ModuleType | None) -> None:
+        super().__init__(app_name, app_module)
+        self.problems: list[str] = []
+        if self.has("defaults"):
+            own = import_module(f"{self.name}.defaults")
+            environment: Environment = own.ENVIRONMENT
+            values, problems = environment.settled({name: getattr(own, name) for name in own.__all__}, settings)
+            for name, value in values.items():
+                setattr(settings, name, value)
+            self.problems = sentences(environment.problems, problems)
+
+    def has(self, module: str) -> bool:
+        """Return whether the app has a module of this name."""
+        return self.module is not None and module_has_submodule(self.module, module)
+
+
+def installed() -> Iterator[OptionalApp]:
+    """Yield the optional apps that are installed, in their order in INSTALLED_APPS."""
+    return (app for app in apps.get_app_configs() if isinstance(app, OptionalApp))
+
+
+def urlpatterns() -> list[URLPattern | URLResolver]:
+    """Return the addresses of all installed optional apps, for `assistant.urls`: they lie below the same mount."""
+    return [path("", include(f"{app.name}.urls")) for app in installed() if app.has("urls")]
+
+
+def problems_of_settings() -> list[str]:
+    """Return a sentence for each wrong variable and each wrong setting of the assistant and of its optional apps."""
+    return [*defaults.problems_of(settings), *(problem for app in installed() for problem in app.problems)]
+
+
+def setting_names() -> dict[str, str]:
+    """Return all settings of the assistant and of its optional apps, installed or not: the app of each by its name."""
+    names = dict.fromkeys(defaults.__all__, "assistant")
+    for app in pkgutil.iter_modules([str(_FOLDER)], "assistant.contrib."):
+        package = import_module(app.name)
+        if module_has_submodule(package, "defaults"):
+            names |= dict.fromkeys(import_module(f"{app.name}.defaults").__all__, app.name)
+    return names
+
+
+def settings_of_absent_apps(own: Any, environment: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield each setting or variable that is set although its app is not installed, with the app.
+
+    Args:
+        own: the project's Django settings.
+    """
+    for name, app in setting_names().items():
+        is_set = name in environment or own.is_overridden(name)
+        if app != "assistant" and is_set and not apps.is_installed(app):
+            yield name, app

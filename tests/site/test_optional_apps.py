@@ -1,0 +1,80 @@
+"""Optional apps: there if INSTALLED_APPS names them, absent without a trace otherwise."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from assistant.optional_apps import installed, setting_names, settings_of_absent_apps
+from tests.docs.snippets import ROOT
+from tests.python_template import forked_python
+
+pytestmark = pytest.mark.once
+
+CONTRIB = ROOT / "assistant" / "contrib"
+APPS = sorted(f"assistant.contrib.{path.parent.name}" for path in CONTRIB.glob("*/apps.py"))
+# What a process of the core alone has: modules of optional apps, but for those that this checkout's settings read, and
+# their addresses.
+TRACES = """
+import django, sys; django.setup()
+import config.asgi
+from django.test import Client
+print([name for name in sys.modules if name.startswith("assistant.contrib.") and name.count(".") > 2
+    and not name.endswith(".defaults")])
+print(Client().post("/mcp/").status_code)
+"""
+
+
+def run(script: str, **environment: str) -> str:
+    chosen = {"DJANGO_SETTINGS_MODULE": "tests.settings", **environment}
+    done = subprocess.run(
+        [str(forked_python()), "-c", script], cwd=ROOT, env={**os.environ, **chosen}, capture_output=True, text=True,
+        timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_checkout_installs_every_optional_app() -> None:
+    assert APPS and [app.name for app in installed()] == [app for app in settings.INSTALLED_APPS if app in APPS]
+    assert {app.name for app in installed()} == {*APPS}
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_an_optional_app_carries_our_name(app: str) -> None:
+    (config,) = (config for config in installed() if config.name == app)
+    assert config.label == f"assistant_{app.rpartition('.')[2]}"
+
+
+def test_the_core_alone_has_no_trace_of_them() -> None:
+    assert run(TRACES, TEST_APPS="core").split("\n")[:2] == ["[]", "404"]
+
+
+class Project:
+    """A settings module of a project, with one setting."""
+
+    def is_overridden(self, name: str) -> bool:
+        return name == "MCP_SESSIONS"
+
+
+def test_a_setting_of_an_app_that_is_absent_is_named_with_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = (
+        "from django.core.checks import run_checks; print([one.msg for one in run_checks() if one.id[-4:] == 'W008'])"
+    )
+    told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", MCP_SESSIONS="true")
+    assert "MCP_SESSIONS is a setting of assistant.contrib.mcp_server, which is not in INSTALLED_APPS" in told
+
+
+def test_the_settings_of_an_installed_app_are_no_problem() -> None:
+    own: Any = Project()
+    assert setting_names()["MCP_SESSIONS"] == "assistant.contrib.mcp_server"
+    assert list(settings_of_absent_apps(own, [])) == []
+
+
+def test_a_wrong_setting_of_an_optional_app_stops_the_start() -> None:
+    script = "import django; django.setup(); from assistant.optional_apps import problems_of_settings as p; print(p())"
+    assert "MCP_SESSIONS must be true or false" in run(script, MCP_SESSIONS="perhaps")
