@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from assistant.mcp.server.tool_results import describe, result_of
+from assistant.contrib.mcp_server.tool_results import describe, result_of
 from assistant.mcp_client import Command, Endpoint, RemoteFailure, connect
 from assistant.models import McpServer, McpTool
 from assistant.models import ToolCall as Audit
