@@ -21,6 +21,7 @@ from assistant.pages import (
     sign_in,
     widget_tokens,
 )
+from assistant.services.db.own_transactions import use_own_transactions
 
 app_name = "assistant"
 urlpatterns = [
@@ -66,3 +67,4 @@ urlpatterns = [
     path("api", openapi_pages.nothing_here),
     path("v1", elsewhere.nothing_here),
 ]
+use_own_transactions(urlpatterns)

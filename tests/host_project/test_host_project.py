@@ -8,6 +8,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ from websockets.sync.client import connect
 
 from assistant import defaults
 from tests.agui import text_of
+from tests.fake_answers import Answer, Recorded, echo, reply
 from tests.fake_provider import FakeProvider
 from tests.host_project.installed import installed, run
 from tests.live import Server, serve
+from tests.mcp.talking import headers, message
 from tests.python_template import forked_python
 from tests.ws import open_socket
 
@@ -172,6 +175,89 @@ def test_rest_is_the_same_whatever_the_projects_own_api_is_set_to(project: Proje
         page = client.get("docs/").text
         files = re.findall(r'(?:href|src)="(/assistant/api/docs/[^"]+)"', page)
         assert len(files) == 3 and all(client.get(project.server.url + name).status_code == 200 for name in files)
+
+
+ASKS = """
+from assistant.models import Tenant, ToolSetting
+acme = Tenant.objects.get(slug="acme")
+ToolSetting.objects.update_or_create(tenant=acme, tool="list_invoices", defaults={"policy": "%s"})
+"""
+
+
+@contextmanager
+def asking(project: Project) -> Iterator[None]:
+    """Until the end of the block the model calls the project's tool and then answers, and the tool asks first."""
+    project.shell(ASKS % "ask")
+    project.provider.rule(invoices)
+    try:
+        yield
+    finally:
+        project.shell(ASKS % "on")
+        project.provider.rule(echo)
+
+
+def invoices(request: Recorded) -> Answer:
+    """Answer by the request, because a title may be asked for at any time."""
+    called = [call["function"]["name"] for one in request.messages for call in one.get("tool_calls") or ()]
+    if request.json.get("tools") and "list_invoices" not in called:
+        return reply(calls=[("list_invoices", {})])(request)
+    return reply("Only one")(request)
+
+
+def test_every_door_works_though_the_projects_requests_are_transactions(project: Project) -> None:
+    key = project.manage("create_api_key", "acme", "alice@crm.example", "--scopes", "chat,read,tools").splitlines()[-1]
+    with httpx2.Client(base_url=f"{project.server.url}/assistant/", timeout=30) as client, asking(project):
+        client.headers["Authorization"] = f"Bearer {key}"
+        rest = "api/v1/tenants/acme/"
+        file = client.post(f"{rest}attachments/", files={"file": ("note.txt", b"Half past nine", "text/plain")}).json()
+        thread = client.post(f"{rest}conversations/", json={"assistant": "helper"}).json()["id"]
+        body, once = {"message": "Which?", "attachments": [file["id"]]}, {"Idempotency-Key": "once"}
+        run, again = (client.post(f"{rest}conversations/{thread}/runs/", json=body, headers=once) for _ in range(2))
+        assert run.json()["status"] == "waiting" and again.headers["Idempotent-Replayed"] == "true"
+        decision = {"call_id": run.json()["approvals"][0]["call_id"], "approved": True}
+        decided = client.post(f"{rest}runs/{run.json()['id']}/approvals/", json={"decisions": [decision]})
+        assert (decided.status_code, decided.json()["text"]) == (201, "Only one")
+        events = client.get(f"{rest}runs/{decided.json()['id']}/events/").text
+        assert "Only one" in events and '"RUN_FINISHED"' in events
+        assert client.post(f"{rest}runs/{decided.json()['id']}/cancel/").status_code == 202
+
+
+def test_the_apis_of_other_clients_work_though_the_projects_requests_are_transactions(project: Project) -> None:
+    key = project.manage("create_api_key", "acme", "alice@crm.example", "--scopes", "chat,read,tools").splitlines()[-1]
+    with httpx2.Client(base_url=f"{project.server.url}/assistant/", timeout=30) as client:
+        client.headers["Authorization"] = f"Bearer {key}"
+        assert [one["id"] for one in client.get("v1/models").json()["data"]] == ["helper"]
+        asked = {"model": "helper", "messages": [{"role": "user", "content": "When?"}]}
+        for stream in (False, True):
+            assert "When?" in client.post("v1/chat/completions", json=asked | {"stream": stream}).text
+        response = client.post("v1/responses", json={"model": "helper", "input": "When?"}).json()
+        assert client.get(f"v1/responses/{response['id']}").json()["status"] == "completed"
+        assert client.delete(f"v1/responses/{response['id']}").status_code == 200
+        files = {"file": ("note.txt", b"Half past nine", "text/plain")}
+        file = client.post("v1/files", files=files, data={"purpose": "user_data"}).json()["id"]
+        assert client.get(f"v1/files/{file}/content").content == b"Half past nine"
+    listed = httpx2.post(
+        f"{project.server.url}/mcp/", json=message("tools/list"), headers=headers(key, "tools/list"), timeout=30
+    )
+    assert [tool["name"] for tool in listed.json()["result"]["tools"]] == ["list_invoices"]
+
+
+def test_a_call_is_approved_in_the_projects_admin(project: Project) -> None:
+    key = project.manage("create_api_key", "acme", "alice@crm.example").splitlines()[-1]
+    project.shell("from assistant.models import Tenant; Tenant.objects.update(approvals_by_others=True)")
+    rest = httpx2.Client(base_url=f"{project.server.url}/assistant/api/v1/tenants/acme/", timeout=30)
+    rest.headers["Authorization"] = f"Bearer {key}"
+    with rest, asking(project):
+        thread = rest.post("conversations/", json={"assistant": "helper"}).json()["id"]
+        assert rest.post(f"conversations/{thread}/runs/", json={"message": "Which?"}).json()["status"] == "waiting"
+        amy = project.visitor("amy")
+        found = re.search(r"/admin/assistant/approval/(\d+)/change/", amy.get("/admin/assistant/approval/").text)
+        assert found
+        token = {"csrfmiddlewaretoken": amy.cookies["csrftoken"]}
+        chosen = {"action": "approve", "_selected_action": found[1]}
+        told = amy.post("/admin/assistant/approval/", data=chosen | token, follow_redirects=True).text
+        assert "Answered: list_invoices." in told
+        assert rest.get("approvals/").json() == []
 
 
 def test_end_users_fit_into_the_projects_own_user_model(project: Project) -> None:

@@ -14,6 +14,7 @@ from django.db import connection
 
 from assistant import urls
 from tests import live
+from tests.docs.snippets import ROOT
 from tests.host_project.installed import installed, run
 from tests.python_template import forked_python
 
@@ -49,6 +50,16 @@ def shell(host: tuple[Path, dict[str, str]], script: str) -> str:
 def test_a_tool_that_forgot_its_filter_gets_its_own_tenants_rows_alone(host: tuple[Path, dict[str, str]]) -> None:
     told = json.loads(shell(host, "tripwire_proof"))
     assert told["wrong"] == [] and told["tries"] > 90
+
+
+@pytest.mark.once
+def test_every_page_opens_in_the_hosts_own_admin(host: tuple[Path, dict[str, str]]) -> None:
+    folder, environment = host
+    environment = environment | {"PYTHONPATH": f"{environment['PYTHONPATH']}:{ROOT}"}
+    told = json.loads(shell((folder, environment), "pages_proof"))
+    assert told["failed"] == []
+    has_admin = environment["HOST"] != "subdomains"
+    assert all(count > least for count, least in zip(told["opened"], (150, 130, 4), strict=True)) is has_admin
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
     known = {
         "tenant": tenant,
         "tenant_slug": tenant,
-        "assistant": rows[Assistant].slug,
+        "assistant": by_model["assistant"] if address.path.startswith("/admin/") else rows[Assistant].slug,
         "thread": by_model["conversation"],
         "thread_id": by_model["conversation"],
         "run_id": rows[Run].run_id,

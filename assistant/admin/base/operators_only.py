@@ -7,10 +7,11 @@ from typing import Any
 from django.http import HttpRequest
 
 from assistant.admin.base.overflow import OverflowSafeChangeList
+from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.visible_tenants import is_operator
 
 
-class OperatorsOnly(OverflowSafeChangeList):
+class OperatorsOnly(OverflowSafeChangeList, OwnTransactions):
     """A page for superusers only, regardless of Django permissions."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -23,6 +23,7 @@ from assistant.admin.base.deletion_tree import readable_tree
 from assistant.admin.base.empty_lists import EMPTY_LISTS
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.overflow import OverflowSafeChangeList
+from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.secret_fields import ask_again
 from assistant.admin.base.visible_tenants import is_list, is_operator, permitted_of, picked_tenant_id
 from assistant.models import Assistant, Membership, Provider, Tenant
@@ -142,7 +143,7 @@ def _with_labels(field: Any) -> Any:
     return field
 
 
-class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
+class TenantScopedAdmin(Scoped, OverflowSafeChangeList, OwnTransactions):
     """The base of all pages of tenants' rows; `tenant_path` is the lookup from a row to its tenant.
 
     Users other than superusers see the rows of tenants that they are admin or owner of, or in which a role of theirs

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -22,12 +21,11 @@ from assistant.admin.base.charts import Bar, bar_chart
 from assistant.admin.base.csv_file import csv_response
 from assistant.admin.base.job_titles import job_title
 from assistant.admin.base.picker import reported_tenants
-from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant, tenants_of
+from assistant.admin.base.visible_tenants import administered, is_operator, picked_tenant
 from assistant.models import AuditEntry
 from assistant.services.reports.days import Day
 from assistant.services.reports.home import HomeReport, home_report, last_changes
 from assistant.services.reports.needs import Item, Kind, Need, needs
-from assistant.services.reports.tenant_filter import TenantFilter
 
 # For each kind: the sentence, the page that lists all items, and the page of one item; empty if there is only the list.
 _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
@@ -142,6 +140,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "zone": zone.key,
         "needs": [shown_need(need) for need in needs(tenants=tenants, now=timezone.now())],
         "chart": chart_of(report),
+        "days_csv": reverse("admin:days_csv"),
         "changes": shown_changes(last_changes(tenants=tenants)),
     }
 
@@ -197,12 +196,12 @@ def _bar(day: Day) -> Bar:
 
 
 def days_as_csv(request: HttpRequest) -> HttpResponse:
-    """Return the days of the first page as a CSV file; with the slug of a tenant, those of this tenant's page."""
-    tenants, zone = reported_tenants(request), _zone(request)
-    if slug := request.GET.get("tenant"):
-        tenant = get_object_or_404(tenants_of(request), slug=slug)
-        tenants, zone = TenantFilter(frozenset({tenant.pk})), ZoneInfo(tenant.timezone)
-    report = home_report(tenants=tenants, now=timezone.now(), zone=zone)
+    """Return the days of the first page as a CSV file."""
+    return csv_of_days(home_report(tenants=reported_tenants(request), now=timezone.now(), zone=_zone(request)))
+
+
+def csv_of_days(report: HomeReport) -> HttpResponse:
+    """Return the days of a report as a CSV file."""
     rows = [(day.date.isoformat(), day.runs, day.failed, f"{day.cost:.6f}") for day in report.days]
     return csv_response("days", [_("Day"), _("Runs"), _("Failed"), _("Cost")], rows)
 

@@ -10,13 +10,14 @@ from zoneinfo import ZoneInfo
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 
 from assistant.admin.base.action_titles import action_title
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.chat_reading import HIDDEN, may_show
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
-from assistant.admin.home.home import chart_of, shown_changes, shown_need
+from assistant.admin.home.home import chart_of, csv_of_days, shown_changes, shown_need
 from assistant.admin.tenants import tabs
 from assistant.admin.tenants.brand_form import brand_form, save_brand_form
 from assistant.admin.tenants.invitations import InvitationForm, grantable_roles, invite_person, shown_invitations
@@ -30,7 +31,7 @@ from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
 from assistant.services.limits.quota_report import use_of_members, use_of_tenant
 from assistant.services.reports import tenant_page
-from assistant.services.reports.home import home_report, last_changes
+from assistant.services.reports.home import HomeReport, home_report, last_changes
 from assistant.services.reports.needs import needs
 from assistant.services.reports.tenant_filter import TenantFilter
 from assistant.services.reports.tenants import tenant_reports
@@ -43,15 +44,26 @@ from assistant.services.toolpolicy.switchboard import board_of_assistants
 Context = dict[str, Any]
 
 
+def _report_of(tenant: Tenant) -> HomeReport:
+    only = TenantFilter(frozenset({tenant.pk}))
+    return home_report(tenants=only, now=timezone.now(), zone=ZoneInfo(tenant.timezone))
+
+
+def days_csv_view(request: HttpRequest, object_id: str) -> HttpResponse:
+    """Return the days of a tenant's overview as a CSV file."""
+    return csv_of_days(_report_of(tenant_of_tab(request, object_id, tabs.OVERVIEW)))
+
+
 def _overview(request: HttpRequest, tenant: Tenant) -> Context:
     only, now = TenantFilter(frozenset({tenant.pk})), timezone.now()
-    report = home_report(tenants=only, now=now, zone=ZoneInfo(tenant.timezone))
+    report = _report_of(tenant)
     return {
         "report": report,
         "zone": tenant.timezone,
         "use": tenant_reports(tenants=[tenant], now=now)[tenant.pk],
         "needs": [shown_need(need) for need in needs(tenants=only, now=now)],
         "chart": chart_of(report),
+        "days_csv": reverse("admin:assistant_tenant_days", args=[tenant.pk]),
         "changes": shown_changes(last_changes(tenants=only)),
         "may_export": tabs.BUNDLE.is_open(request, tenant.pk),
     }

@@ -7,7 +7,6 @@ from typing import Any, cast
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -16,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.http import require_safe
 
 from assistant.admin.base.names import rows_by_kind
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
@@ -24,7 +24,7 @@ from assistant.admin.tenants import tabs
 from assistant.admin.tenants.bundles import bundle_urls
 from assistant.admin.tenants.invitations import invitation_urls
 from assistant.admin.tenants.tenant_list import TenantColumns, TenantList
-from assistant.admin.tenants.tenant_pages import PAGES, tab_view
+from assistant.admin.tenants.tenant_pages import PAGES, days_csv_view, tab_view
 from assistant.admin.tenants.wizard import LIMITS, NewTenantForm, suggestions, try_to_make
 from assistant.models import Retention, Tenant
 from assistant.models.retention import KINDS
@@ -113,13 +113,11 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         """Offer no deletion of several tenants at once: each is erased from its own page."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
-    @transaction.non_atomic_requests
     @method_decorator(csrf_protect)
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Show what would be deleted; after confirmation erase the tenant as `manage.py delete_tenant` does.
 
-        Not in Django's transaction, nor in one of ATOMIC_REQUESTS: other processes must see that the tenant is
-        inactive, and stop its runs.
+        Not in Django's transaction: other processes must see that the tenant is inactive, and stop its runs.
         """
         tenant = self.row_or_404(request, object_id, self.has_delete_permission)
         if request.method != "POST":
@@ -153,7 +151,8 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
             path(f"<path:object_id>/{tab.slug}/", wrap(tab_view(self, tab)), name=f"assistant_tenant_{tab.slug}")
             for tab in PAGES
         ]
-        return [*pages, *bundle_urls(self), *invitation_urls(self), *super().get_urls()]
+        days = path("<path:object_id>/days.csv", wrap(require_safe(days_csv_view)), name="assistant_tenant_days")
+        return [*pages, days, *bundle_urls(self), *invitation_urls(self), *super().get_urls()]
 
     @method_decorator(csrf_protect)
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:

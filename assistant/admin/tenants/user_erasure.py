@@ -7,7 +7,6 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -28,7 +27,6 @@ class UserErasure:
         actions: dict[str, Any] = super().get_actions(request)  # type: ignore[misc]
         return {name: action for name, action in actions.items() if name != "delete_selected"}
 
-    @transaction.non_atomic_requests
     @method_decorator(csrf_protect)
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

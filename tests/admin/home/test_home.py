@@ -196,15 +196,15 @@ def test_days_are_a_chart_a_table_and_a_file(root: Client, cast: Cast) -> None:
 
 def test_the_days_of_a_tenants_page_are_a_csv_file_too(root: Client, amys: Client, cast: Cast) -> None:
     say_something(cast)
-    link = f"/admin/days.csv?tenant={cast.acme.slug}"
+    link = f"/admin/assistant/tenant/{cast.acme.pk}/days.csv"
     assert f'href="{link}"' in amys.get(f"/admin/assistant/tenant/{cast.acme.pk}/overview/").content.decode()
 
-    def runs_today(client: Client, slug: str) -> str:
-        lines = client.get(f"/admin/days.csv?tenant={slug}").content.decode("utf-8-sig").splitlines()
+    def runs_today(client: Client, tenant: Tenant) -> str:
+        lines = client.get(f"/admin/assistant/tenant/{tenant.pk}/days.csv").content.decode("utf-8-sig").splitlines()
         return lines[-1].split(",")[1]
 
-    assert (runs_today(amys, "acme"), runs_today(root, "acme"), runs_today(root, "globex")) == ("1", "1", "0")
-    assert amys.get("/admin/days.csv?tenant=globex").status_code == 404
+    assert (runs_today(amys, cast.acme), runs_today(root, cast.acme), runs_today(root, cast.globex)) == ("1", "1", "0")
+    assert amys.get(f"/admin/assistant/tenant/{cast.globex.pk}/days.csv").status_code == 404
 
 
 def test_an_empty_panel_says_what_to_do(root: Client, cast: Cast) -> None:

@@ -66,6 +66,9 @@ if "HOST_POSTGRES" in os.environ:
         "PORT": port,
     }
 
+# As many templates of projects have it.
+DATABASES["default"]["ATOMIC_REQUESTS"] = True
+
 AUTH_USER_MODEL = "people.Person"
 LOGIN_URL = "/sign-in/"
 STATIC_URL = "static/"

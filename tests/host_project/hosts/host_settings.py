@@ -52,8 +52,10 @@ if "HOST_POSTGRES" in os.environ:
         "PORT": port,
         "DISABLE_SERVER_SIDE_CURSORS": True,
     }
+# As the most used template of projects has it.
+DATABASES["default"]["ATOMIC_REQUESTS"] = True
 AUTH_USER_MODEL = "people.Person" if HOST == "organisations" else "auth.User"
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 STATIC_URL = "static/"
-ROOT_URLCONF = "assistant.urls"
+ROOT_URLCONF = "host_urls"
 ASSISTANT_TENANTS = f"{HOST}.assistant.Host"
