@@ -23,11 +23,34 @@ from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 
 T_co = TypeVar("T_co", covariant=True)
-# A comment is sent after this long without an event, so that proxies do not close the stream.
+# A stream begins after this long at the latest, and has a comment after this long without a part of the answer: proxies
+# take a tool that is at work for a server that does not answer.
+BEGIN_SECONDS = 1.5
 KEEP_ALIVE_SECONDS = 15
 KEEP_ALIVE = ": keep-alive\n\n"
 RESTARTING = "The server restarts, and the answer was not complete yet. Ask again in a moment."
 _background_tasks: set[asyncio.Task[Any]] = set()
+
+
+class Pauses:
+    """Says when a client that is waiting for a part of an answer has to be sent something in its place."""
+
+    def __init__(self) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._sent_at = self._clock()
+        self._patience: float = BEGIN_SECONDS
+
+    def sent(self) -> None:
+        """A part was sent."""
+        self._sent_at = self._clock()
+
+    def is_due(self) -> bool:
+        """Return whether it is time; the next time is `KEEP_ALIVE_SECONDS` later."""
+        if self._clock() - self._sent_at < self._patience:
+            return False
+        self._patience = KEEP_ALIVE_SECONDS
+        self.sent()
+        return True
 
 
 class Collector(Protocol[T_co]):
@@ -71,7 +94,7 @@ async def followed(
 ) -> AsyncGenerator[T_co | None]:
     """Start or join a run, yield what its events add, and store the outcome of a claimed request.
 
-    Yields None after each `KEEP_ALIVE_SECONDS` without an event.
+    Yields None where `Pauses` says that it is time.
 
     Closing the generator cancels the run, unless the request is claimed and can be repeated.
 
@@ -87,15 +110,17 @@ async def followed(
         opened = await open_run()
         collector.begin(opened)
         ended, keeps_running = False, claimed is not None
+        pauses = Pauses()
         try:
             async with aclosing(entries_of(caller, opened.key, collector)) as entries:
                 async for entry in entries:
-                    if entry is None:
+                    if entry is not None:
+                        ended = entry.is_end
+                        for part in collector.take(entry):
+                            pauses.sent()
+                            yield part
+                    if pauses.is_due():
                         yield None
-                        continue
-                    ended = entry.is_end
-                    for part in collector.take(entry):
-                        yield part
             keeps_running = False
             if not collector.is_complete:
                 raise CompletionFailed("interrupted", "The answer broke off.")
@@ -117,23 +142,18 @@ async def followed(
 async def entries_of(caller: Caller, key: RunKey, collector: Collector[Any]) -> AsyncGenerator[Entry | None]:
     """Yield the events that a collector wants, which loads what it lacks before the last one.
 
-    Yields None after each `KEEP_ALIVE_SECONDS` without an event that the collector wants.
+    Yields None in place of others, and after each second without any.
 
     Raises:
         CompletionFailed: the server is shutting down.
     """
-    clock = asyncio.get_running_loop().time
-    given_at = clock()
     async with aclosing(RunReader(caller).entries(key)) as entries:
         async for entry in entries:
             if shutdown.must_end_streams():
                 raise CompletionFailed("interrupted", RESTARTING)
             if entry is None or not (entry.is_end or collector.wants(entry)):
-                if clock() - given_at >= KEEP_ALIVE_SECONDS:
-                    given_at = clock()
-                    yield None
+                yield None
                 continue
-            given_at = clock()
             if entry.is_end and collector.lacks_events(entry):
                 await collector.load(caller.member, key)
             yield entry

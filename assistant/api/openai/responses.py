@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from assistant.api.base import REPLAYED, claim_request
 from assistant.api.event_stream import stream_slot
 from assistant.api.openai.endpoint import endpoint
-from assistant.api.openai.following import KEEP_ALIVE, as_stream, entries_of, followed, in_background, settle
+from assistant.api.openai.following import KEEP_ALIVE, Pauses, as_stream, entries_of, followed, in_background, settle
 from assistant.api.openai.lists import number_in, page_of, query_of
 from assistant.api.openai.new_response import new_response
 from assistant.api.openai.response_events import PRELUDE, Part, ResponseEvents
@@ -74,7 +74,7 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
             pass
         return JsonResponse(collector.body)
     at_request_end(parts.aclose)
-    # Wait for the first part of the answer, so that a provider's failure can still become an HTTP status.
+    # Wait for the first part of the answer for a moment, so that an early failure can still become an HTTP status.
     first = [part async for part in _first(parts, until=() if wanted.is_background else PRELUDE)]
     return as_stream(_stream(first, parts, collector))
 
@@ -103,10 +103,10 @@ async def _in_background(
 
 
 async def _first(parts: AsyncGenerator[Part | None], until: Iterable[str]) -> AsyncIterator[Part]:
-    """Yield events up to the first that is of no kind in `until`."""
+    """Yield events up to the first that is of no kind in `until`, or to the first pause."""
     async for part in parts:
         if part is None:
-            continue
+            return
         yield part
         if part["type"] not in until:
             return
@@ -173,18 +173,20 @@ async def _events_after(caller: Caller, run: Run, after: int, slot: AsyncExitSta
     collector = ResponseEvents(run.run_id, echo_of(run), writer_of(run), ended_at)
     key = key_of(run, "")
     collector.begin_at(key)
+    pauses = Pauses()
     async with slot:
         try:
             async with aclosing(entries_of(caller, key, collector)) as entries:
                 async for entry in entries:
-                    if entry is None:
+                    if entry is not None:
+                        if collector.lacks_events(entry) and entry.is_end:
+                            collector.skip_to(after)
+                        for part in collector.take(entry):
+                            if part["sequence_number"] > after:
+                                pauses.sent()
+                                yield event_of(part)
+                    if pauses.is_due():
                         yield KEEP_ALIVE
-                        continue
-                    if collector.lacks_events(entry) and entry.is_end:
-                        collector.skip_to(after)
-                    for part in collector.take(entry):
-                        if part["sequence_number"] > after:
-                            yield event_of(part)
         except CompletionFailed as exc:
             yield event_of(collector.failed(exc))
     yield "data: [DONE]\n\n"

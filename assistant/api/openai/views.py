@@ -70,17 +70,9 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
             pass
         return JsonResponse(answer.body)
     at_request_end(texts.aclose)
-    # Wait for the first text, so that a provider's failure can still become an HTTP status.
-    first = await _first_text(texts)
+    # Wait for the first text for a moment, so that an early failure can still become an HTTP status.
+    first = await anext(texts, None)
     return as_stream(_stream(header, answer, first, texts, with_usage=wanted.with_usage))
-
-
-async def _first_text(texts: AsyncGenerator[str | None]) -> str | None:
-    """Return the first text; None if there is none."""
-    async for text in texts:
-        if text is not None:
-            return text
-    return None
 
 
 def _with_stable_ids(member: Member, request: HttpRequest, run: StatelessInput, body: dict[str, Any]) -> StatelessInput:
