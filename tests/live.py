@@ -20,7 +20,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import connection
 
-from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
 from tests.server_template import ForkedProcess, template
 
 KINDS = ("uvicorn", "daphne")
@@ -92,7 +92,8 @@ def _arguments(kind: str, port: int, application: str) -> list[str]:
     if kind == "daphne":
         return ["-b", "127.0.0.1", "-p", str(port), application]
     return [
-        "--host", "127.0.0.1", "--port", str(port), "--ws", "websockets-sansio", "--ws-max-size", str(MAX_SERVER_FRAME),
+        "--host", "127.0.0.1", "--port", str(port), "--http", HTTP_PROTOCOL,
+        "--ws", "websockets-sansio", "--ws-max-size", str(MAX_SERVER_FRAME),
         "--ws-per-message-deflate", "false", "--no-access-log", application,
     ]  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from assistant.asgi.request_heads import check_heads
 from assistant.services.connections import shutdown
 from assistant.services.connections.server_frame_bound import check_server
 from assistant.services.runs.manager import get_runs
@@ -20,6 +21,7 @@ async def lifespan(
         message = await receive()
         if message["type"] == "lifespan.startup":
             check_server(receive)
+            check_heads(receive)
             shutdown.handle_signals()
             await get_runs().start()
             await send({"type": "lifespan.startup.complete"})

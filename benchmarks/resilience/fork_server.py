@@ -14,6 +14,7 @@ import sys
 
 import uvicorn
 
+from assistant.asgi.request_heads import BoundedHeads
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 
 _PR_SET_PDEATHSIG = 1
@@ -39,6 +40,7 @@ def _serve(application: object, port: int) -> None:
         application,  # type: ignore[arg-type]
         host="127.0.0.1",
         port=port,
+        http=BoundedHeads,
         ws="websockets-sansio",
         ws_max_size=MAX_SERVER_FRAME,
         ws_per_message_deflate=False,

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from assistant.core.values.frame_sizes import HTTP_PROTOCOL
 from benchmarks.processes import START_SECONDS, Process, started
 from benchmarks.resilience.services import REDIS_DATABASES, Services
 from benchmarks.targets import QUIET, UVICORN, free_port
@@ -155,7 +156,8 @@ def serve(
     port = port or free_port()
     environment = {**site.env, **(env or {})}
     application = "benchmarks.resilience.planted:application" if "PLANTED" in environment else "config.asgi:application"
-    command = [sys.executable, "-m", *UVICORN, "--port", str(port), *QUIET, *options, application]
+    bounds = ("--http", HTTP_PROTOCOL)
+    command = [sys.executable, "-m", *UVICORN, *bounds, "--port", str(port), *QUIET, *options, application]
     with ExitStack() as stack:
         process = stack.enter_context(started(command, environment))
         process.wait_for(f"http://127.0.0.1:{port}/healthz")

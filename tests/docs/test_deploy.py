@@ -17,6 +17,7 @@ from django.conf import settings
 from django.urls import reverse
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from assistant.asgi.request_heads import OPTION
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.management.deployment.files import TEMPLATES
 from assistant.management.deployment.plan import upload_paths
@@ -48,6 +49,7 @@ def test_every_command_bounds_the_frames_that_the_server_takes() -> None:
     commands = [line for text in texts for line in re.findall(r"uvicorn \w+\.asgi:application.*", text)]
     assert len(commands) == 5
     assert all(re.search(rf"--ws-max-size {MAX_SERVER_FRAME}\b", command) for command in commands)
+    assert all(OPTION in command for command in commands)
 
 
 def test_the_development_server_has_the_same_bound() -> None:

@@ -9,6 +9,7 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
+from assistant.core.values.frame_sizes import HTTP_PROTOCOL
 from assistant.management.operator import OperatorCommand
 from assistant.services.roles import WORKER
 from assistant.services.runs.manager import get_runs
@@ -40,6 +41,7 @@ class Command(OperatorCommand):
             "assistant.asgi.worker:application",
             host=host,
             port=port,
+            http=HTTP_PROTOCOL,
             ws="none",
             lifespan="on",
             log_config=None,

@@ -13,7 +13,7 @@ from django.templatetags.static import static
 from django.urls import NoReverseMatch
 
 from assistant import defaults
-from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
 from assistant.environment import public_host
 from assistant.management.deployment import inside
 from assistant.management.deployment.content_policy import policy_finding
@@ -136,7 +136,8 @@ def _bounds() -> Iterator[Finding]:
         yield Finding("sizes", message, "Raise DATA_UPLOAD_MAX_MEMORY_SIZE, or lower MAX_BODY_BYTES.")
     message = f"bodies {settings.MAX_BODY_BYTES}, uploads {settings.MAX_UPLOAD_BYTES} bytes; the proxy needs the same"
     yield Finding("sizes", message, is_manual=True)
-    message = f"start uvicorn with --ws-max-size {MAX_SERVER_FRAME}, one process for each port, without --workers"
+    bounds = f"--http {HTTP_PROTOCOL} --ws-max-size {MAX_SERVER_FRAME}"
+    message = f"start uvicorn with {bounds}, one process for each port, without --workers"
     yield Finding("servers", message, is_manual=True)
 
 

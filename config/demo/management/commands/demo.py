@@ -18,7 +18,7 @@ from django.db import connection
 from django.views import debug
 from django.views.defaults import page_not_found
 
-from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
 from assistant.management.commands.local_model import ProgressBar
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
@@ -71,6 +71,7 @@ class Command(OperatorCommand):
                 "config.asgi:application",
                 host=HOST,
                 port=options["port"],
+                http=HTTP_PROTOCOL,
                 ws="websockets-sansio",
                 ws_max_size=MAX_SERVER_FRAME,
                 ws_per_message_deflate=False,
