@@ -15,14 +15,14 @@ from assistant.client.given_messages import messages_of, with_files
 from assistant.client.mcp_servers import OnQuestion
 from assistant.client.tool_sources import ToolSource, ToolSources
 from assistant.core.client.reply import ChatReply, InMemoryJournal
-from assistant.core.client.stores import ConversationStore
+from assistant.core.client.stores import ConversationStore, load
 from assistant.core.client.tool_context import context_of
 from assistant.core.client.tool_names import Resolver
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
-from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
+from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.checks import Checks
 from assistant.core.turn.plan import Fallback, Plan
@@ -31,6 +31,7 @@ from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.core.values.untrusted import is_summary
 from assistant.toolkit import ToolContext
+from assistant.toolkit.calls.handed_in import positional_mistake
 from assistant.toolkit.context import Deps
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -73,8 +74,11 @@ class ChatClient(Generic[Deps]):
         on_question: called with what an MCP server asks people during a call and the call's context, and returns the
             answer, which fits `question.schema`, or None. Without it servers learn that nobody can be asked.
 
+    Functions that are handed in may be async; others run in a thread.
+
     Raises:
         InvalidTool: a tool's settings are not valid; `call` raises it too, for the tools of that call.
+        TypeError: a function cannot be called with the two arguments that it gets.
     """
 
     def __init__(
@@ -102,6 +106,14 @@ class ChatClient(Generic[Deps]):
         output_validators: Sequence[Callable[[Any, ToolContext[Deps]], Any]] = (),
         on_question: OnQuestion | None = None,
     ) -> None:
+        _check_functions(
+            input_guardrails=input_guardrails,
+            output_guardrails=output_guardrails,
+            output_validators=output_validators,
+            interceptors=interceptors,
+            model_interceptors=model_interceptors,
+            on_question=[] if on_question is None else [on_question],
+        )
         models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
         if model_interceptors:
             models = [InterceptedModel(one, model_interceptors) for one in models]
@@ -245,7 +257,7 @@ class ChatClient(Generic[Deps]):
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
-        stored = await self._store.load(conversation) if conversation and self._store else ()
+        stored = await load(self._store, conversation) if conversation and self._store else ()
         new = with_files(
             (*messages_of(settings.get("history", ())), *messages_of(message)),
             settings.get("files", ()),
@@ -293,3 +305,11 @@ class ChatClient(Generic[Deps]):
         if not system or (messages[0].role == "system" and not is_summary(messages[0])):
             return messages
         return (Message("system", system), *messages)
+
+
+def _check_functions(**given: Sequence[Any]) -> None:
+    """Raise `TypeError` for what is no function of two arguments, by the options that it is given as."""
+    for option, functions in given.items():
+        for function in functions:
+            if mistake := positional_mistake(function, 2):
+                raise TypeError(f"{option}: {name_of(function)} {mistake}")

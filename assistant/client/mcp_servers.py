@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
+import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +21,14 @@ from assistant.mcp_client import (
 )
 from assistant.mcp_client.remote_tool import local_name
 from assistant.toolkit import Question, Tool, ToolContext, ToolResult
+from assistant.toolkit.calls.gate import HandedIn, called
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 
 if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
+
+logger = logging.getLogger(__name__)
 
 Answer = Mapping[str, Any] | None
 # What a program gives to be asked: returns an answer that fits the question's schema, or None.
@@ -72,6 +75,16 @@ class McpServer:
             return Endpoint(command=Command(program, tuple(arguments)))
         # The program has chosen this address itself; what it redirects to may still not be internal.
         return Endpoint(url=self.url, headers=self.headers, guard=UrlGuard(trusted=(self.url,)))
+
+
+async def _answer(on_question: OnQuestion, question: Question, context: ToolContext) -> Answer:
+    """Return what the program answers, in the time that it takes; nothing if that is no answer."""
+    given = HandedIn(on_question, (question, context), "on_question", "ChatClient", seconds=math.inf)
+    answer = await called(given)
+    if answer is None or isinstance(answer, Mapping):
+        return answer
+    logger.error("on_question of ChatClient gave a %s, which is no answer", type(answer).__name__)
+    return None
 
 
 class McpTools:
@@ -144,8 +157,7 @@ class McpTools:
                 left = (limit.when() or math.inf) - loop.time()
                 limit.reschedule(None)
                 try:
-                    answer = None if self._on_question is None else self._on_question(question, context)
-                    return await answer if inspect.isawaitable(answer) else answer
+                    return None if self._on_question is None else await _answer(self._on_question, question, context)
                 finally:
                     limit.reschedule(loop.time() + left)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion
-from assistant.core.client.tool_names import AnyTool, Resolver, find_tool
+from assistant.core.client.tool_names import AnyTool, Resolver, find_tool, find_tool_of_call
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.toolkit import InvalidTool, Registry, Tool
@@ -49,7 +49,7 @@ class ToolSources:
             RemoteFailure: an MCP server cannot be used.
         """
         tools: list[Tool] = []
-        for source in self._given if own is None else self._resolved(own):
+        for source in self._given if own is None else await self._of_call(own):
             tools += await self._mcp.of(source) if isinstance(source, McpServer) else [source]
         check_deps(tools, deps)
         toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)
@@ -60,13 +60,26 @@ class ToolSources:
         await self._mcp.close()
 
     def _resolved(self, sources: Iterable[ToolSource]) -> list[Tool | McpServer]:
-        found = [
+        return _possible(
             one if isinstance(one, McpServer) else find_tool(one, self._defaults, self._resolvers) for one in sources
-        ]
-        for tool in Registry(tool for tool in found if isinstance(tool, Tool)):
-            if tool.waits:
-                raise InvalidTool(f"Tool {tool.name!r} waits for results from outside, which only a server's runs can.")
-        return found
+        )
+
+    async def _of_call(self, sources: Iterable[ToolSource]) -> list[Tool | McpServer]:
+        return _possible(
+            [
+                one if isinstance(one, McpServer) else await find_tool_of_call(one, self._defaults, self._resolvers)
+                for one in sources
+            ]
+        )
+
+
+def _possible(sources: Iterable[Tool | McpServer]) -> list[Tool | McpServer]:
+    """Return the sources. Raises `InvalidTool` for two tools of one name, and for one that waits."""
+    found = list(sources)
+    for tool in Registry(tool for tool in found if isinstance(tool, Tool)):
+        if tool.waits:
+            raise InvalidTool(f"Tool {tool.name!r} waits for results from outside, which only a server's runs can.")
+    return found
 
 
 def check_deps(tools: Iterable[Tool], deps: object) -> None:

@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assistant.core.values.messages import Message
+from assistant.toolkit.calls.gate import HandedIn, called
+
+# The time of one call of a store.
+STORE_SECONDS = 60.0
 
 
 class ConversationStore(Protocol):
-    """Keeps messages by a conversation's key. Implement it to use a file, a cache or a database."""
+    """Keeps messages by a conversation's key. Implement it to use a file, a cache or a database.
+
+    The methods may also be sync functions, which run in a thread.
+    """
 
     async def load(self, key: str) -> Sequence[Message]:
         """Return the conversation so far, oldest message first; empty if there is none."""
@@ -30,3 +37,15 @@ class InMemoryStore:
 
     async def append(self, key: str, messages: Sequence[Message]) -> None:
         self._messages[key].extend(messages)
+
+
+async def load(store: ConversationStore, key: str) -> Sequence[Message]:
+    """Return what a store has of a conversation. Raises what the store raises, or `NoAnswer`."""
+    name = type(store).__name__
+    messages: Sequence[Message] = await called(HandedIn(store.load, (key,), "load", name, Sequence, STORE_SECONDS))
+    return messages
+
+
+async def append(store: ConversationStore, key: str, messages: Sequence[Message]) -> None:
+    """Add messages to a conversation in a store. Raises what the store raises, or `NoAnswer`."""
+    await called(HandedIn(store.append, (key, messages), "append", type(store).__name__, seconds=STORE_SECONDS))

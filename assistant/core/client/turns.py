@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
-from assistant.core.client.stores import ConversationStore
+from assistant.core.client.stores import ConversationStore, append
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.typed_output import OutputType
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
@@ -57,7 +57,7 @@ class Turn:
                 if self.transcript.ending is None:
                     self.transcript.close("cancelled")
                 if self.store is not None:
-                    await self.store.append(self.conversation, (*self.new, *self.transcript.messages))
+                    await append(self.store, self.conversation, (*self.new, *self.transcript.messages))
 
     async def finish(self) -> ChatReply[Any]:
         """Run the turn and return its reply. Raises `RunFailed`."""

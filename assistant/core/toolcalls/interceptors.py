@@ -6,10 +6,12 @@ more than once, or change the result. The first in the list is the outermost.
 
 from __future__ import annotations
 
+import inspect
 import logging
+import math
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,6 +20,7 @@ from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.llm.typed_output import Mode
 from assistant.core.values.messages import Reply
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult
+from assistant.toolkit.calls.gate import HandedIn, called
 from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger(__name__)
@@ -55,7 +58,10 @@ async def _run(invocation: Invocation) -> ToolResult:
 
 
 async def _call_interceptor(interceptor: ToolInterceptor, next_handler: CallTool, invocation: Invocation) -> ToolResult:
-    return await interceptor(invocation, next_handler)
+    result: ToolResult = await called(
+        HandedIn(interceptor, (invocation, next_handler), "interceptor", name_of(interceptor), ToolResult, math.inf)
+    )
+    return result
 
 
 class InterceptedModel:
@@ -110,7 +116,28 @@ class InterceptedModel:
 def _ask_interceptor(
     interceptor: ModelInterceptor, ask: AskModel, request: ModelRequest
 ) -> AsyncIterator[Delta | Reply]:
-    return interceptor(request, ask)
+    if inspect.isasyncgenfunction(interceptor) or inspect.isasyncgenfunction(getattr(interceptor, "__call__", None)):  # noqa: B004
+        return interceptor(request, ask)
+    return _stream_of(interceptor, ask, request)
+
+
+async def _stream_of(
+    interceptor: ModelInterceptor, ask: AskModel, request: ModelRequest
+) -> AsyncGenerator[Delta | Reply]:
+    """Yield the stream that a function returns, which is no generator itself."""
+    name = name_of(interceptor)
+    stream = await called(HandedIn(interceptor, (request, ask), "model interceptor", name, AsyncIterator, math.inf))
+    try:
+        async for item in stream:
+            yield item
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            await stream.aclose()
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function or of its class, for errors."""
+    return str(getattr(function, "__qualname__", "") or type(function).__qualname__)
 
 
 async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:

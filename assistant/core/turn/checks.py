@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +15,11 @@ from assistant.core.turn.typed_answer import REPAIRS, UNFINISHED
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Message
 from assistant.toolkit import ToolContext, ToolError
-from assistant.toolkit.calls.worker_threads import is_async
-from assistant.toolkit.carried_context import CarriedContext
+from assistant.toolkit.calls.gate import HandedIn, called
 from assistant.toolkit.translation import gettext
+
+# The time of one check, which may ask a model.
+CHECK_SECONDS = 60.0
 
 
 class GuardrailTripped(Exception):
@@ -33,7 +34,7 @@ Validator = Callable[[Any, ToolContext[Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """The functions that check a turn; async ones run on the event loop, others in a thread.
+    """The functions that check a turn; async ones run on the event loop, others in a thread. Each has a minute.
 
     Attributes:
         inputs: guardrails for the user's message, called before the model is asked.
@@ -75,7 +76,7 @@ class TurnChecks:
         if self._checks.inputs and messages and messages[-1].role == "user":
             asked = messages[-1]
             text = f"{asked.page}\n\n{asked.content}" if asked.page else asked.content
-            await self._guard(self._checks.inputs, text, "invalid_input")
+            await self._guard(self._checks.inputs, "input_guardrails", text, "invalid_input")
 
     async def check_answer(self, text: str, message_id: str) -> Event | None:
         """Check a complete answer. Returns the event that marks it as not accepted: then the model is asked again.
@@ -87,13 +88,13 @@ class TurnChecks:
             value = text if self._output is None else self._transcript.output
             for validator in self._checks.validators:
                 try:
-                    value = await _called(validator, value, self._context)
+                    value = await _called(validator, "output_validators", value, self._context)
                 except ToolError as exc:
                     return self._to_repair(str(exc), message_id)
             self._transcript.output = value
             if self._output is not None:
                 self._transcript.result = self._output.to_json(value)
-        await self._guard(self._checks.outputs, text, "provider_error")
+        await self._guard(self._checks.outputs, "output_guardrails", text, "provider_error")
         return None
 
     def apply_to(self, request: ModelRequest) -> ModelRequest:
@@ -115,16 +116,14 @@ class TurnChecks:
         self._reasons[message_id] = f"This answer is not accepted. {reason} Answer again."
         return cut_message(message_id, "invalid_form")
 
-    async def _guard(self, guardrails: Sequence[Guardrail], text: str, code: str) -> None:
+    async def _guard(self, guardrails: Sequence[Guardrail], option: str, text: str, code: str) -> None:
         for guardrail in guardrails:
             try:
-                await _called(guardrail, text, self._context)
+                await _called(guardrail, option, text, self._context)
             except GuardrailTripped as exc:
                 self._transcript.guardrail = getattr(guardrail, "__name__", type(guardrail).__name__)
                 raise TurnFailed(str(exc) or gettext("This is not allowed."), code) from exc
 
 
-async def _called(function: Callable[..., Any], value: Any, context: ToolContext) -> Any:
-    if is_async(function):
-        return await function(value, context)
-    return await asyncio.get_running_loop().run_in_executor(None, CarriedContext().run, function, value, context)
+async def _called(function: Callable[..., Any], option: str, value: Any, context: ToolContext) -> Any:
+    return await called(HandedIn(function, (value, context), option, "ChatClient", seconds=CHECK_SECONDS))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
+from assistant.toolkit.calls.handed_in import NoAnswer, discard
 from assistant.toolkit.calls.json_values import WouldBlock
 from assistant.toolkit.calls.results import ToolResult, drain, result_of
 from assistant.toolkit.calls.worker_threads import in_thread
@@ -112,6 +113,9 @@ def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolCon
 
 async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
     value = await drain(await value if inspect.isawaitable(value) else value)
+    if inspect.isawaitable(value):
+        discard(value)
+        raise NoAnswer(f"tool {tool.name} gave an awaitable that gave another one")
     if tool.result_converter is None or isinstance(value, ToolResult):
         try:
             return result_of(value, may_block=False)

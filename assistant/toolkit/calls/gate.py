@@ -9,103 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import math
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
 from typing import Any
 
+from assistant.toolkit.calls.handed_in import (
+    CHECK_SECONDS,
+    Answer,
+    HandedIn,
+    NoAnswer,
+    awaited_answer,
+    call_here,
+    checked_answer,
+    discard,
+    note_hanging,
+)
 from assistant.toolkit.calls.worker_threads import in_thread, is_async, on_left_running
-from assistant.toolkit.context import ToolContext
-from assistant.toolkit.errors import ToolsError
-from assistant.toolkit.logs import log_extra
-from assistant.toolkit.text import is_lazy
 
-logger = logging.getLogger(__name__)
+__all__ = ["Answer", "HandedIn", "NoAnswer", "ask", "ask_all", "ask_from_thread", "ask_here", "called"]
 
-# The time of one function, and of all that are asked together.
-CHECK_SECONDS, TOGETHER_SECONDS = 5.0, 15.0
-# While so many calls of a function run on after their time, it is not called again.
-MAX_HANGING = 2
-
-
-class NoAnswer(ToolsError):
-    """A function that was handed in has given no answer; the message names it and says why, for the log."""
-
-
-@dataclass(frozen=True, slots=True)
-class HandedIn:
-    """A function that was handed in, with the arguments of one call.
-
-    Attributes:
-        option: the name under which it was handed in, such as "available".
-        owner: what it belongs to: the name of a tool, a class or a setting.
-        kind: the type of its answer; None for any.
-        seconds: the time that it has; None for `CHECK_SECONDS`, infinite for as long as the caller waits.
-    """
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    option: str
-    owner: str = ""
-    kind: type | None = None
-    seconds: float | None = None
-
-    @property
-    def limit(self) -> float:
-        """The time that it has, in seconds."""
-        return CHECK_SECONDS if self.seconds is None else self.seconds
-
-    @property
-    def key(self) -> str:
-        return f"{self.owner}.{self.option}"
-
-    @property
-    def function_name(self) -> str:
-        """The function's own name; that of the option if it has none, as a lambda."""
-        name = str(getattr(self.function, "__name__", "") or type(self.function).__name__)
-        return self.option if name in {"<lambda>", "partial"} else name
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a function has answered.
-
-    Attributes:
-        problem: why there is no answer, as the rest of a sentence that begins with the function; else empty.
-        error: what it raised.
-        seconds: how long it took.
-    """
-
-    asked: HandedIn
-    value: Any = None
-    problem: str = ""
-    error: BaseException | None = None
-    seconds: float = 0.0
-
-    @property
-    def is_yes(self) -> bool:
-        return self.value is True and not self.problem
-
-    def result(self) -> Any:
-        """Return the value. Raises what the function raised, or `NoAnswer`."""
-        if isinstance(self.error, Exception):
-            raise self.error
-        if self.problem:
-            asked = self.asked
-            name = f" ({asked.function_name})" if asked.function_name != asked.option else ""
-            raise NoAnswer(f"{asked.owner or asked.function_name}: {asked.option}{name} {self.problem}") from self.error
-        return self.value
-
-    def report(self, consequence: str, context: ToolContext) -> None:
-        """Log that there is no answer, and what follows from that; nothing if there is one."""
-        if self.problem:
-            values = (consequence, self.asked.option, self.asked.function_name, self.problem)
-            logger.error("%s: its %s (%s) %s", *values, exc_info=self.error, extra=log_extra(context))
+# The time of all functions that are asked together.
+TOGETHER_SECONDS = 15.0
 
 
 # Functions that are asked one after the other, each only if the one before has answered True.
@@ -144,34 +71,25 @@ def ask_here(chain: Chain) -> list[Answer]:
     """
     asking = _Asking(chain)
     while (asked := asking.next) is not None:
-        answer = _called(asked)
+        answer = call_here(asked)
         if inspect.isawaitable(answer.value) and not _has_loop():
-            answer = asyncio.run(_awaited(answer))
-        asking.answers.append(_checked(answer))
+            answer = asyncio.run(awaited_answer(answer))
+        asking.answers.append(checked_answer(answer))
     return asking.answers
 
 
-def positional_mistake(function: Any, count: int) -> str:
-    """Return why a function cannot be called with so many positional arguments; empty if it can, or nobody knows."""
-    if not callable(function):
-        return f"is a {type(function).__name__}, not a function"
-    try:
-        signature = inspect.signature(function)
-    except (ValueError, TypeError):  # some built-in functions have none
-        return ""
-    try:
-        signature.bind(*range(count))
-    except TypeError:
-        return f"must take {count} positional argument{'s' if count > 1 else ''}"
-    return ""
+async def called(asked: HandedIn) -> Any:
+    """Call a function that was handed in, for as long as its caller waits if its time is infinite; return its value.
 
-
-def discard(value: object) -> None:
-    """Give up an awaitable that nobody awaits, without a warning that it was never awaited."""
-    if isinstance(value, Coroutine):
-        value.close()
-    elif isinstance(value, asyncio.Future):
-        value.cancel()
+    Raises:
+        NoAnswer: it gave none.
+        Exception: what it raised.
+    """
+    if math.isinf(asked.limit) and is_async(asked.function):
+        value = asked.function(*asked.arguments)
+        value = await value if inspect.isawaitable(value) else value
+        return checked_answer(Answer(asked, value)).result()
+    return (await ask(asked)).result()
 
 
 class _Asking:
@@ -198,22 +116,30 @@ class _Asking:
         """Ask the rest, on the event loop or in threads."""
         while not self.is_over:
             if self.next is None:
-                self.answers[-1] = await _awaited(self.answers[-1])
+                self.answers[-1] = await awaited_answer(self.answers[-1])
             elif is_async(self.next.function):
-                self.answers.append(await _awaited(_called(self.next)))
+                self.answers.append(await awaited_answer(call_here(self.next)))
             else:
                 await _ask_in_thread([self], until)
 
 
 class _Round:
-    """One job of a thread: it asks what is next in each chain, up to functions that are async."""
+    """One job of a thread: it asks what is next in each chain, up to functions that are async.
 
-    def __init__(self, work: Iterable[_Asking]) -> None:
-        self._work = list(work)
+    A thread is waited for as long as the slowest of the first functions may take.
+    """
+
+    def __init__(self, work: Sequence[_Asking]) -> None:
+        self._work = work
+        self._start_seconds = max(one.next.limit for one in work if one.next is not None)
         self._lock = threading.Lock()
         self._current: tuple[_Asking, HandedIn] | None = None
         self._since = time.monotonic()
         self._over = threading.Event()
+
+    @property
+    def is_quick(self) -> bool:
+        return self._start_seconds <= CHECK_SECONDS
 
     def run(self) -> None:
         for asking in self._work:
@@ -223,9 +149,9 @@ class _Round:
                         return
                     self._current = asking, asked
                     self._since = time.monotonic()
-                answer = _called(asked)
+                answer = call_here(asked)
                 # Some awaitables may only be touched on the event loop.
-                answer = answer if inspect.isawaitable(answer.value) else _checked(answer)
+                answer = answer if inspect.isawaitable(answer.value) else checked_answer(answer)
                 with self._lock:
                     if self._over.is_set():
                         discard(answer.value)
@@ -238,13 +164,13 @@ class _Round:
     def seconds_left(self, until: float) -> float:
         """Return how long the current function may still take, or a thread may be waited for."""
         with self._lock:
-            seconds = CHECK_SECONDS if self._current is None else self._current[1].limit
+            seconds = self._start_seconds if self._current is None else self._current[1].limit
             return min(self._since + seconds, until) - time.monotonic()
 
     def stop(self, until: float) -> bool:
         """End the round if its time is over, and settle what took too long. Return whether it did."""
         with self._lock:
-            seconds = CHECK_SECONDS if self._current is None else self._current[1].limit
+            seconds = self._start_seconds if self._current is None else self._current[1].limit
             taken = time.monotonic() - self._since
             if self._over.is_set() or (taken < seconds and time.monotonic() < until):
                 return False
@@ -262,8 +188,8 @@ class _Round:
             self._over.set()
 
     def left_running(self, job: Future[Any]) -> None:
-        if self._current is not None:
-            _note_hanging(self._current[1].key, job)
+        if self._current is not None and math.isfinite(self._current[1].limit):
+            note_hanging(self._current[1].key, job)
 
 
 async def _ask_in_thread(work: Iterable[_Asking], until: float) -> None:
@@ -274,7 +200,7 @@ async def _ask_in_thread(work: Iterable[_Asking], until: float) -> None:
             return
         round_ = _Round(rest)
         token = on_left_running.set(round_.left_running)
-        job = asyncio.create_task(in_thread(round_.run, is_quick=True))
+        job = asyncio.create_task(in_thread(round_.run, is_quick=round_.is_quick))
         on_left_running.reset(token)
         try:
             while not job.done() and not round_.stop(until):
@@ -294,90 +220,6 @@ def _refuse(work: Iterable[_Asking], problem: str) -> None:
     for asking in work:
         if (asked := asking.next) is not None:
             asking.answers.append(Answer(asked, problem=problem))
-
-
-def _called(asked: HandedIn) -> Answer:
-    """Call a function here. The answer is an awaitable if the function is async, or not checked yet."""
-    if _hanging[asked.key] >= MAX_HANGING:
-        return Answer(asked, problem=f"is not called: {MAX_HANGING} calls of it still run")
-    began = time.perf_counter()
-    try:
-        value = asked.function(*asked.arguments)
-    except (Exception, SystemExit, asyncio.CancelledError) as exc:
-        return _raised(asked, exc, began)
-    return Answer(asked, value, seconds=time.perf_counter() - began)
-
-
-def _raised(asked: HandedIn, exc: BaseException, began: float) -> Answer:
-    seconds = time.perf_counter() - began
-    return Answer(asked, problem=f"raised {type(exc).__name__}", error=exc, seconds=seconds)
-
-
-async def _awaited(answer: Answer) -> Answer:
-    """Return the answer with its awaitable awaited, once; another one is unchanged."""
-    if not inspect.isawaitable(answer.value):
-        return _checked(answer)
-    asked, awaitable = answer.asked, answer.value
-    began = time.perf_counter() - answer.seconds
-
-    async def value_of() -> Any:
-        return await awaitable
-
-    try:
-        if math.isinf(asked.limit):
-            value = await awaitable
-        else:
-            # A task of its own, because a function can ignore its cancellation.
-            task = asyncio.create_task(value_of(), name=f"tool-{asked.owner}")
-            try:
-                await asyncio.wait([task], timeout=max(asked.limit - answer.seconds, 0.0))
-            except asyncio.CancelledError:
-                task.cancel()
-                raise
-            if not task.done():
-                task.cancel()
-                _note_hanging(asked.key, task)
-                taken = time.perf_counter() - began
-                return Answer(asked, problem=f"took longer than {taken:.1f} s", seconds=taken)
-            value = task.result()
-    except (Exception, SystemExit, asyncio.CancelledError) as exc:
-        current = asyncio.current_task()
-        if isinstance(exc, asyncio.CancelledError) and current is not None and current.cancelling():
-            raise
-        return _raised(asked, exc, began)
-    return _checked(replace(answer, value=value, seconds=time.perf_counter() - began))
-
-
-def _checked(answer: Answer) -> Answer:
-    """Return the answer; without a value, and with a problem, if it is none of the expected type."""
-    value, kind = answer.value, answer.asked.kind
-    if inspect.isawaitable(value):
-        discard(value)
-        return replace(answer, value=None, problem="gave an awaitable that nothing can await here")
-    if answer.problem or kind is None or isinstance(value, kind) or (kind is str and is_lazy(value)):
-        return answer
-    wanted = "True or False" if kind is bool else f"a {kind.__name__}"
-    return replace(answer, value=None, problem=f"gave a {type(value).__name__}, not {wanted}")
-
-
-_hanging: Counter[str] = Counter()
-_hanging_lock = threading.Lock()
-
-
-def _note_hanging(key: str, running: Future[Any] | asyncio.Task[Any]) -> None:
-    """Count a call that runs on after its time, until it ends."""
-
-    def ended(finished: Any) -> None:
-        with _hanging_lock:
-            _hanging[key] -= 1
-            if not _hanging[key]:
-                del _hanging[key]
-        if isinstance(finished, asyncio.Task) and not finished.cancelled():
-            finished.exception()  # retrieved, so that asyncio does not log it
-
-    with _hanging_lock:
-        _hanging[key] += 1
-    running.add_done_callback(ended)
 
 
 def _has_loop() -> bool:

@@ -19,7 +19,10 @@ from uuid import UUID
 import pydantic_core
 from pydantic import BaseModel
 
+from assistant.toolkit.calls.handed_in import discard, positional_mistake
+from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
+from assistant.toolkit.errors import InvalidTool
 from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_raw, is_row
 from assistant.toolkit.media import Media
 from assistant.toolkit.text import clean_text
@@ -60,9 +63,15 @@ def register_converter(test: Callable[[Any], bool], convert_value: Converter) ->
     """Register a conversion for values in results; the one registered last is tried first.
 
     Args:
-        test: whether the conversion applies to a value.
-        convert_value: returns another value, which is then converted in turn.
+        test: whether the conversion applies to a value: True or False. It is called for every value and must not wait.
+        convert_value: returns another value, which is then converted in turn. It is called in a thread.
+
+    Raises:
+        InvalidTool: one is async, or does not take a value.
     """
+    for name, function in (("test", test), ("conversion", convert_value)):
+        if mistake := "is async" if is_async(function) else positional_mistake(function, 1):
+            raise InvalidTool(f"The {name} of a converter {mistake}.")
     _converters.insert(0, (test, convert_value))
 
 
@@ -110,10 +119,12 @@ class _Conversion:
             self._check_blocking()
             self._tripwire.check_row(value)
         for test, convert_value in _converters:
-            if test(value):
+            if _applies(test, value):
+                self._check_blocking()
                 self._tripwire.check_rows_in(value)
                 return self.convert(convert_value(value), depth + 1)
         if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
+            discard(value)
             raise TypeError(f"a {type(value).__name__} cannot be part of a result")
         if isinstance(value, bytes | bytearray | memoryview) and not self._declared:
             raise TypeError("bytes need a media type: return Media(data, media_type)")
@@ -238,6 +249,14 @@ def annotations_of(row: Any) -> Iterator[str]:
         has_rows = is_row(value) or (isinstance(value, list | tuple) and any(map(is_row, value)))
         if not is_other and not has_rows:
             yield name
+
+
+def _applies(test: Callable[[Any], bool], value: Any) -> bool:
+    answer: object = test(value)
+    if isinstance(answer, bool):
+        return answer
+    discard(answer)
+    raise TypeError(f"the test of a converter gave a {type(answer).__name__}, not True or False")
 
 
 def truncation_notice() -> str:

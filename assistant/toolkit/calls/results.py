@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from assistant.toolkit.calls.handed_in import settled_in_thread
 from assistant.toolkit.calls.json_values import (
     MAX_ITEMS,
     blocking_check,
@@ -119,7 +120,7 @@ def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_
 def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:
     checked_value = tripwire.checked_value(value)
     tripwire.check_pending()
-    return converter(checked_value)
+    return settled_in_thread(converter(checked_value), "a result_converter")
 
 
 def _with_media_sentences(result: ToolResult) -> ToolResult:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from assistant.toolkit.calls.gate import positional_mistake
+from assistant.toolkit.calls.handed_in import positional_mistake
 from assistant.toolkit.definition.texts import is_blank
 from assistant.toolkit.errors import InvalidTool
 

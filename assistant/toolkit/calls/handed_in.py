@@ -1,0 +1,248 @@
+"""Functions that a tool's author, a host project or a caller hands in, and what they answer.
+
+They are asked by way of the gate (`gate.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assistant.toolkit.context import ToolContext, home_loop
+from assistant.toolkit.errors import ToolsError
+from assistant.toolkit.logs import log_extra
+from assistant.toolkit.text import is_lazy
+
+logger = logging.getLogger(__name__)
+
+# The time of one function.
+CHECK_SECONDS = 5.0
+# What a thread waits for an awaitable that a function has returned there.
+THREAD_SECONDS = 60.0
+# While so many calls of a function run on after their time, it is not called again.
+MAX_HANGING = 2
+
+
+class NoAnswer(ToolsError):
+    """A function that was handed in has given no answer; the message names it and says why, for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandedIn:
+    """A function that was handed in, with the arguments of one call.
+
+    Attributes:
+        option: the name under which it was handed in, such as "available".
+        owner: what it belongs to: the name of a tool, a class or a setting.
+        kind: the type of its answer; None for any.
+        seconds: the time that it has; None for `CHECK_SECONDS`, infinite for as long as the caller waits.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    option: str
+    owner: str = ""
+    kind: type | None = None
+    seconds: float | None = None
+
+    @property
+    def limit(self) -> float:
+        """The time that it has, in seconds."""
+        return CHECK_SECONDS if self.seconds is None else self.seconds
+
+    @property
+    def key(self) -> str:
+        return f"{self.owner}.{self.option}"
+
+    @property
+    def function_name(self) -> str:
+        """The function's own name; that of the option if it has none, as a lambda."""
+        name = str(getattr(self.function, "__name__", "") or type(self.function).__name__)
+        return self.option if name in {"<lambda>", "partial"} else name
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a function has answered.
+
+    Attributes:
+        problem: why there is no answer, as the rest of a sentence that begins with the function; else empty.
+        error: what it raised.
+        seconds: how long it took.
+    """
+
+    asked: HandedIn
+    value: Any = None
+    problem: str = ""
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+    @property
+    def is_yes(self) -> bool:
+        return self.value is True and not self.problem
+
+    def result(self) -> Any:
+        """Return the value. Raises what the function raised, or `NoAnswer`."""
+        if isinstance(self.error, Exception):
+            raise self.error
+        if self.problem:
+            asked = self.asked
+            name = f" ({asked.function_name})" if asked.function_name != asked.option else ""
+            raise NoAnswer(f"{asked.owner or asked.function_name}: {asked.option}{name} {self.problem}") from self.error
+        return self.value
+
+    def report(self, consequence: str, context: ToolContext) -> None:
+        """Log that there is no answer, and what follows from that; nothing if there is one."""
+        if self.problem:
+            values = (consequence, self.asked.option, self.asked.function_name, self.problem)
+            logger.error("%s: its %s (%s) %s", *values, exc_info=self.error, extra=log_extra(context))
+
+
+def positional_mistake(function: Any, count: int) -> str:
+    """Return why a function cannot be called with so many positional arguments; empty if it can, or nobody knows."""
+    if not callable(function):
+        return f"is a {type(function).__name__}, not a function"
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):  # some built-in functions have none
+        return ""
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return f"must take {count} positional argument{'s' if count > 1 else ''}"
+    return ""
+
+
+def discard(value: object) -> None:
+    """Give up an awaitable that nobody awaits, without a warning that it was never awaited."""
+    if isinstance(value, Coroutine):
+        value.close()
+    elif isinstance(value, asyncio.Future):
+        value.cancel()
+
+
+def settled_in_thread(value: Any, name: str) -> Any:
+    """Return what a function has returned in a thread; an awaitable is awaited on the event loop that the thread is of.
+
+    Args:
+        name: of the function, for the log.
+
+    Raises:
+        NoAnswer: the awaitable took longer than `THREAD_SECONDS`, or gave another one.
+        Exception: what the awaitable raised.
+    """
+    if not inspect.isawaitable(value):
+        return value
+
+    async def awaited() -> Any:
+        return await value
+
+    home = home_loop.get(None)
+    if home is None:
+        settled = asyncio.run(awaited())
+    else:
+        waiting = asyncio.run_coroutine_threadsafe(awaited(), home)
+        try:
+            settled = waiting.result(THREAD_SECONDS)
+        except TimeoutError as exc:
+            if waiting.done():
+                raise
+            waiting.cancel()
+            raise NoAnswer(f"{name} took longer than {THREAD_SECONDS:g} s") from exc
+    if inspect.isawaitable(settled):
+        discard(settled)
+        raise NoAnswer(f"{name} gave an awaitable that gave another one")
+    return settled
+
+
+def call_here(asked: HandedIn) -> Answer:
+    """Call a function in this thread. The answer is an awaitable if the function is async, or not checked yet."""
+    if _hanging[asked.key] >= MAX_HANGING:
+        return Answer(asked, problem=f"is not called: {MAX_HANGING} calls of it still run")
+    began = time.perf_counter()
+    try:
+        value = asked.function(*asked.arguments)
+    except (Exception, SystemExit, asyncio.CancelledError) as exc:
+        return _raised(asked, exc, began)
+    return Answer(asked, value, seconds=time.perf_counter() - began)
+
+
+def _raised(asked: HandedIn, exc: BaseException, began: float) -> Answer:
+    seconds = time.perf_counter() - began
+    return Answer(asked, problem=f"raised {type(exc).__name__}", error=exc, seconds=seconds)
+
+
+async def awaited_answer(answer: Answer) -> Answer:
+    """Return the answer with its awaitable awaited, once; another one is unchanged."""
+    if not inspect.isawaitable(answer.value):
+        return checked_answer(answer)
+    asked, awaitable = answer.asked, answer.value
+    began = time.perf_counter() - answer.seconds
+
+    async def value_of() -> Any:
+        return await awaitable
+
+    try:
+        if math.isinf(asked.limit):
+            value = await awaitable
+        else:
+            # A task of its own, because a function can ignore its cancellation.
+            task = asyncio.create_task(value_of(), name=f"tool-{asked.owner}")
+            try:
+                await asyncio.wait([task], timeout=max(asked.limit - answer.seconds, 0.0))
+            except asyncio.CancelledError:
+                task.cancel()
+                raise
+            if not task.done():
+                task.cancel()
+                note_hanging(asked.key, task)
+                taken = time.perf_counter() - began
+                return Answer(asked, problem=f"took longer than {taken:.1f} s", seconds=taken)
+            value = task.result()
+    except (Exception, SystemExit, asyncio.CancelledError) as exc:
+        current = asyncio.current_task()
+        if isinstance(exc, asyncio.CancelledError) and current is not None and current.cancelling():
+            raise
+        return _raised(asked, exc, began)
+    return checked_answer(replace(answer, value=value, seconds=time.perf_counter() - began))
+
+
+def checked_answer(answer: Answer) -> Answer:
+    """Return the answer; without a value, and with a problem, if it is none of the expected type."""
+    value, kind = answer.value, answer.asked.kind
+    if inspect.isawaitable(value):
+        discard(value)
+        return replace(answer, value=None, problem="gave an awaitable that nothing can await here")
+    if answer.problem or kind is None or isinstance(value, kind) or (kind is str and is_lazy(value)):
+        return answer
+    wanted = "True or False" if kind is bool else f"a {kind.__name__}"
+    return replace(answer, value=None, problem=f"gave a {type(value).__name__}, not {wanted}")
+
+
+_hanging: Counter[str] = Counter()
+_hanging_lock = threading.Lock()
+
+
+def note_hanging(key: str, running: Future[Any] | asyncio.Task[Any]) -> None:
+    """Count a call that runs on after its time, until it ends."""
+
+    def ended(finished: Any) -> None:
+        with _hanging_lock:
+            _hanging[key] -= 1
+            if not _hanging[key]:
+                del _hanging[key]
+        if isinstance(finished, asyncio.Task) and not finished.cancelled():
+            finished.exception()  # retrieved, so that asyncio does not log it
+
+    with _hanging_lock:
+        _hanging[key] += 1
+    running.add_done_callback(ended)
