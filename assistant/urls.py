@@ -7,7 +7,6 @@ from django.urls import include, path
 from assistant import health, optional_apps
 from assistant.api import openapi_pages
 from assistant.api.openai import elsewhere
-from assistant.docs_site import views
 from assistant.pages import (
     account,
     brand,
@@ -55,11 +54,6 @@ urlpatterns = [
     path("accounts/password/sent/", passwords.SentView.as_view(), name="password-reset-sent"),
     path("accounts/password/link/", passwords.reset_link, name="password-reset-link"),
     path("accounts/password/new/<str:uidb64>/<str:token>/", passwords.NewPasswordView.as_view(), name="password-new"),
-    path("docs/", views.page, name="manual"),
-    path("docs/asyncapi.json", views.asyncapi, name="manual-asyncapi"),
-    path("docs/search/", views.search, name="manual-search"),
-    path("docs/images/<str:name>", views.image, name="manual-image"),
-    path("docs/<slug:slug>/", views.page, name="manual-page"),
     *(path(address, view) for address, view in health.PROBES.items()),
     *optional_apps.urlpatterns(),
     path("api/", include("assistant.api.urls")),

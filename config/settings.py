@@ -73,6 +73,8 @@ INSTALLED_APPS = [
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
     "assistant.contrib.mcp_server",
+    "assistant.contrib.docs",
+    "assistant.contrib.deploy",
     "config.apps.PanelConfig",
     "config.demo",
     "django.contrib.auth",

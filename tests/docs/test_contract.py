@@ -45,6 +45,7 @@ def test_every_address_is_answered(address: str) -> None:
 
 def test_every_command_is_listed() -> None:
     homes = [Path(package.__path__[0]) for package in (commands, demo_commands)]
+    homes += (ROOT / "assistant/contrib").glob("*/management/commands")
     assert set(names("## Commands")) == {file.stem for home in homes for file in home.glob("[a-z]*.py")}
 
 

@@ -71,9 +71,15 @@ def test_every_variable_is_documented() -> None:
         "limits",
         "prices",
     }
+    apps = (path.relative_to(ROOT).as_posix() for path in ROOT.glob("assistant/contrib/*/defaults.py"))
+    settings_read = [
+        *calls("config"),
+        *calls("assistant/defaults.py"),
+        *(call for path in apps for call in calls(path)),
+    ]
     read = {
         text
-        for called, call in [*calls("config"), *calls("assistant/defaults.py"), *calls("assistant/contrib")]
+        for called, call in settings_read
         if called in readers | {"get"}
         for text in text_argument(call, 0, "name")
         if re.fullmatch(r"[A-Z][A-Z_]+", text)

@@ -83,7 +83,7 @@ def templates() -> dict[Name, Catalog]:
 
 
 def _sources() -> Iterator[Path]:
-    for folder, endings in (("assistant", (".py", ".js")), ("templates", (".html", ".txt"))):
+    for folder, endings in (("assistant", (".py", ".js", ".html", ".txt")), ("templates", (".html", ".txt"))):
         for path in sorted((ROOT / folder).rglob("*")):
             is_ours = not {"vendor", "languages", "locale", "migrations", "__pycache__"} & set(path.parts[:-1])
             if path.suffix in endings and is_ours:

@@ -84,5 +84,11 @@ REST_FRAMEWORK = {
 }
 
 # "tools" is the project's own app: the product brings none of that name.
-INSTALLED_APPS += ["tools", "assistant"]
+INSTALLED_APPS += [
+    "tools",
+    "assistant",
+    "assistant.contrib.mcp_server",
+    "assistant.contrib.docs",
+    "assistant.contrib.deploy",
+]
 ASSISTANT_TENANTS = "accounts.assistant.Accounts"

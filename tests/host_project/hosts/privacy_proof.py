@@ -11,7 +11,7 @@ from organisations.models import Order, Organisation
 from people.models import Person
 
 from assistant.hosting import restore_tenant
-from assistant.management.deployment.site import site_findings
+from assistant.contrib.deploy.site import site_findings
 from assistant.models import Assistant, AuditEntry, Conversation, EndUser, Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.tenancy import audit_trail

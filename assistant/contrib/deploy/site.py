@@ -13,12 +13,12 @@ from django.templatetags.static import static
 from django.urls import NoReverseMatch
 
 from assistant import defaults
+from assistant.contrib.deploy import inside
+from assistant.contrib.deploy.content_policy import policy_finding
+from assistant.contrib.deploy.findings import Finding
+from assistant.contrib.deploy.plan import asgi_application, prefix
 from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
 from assistant.environment import public_host
-from assistant.management.deployment import inside
-from assistant.management.deployment.content_policy import policy_finding
-from assistant.management.deployment.findings import Finding
-from assistant.management.deployment.plan import asgi_application, prefix
 from assistant.models import Provider, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.optional_apps import problems_of_settings, setting_names

@@ -6,9 +6,9 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from assistant.docs_site.asyncapi import asyncapi_document
-from assistant.docs_site.documents import INDEX, contents, find_document, find_image
-from assistant.docs_site.search import MAX_QUERY, search_documents
+from assistant.contrib.docs.asyncapi import asyncapi_document
+from assistant.contrib.docs.documents import INDEX, contents, find_document, find_image
+from assistant.contrib.docs.search import MAX_QUERY, search_documents
 
 
 @require_safe
@@ -17,7 +17,7 @@ def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
     document = find_document(slug)
     if document is None:
         raise Http404
-    return render(request, "assistant/manual.html", {"document": document, "groups": contents()})
+    return render(request, "assistant/docs/page.html", {"document": document, "groups": contents()})
 
 
 @require_safe
@@ -25,7 +25,7 @@ def search(request: HttpRequest) -> HttpResponse:
     """Show the passages that match the query in `q`."""
     query = request.GET.get("q", "")[:MAX_QUERY].strip()
     context = {"query": query, "found": search_documents(query), "groups": contents()}
-    return render(request, "assistant/manual_search.html", context)
+    return render(request, "assistant/docs/search.html", context)
 
 
 @require_safe

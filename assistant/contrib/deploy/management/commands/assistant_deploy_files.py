@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.urls import NoReverseMatch
 
-from assistant.management.deployment.files import deployment_files
-from assistant.management.deployment.plan import (
+from assistant.contrib.deploy.files import deployment_files
+from assistant.contrib.deploy.plan import (
     DeploymentPlan,
     asgi_application,
     prefix,

@@ -13,7 +13,7 @@ from django.core.files.storage import FileSystemStorage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from assistant.management.deployment.findings import Finding
+from assistant.contrib.deploy.findings import Finding
 from assistant.models.files import attachment_storage
 from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, database_time, read_clock
 from assistant.services.jobs import engine

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import httpx2
 from django.templatetags.static import static
 
-from assistant.management.deployment.content_policy import policy_finding
-from assistant.management.deployment.findings import Finding
-from assistant.management.deployment.plan import prefix
+from assistant.contrib.deploy.content_policy import policy_finding
+from assistant.contrib.deploy.findings import Finding
+from assistant.contrib.deploy.plan import prefix
 
 _UPGRADE = {
     "Connection": "Upgrade",

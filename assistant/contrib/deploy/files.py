@@ -9,12 +9,12 @@ from pathlib import Path
 
 from django.conf import settings
 
+from assistant.contrib.deploy.content_policy import POLICY
+from assistant.contrib.deploy.plan import DeploymentPlan
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
-from assistant.management.deployment.content_policy import POLICY
-from assistant.management.deployment.plan import DeploymentPlan
 
 HTTPS = 443
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "file_templates"
 # The files whose names contain the service's name.
 _NAMED = {
     "server.service": "{}@.service",

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from assistant.docs_site import documents
-from assistant.docs_site.documents import contents, find_document
-from assistant.docs_site.search import search_documents
+from assistant.contrib.docs import documents
+from assistant.contrib.docs.documents import contents, find_document
+from assistant.contrib.docs.search import search_documents
 from tests.docs.snippets import DECISIONS, DOCUMENTS
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 # The installed package contains the documents; in a checkout they are beside it.
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 ROOT = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent
 FOLDER = ROOT / "docs"
 IMAGES = FOLDER / "images"
@@ -173,14 +173,14 @@ def _address(target: str) -> str:
         return target
     if re.fullmatch(r"(\.\./)?(decisions/)?[\w-]+\.md|(\.\./)*(README|docs/[\w-]+)\.md", parts.path):
         slug = _slug(parts.path)
-        return (_contents_page() if slug == INDEX else reverse("assistant:manual-page", args=[slug])) + anchor
+        return (_contents_page() if slug == INDEX else reverse("assistant:docs-page", args=[slug])) + anchor
     if parts.path.endswith(".png"):
-        return reverse("assistant:manual-image", args=[Path(parts.path).name])
+        return reverse("assistant:docs-image", args=[Path(parts.path).name])
     return _contents_page() if parts.path == "docs/" else ""
 
 
 def _contents_page() -> str:
-    return reverse("assistant:manual")
+    return reverse("assistant:docs")
 
 
 def _code(content: str, language: str, _attributes: str) -> str:

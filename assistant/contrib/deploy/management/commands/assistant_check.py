@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError
 
-from assistant.management.deployment.findings import Finding
-from assistant.management.deployment.outside import outside_findings
-from assistant.management.deployment.site import site_findings
-from assistant.management.deployment.stores import store_findings
+from assistant.contrib.deploy.findings import Finding
+from assistant.contrib.deploy.outside import outside_findings
+from assistant.contrib.deploy.site import site_findings
+from assistant.contrib.deploy.stores import store_findings
 from assistant.management.operator import OperatorCommand
 
 

@@ -7,7 +7,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.live import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.apps, pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 PHONE, SCREEN = 390, 1280
 WIDER_THAN_THEIR_PLACE = (
     "[...document.querySelectorAll('html, table')].filter(e => e.scrollWidth > e.clientWidth).length"

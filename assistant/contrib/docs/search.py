@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assistant.docs_site.documents import Document, Passage, contents
+from assistant.contrib.docs.documents import Document, Passage, contents
 
 MAX_QUERY = 200
 MAX_HITS = 20

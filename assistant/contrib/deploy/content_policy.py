@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.management.deployment.findings import Finding
+from assistant.contrib.deploy.findings import Finding
 
 # The least that the pages of the chat, the admin and the documentation work with.
 POLICY = (

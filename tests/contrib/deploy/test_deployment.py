@@ -28,10 +28,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from assistant.asgi.body_sizes import size_bound
-from assistant.management.deployment import site, stores
-from assistant.management.deployment.content_policy import POLICY
-from assistant.management.deployment.files import deployment_files
-from assistant.management.deployment.plan import DeploymentPlan, upload_paths
+from assistant.contrib.deploy import site, stores
+from assistant.contrib.deploy.content_policy import POLICY
+from assistant.contrib.deploy.files import deployment_files
+from assistant.contrib.deploy.plan import DeploymentPlan, upload_paths
 from tests.docs.snippets import ROOT
 from tests.live import free_port
 

@@ -18,9 +18,9 @@ from django.urls import reverse
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from assistant.asgi.request_heads import OPTION
+from assistant.contrib.deploy.files import TEMPLATES
+from assistant.contrib.deploy.plan import upload_paths
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
-from assistant.management.deployment.files import TEMPLATES
-from assistant.management.deployment.plan import upload_paths
 from assistant.toolkit.logs import JsonLines
 from tests.docs.snippets import ROOT
 

@@ -1,0 +1,11 @@
+"""The Django app of the deployment."""
+
+from __future__ import annotations
+
+from assistant.optional_apps import OptionalApp
+
+
+class DeployConfig(OptionalApp):
+    name = "assistant.contrib.deploy"
+    label = "assistant_deploy"
+    verbose_name = "Assistant: deployment"

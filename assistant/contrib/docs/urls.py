@@ -1,0 +1,15 @@
+"""The addresses of the documentation, below the mount of `assistant.urls`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from assistant.contrib.docs import views
+
+urlpatterns = [
+    path("docs/", views.page, name="docs"),
+    path("docs/asyncapi.json", views.asyncapi, name="docs-asyncapi"),
+    path("docs/search/", views.search, name="docs-search"),
+    path("docs/images/<str:name>", views.image, name="docs-image"),
+    path("docs/<slug:slug>/", views.page, name="docs-page"),
+]
