@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from cachetools import TTLCache
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
+from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.providers.answers import AnswerAssembler, read_answer
 from assistant.providers.failures import complete_error, request_id_header
 from assistant.providers.given_settings import address_of, key_of, name_of
@@ -30,6 +31,9 @@ from assistant.providers.openai_wire.request_body import request_body
 from assistant.providers.openai_wire.sse import EventReader, StreamReader
 from assistant.providers.profiles.choice import profile_of
 from assistant.providers.sent_media import with_sent_pdfs
+from assistant.providers.tool_adaptation.adapted_request import adapted_request
+from assistant.providers.tool_adaptation.adapted_tool import RULES
+from assistant.providers.tool_adaptation.refused_tools import RefusedTool, RefusedTools
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -94,13 +98,16 @@ class OpenAIModel:
         extra_body: further options of each request, as the provider names them.
         text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there; default by
             the kind.
+        refused_tools: digests of tools that the provider has refused, which are not offered to it.
+        on_refused_tool: called with a tool that it refuses, and without which the request was repeated.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
 
     Raises:
         InvalidSetting: the name, the address or the key cannot be used; white space and quotes around them are removed.
     """
 
-    # The address below `base_url`, and options of a request that `extra_body` cannot set.
+    # What providers take of tools, the address below `base_url`, and options that `extra_body` cannot set.
+    _rules = RULES[CHAT_COMPLETIONS]
     _path = "/chat/completions"
     _reserved = RESERVED
 
@@ -121,6 +128,8 @@ class OpenAIModel:
         kind: str = "",
         extra_body: Mapping[str, Any] | None = None,
         text_calls: bool | None = None,
+        refused_tools: Collection[str] = (),
+        on_refused_tool: Callable[[RefusedTool], None] | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name_of(name or None, "name", "OPENAI_MODEL") or "gpt-4.1-mini"
@@ -139,6 +148,13 @@ class OpenAIModel:
         self._max_retries = max_retries
         self._guard = guard
         self._http_client = http_client
+        self._refused = RefusedTools(
+            (type(self).__name__, self._url),
+            label=f"{provider}, model {self.name}",
+            key=self._key,
+            known=refused_tools,
+            on_refused=on_refused_tool,
+        )
 
     @property
     def output_mode(self) -> Literal["native", "tool"]:
@@ -174,8 +190,10 @@ class OpenAIModel:
         return self._stream(request, on_text) if is_ours else self.stream(request)
 
     def _stream(self, request: ModelRequest, on_text: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
-        request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
+        adapted = adapted_request(with_sent_pdfs(request, reads_pdfs=self._reads_pdfs), self._rules)
+        request = adapted.request
         reader, assembler = self._reading(request)
+        asking = self._refused.begin(self._open, request)
         complete = partial(
             complete_error,
             request=request,
@@ -183,15 +201,16 @@ class OpenAIModel:
             model=self.name,
             key="" if self._key == _NO_KEY else self._key,
         )
-        return read_answer(
-            partial(self._open, request),
+        answer = read_answer(
+            asking.response,
             reader,
             assembler,
-            lambda: assembler.finish(is_closed=reader.is_done),
+            lambda: asking.counted(assembler.finish(is_closed=reader.is_done)),
             complete,
             seconds=self._timeout,
             on_text=on_text,
         )
+        return adapted.restored(answer)
 
     def _reading(self, request: ModelRequest) -> tuple[StreamReader[Any], WholeAssembler]:
         """Return what parses the answer to a request, and what puts the reply together."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
+from assistant.core.values.wire_formats import ANTHROPIC
 from assistant.providers.anthropic.assembler import AnthropicAssembler
 from assistant.providers.anthropic.errors import NO_KEY
 from assistant.providers.anthropic.events import Event
@@ -14,6 +15,7 @@ from assistant.providers.given_settings import address_of, key_of, name_of, spli
 from assistant.providers.native.model import NativeModel
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
+from assistant.providers.tool_adaptation.adapted_tool import RULES
 from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class AnthropicModel(NativeModel[Event]):
     well_known_provider = "anthropic"
     public_host = "api.anthropic.com"
     no_key = NO_KEY
+    rules = RULES[ANTHROPIC]
     clients = LazyModule("assistant.providers.anthropic.client")
 
     def __init__(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL
+from assistant.core.values.wire_formats import GOOGLE
 from assistant.providers.given_settings import address_of, key_of, name_of, split_query, with_query
 from assistant.providers.google.assembler import GoogleAssembler
 from assistant.providers.google.errors import NO_KEY
@@ -15,6 +16,7 @@ from assistant.providers.google.request_body import change_for, request_body
 from assistant.providers.native.model import NativeModel
 from assistant.providers.native.whole_body import read_json
 from assistant.providers.openai_wire.sse import NOT_JSON, Decoder, StreamReader
+from assistant.providers.tool_adaptation.adapted_tool import RULES
 from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class GoogleModel(NativeModel[Chunk]):
     well_known_provider = "gcp.gemini"
     public_host = "generativelanguage.googleapis.com"
     no_key = NO_KEY
+    rules = RULES[GOOGLE]
     clients = LazyModule("assistant.providers.google.client")
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
@@ -20,6 +20,9 @@ from assistant.providers.openai_wire.provider_state import origin_of
 from assistant.providers.openai_wire.refusals import Refusal, is_about_schema
 from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.sent_media import with_sent_pdfs
+from assistant.providers.tool_adaptation.adapted_request import adapted_request
+from assistant.providers.tool_adaptation.adapted_tool import ToolRules
+from assistant.providers.tool_adaptation.refused_tools import RefusedTool, RefusedTools
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -62,6 +65,7 @@ class NativeModel(ABC, Generic[T]):
         sees_images: send the model images of users and tools; else it reads only their names and descriptions.
         reads_pdfs: send PDFs that users attach as files; else the model reads their text.
         extra_body: further options of each request, as the provider names them.
+        refused_tools, on_refused_tool: as for `OpenAIModel`.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
 
@@ -72,6 +76,8 @@ class NativeModel(ABC, Generic[T]):
     no_key: str
     # The module that imports the provider's package and makes clients of it.
     clients: LazyModule
+    # What the provider takes of tools.
+    rules: ToolRules
 
     def __init__(
         self,
@@ -88,6 +94,8 @@ class NativeModel(ABC, Generic[T]):
         sees_images: bool = False,
         reads_pdfs: bool = False,
         extra_body: Mapping[str, Any] | None = None,
+        refused_tools: Collection[str] = (),
+        on_refused_tool: Callable[[RefusedTool], None] | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name
@@ -103,6 +111,13 @@ class NativeModel(ABC, Generic[T]):
         self._max_retries = max_retries
         self._guard = guard
         self._http_client = http_client
+        self._refused = RefusedTools(
+            (type(self).__name__, self._url),
+            label=f"{provider}, model {name}",
+            key=api_key,
+            known=refused_tools,
+            on_refused=on_refused_tool,
+        )
 
     @property
     def output_mode(self) -> Literal["native", "tool"]:
@@ -124,17 +139,20 @@ class NativeModel(ABC, Generic[T]):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
-        request = with_sent_pdfs(request, reads_pdfs=self._reads_pdfs)
+        adapted = adapted_request(with_sent_pdfs(request, reads_pdfs=self._reads_pdfs), self.rules)
+        request = adapted.request
         assembler = self._assembler(request)
+        asking = self._refused.begin(self._open, request)
         complete = partial(complete_error, request=request, provider=self.provider, model=self.name, key=self._key)
-        return read_answer(
-            partial(self._open, request),
+        answer = read_answer(
+            asking.response,
             self._reader(),
             assembler,
-            assembler.finish,
+            lambda: asking.counted(assembler.finish()),
             complete,
             seconds=self._timeout,
         )
+        return adapted.restored(answer)
 
     async def list_models(self, limit: int) -> list[str]:
         """Return the names of the provider's models, of which it is asked for `limit`. Raises `ModelError`."""

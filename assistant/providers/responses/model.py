@@ -9,6 +9,7 @@ from typing import Any
 from cachetools import TTLCache
 
 from assistant.core.llm.protocol import ModelRequest
+from assistant.core.values.wire_formats import RESPONSES
 from assistant.providers.openai import OpenAIModel, WholeAssembler, call_ids_of
 from assistant.providers.openai_wire.extra_body import RESERVED_BY_RESPONSES
 from assistant.providers.openai_wire.provider_state import origin_of
@@ -19,6 +20,7 @@ from assistant.providers.responses.events import EVENTS
 from assistant.providers.responses.reply_assembler import ResponseAssembler
 from assistant.providers.responses.request_body import response_request
 from assistant.providers.responses.web_search import WEB_SEARCH
+from assistant.providers.tool_adaptation.adapted_tool import RULES
 
 # Models of OpenAI's that do not reason, and refuse to encrypt reasoning.
 _DOES_NOT_REASON = re.compile(r"gpt-[34]|chatgpt")
@@ -43,6 +45,7 @@ class ResponsesModel(OpenAIModel):
     """
 
     provider_tools = frozenset({WEB_SEARCH})
+    _rules = RULES[RESPONSES]
     _path = "/responses"
     _reserved = RESERVED_BY_RESPONSES
 

@@ -1,0 +1,159 @@
+"""Tools are sent as each provider takes them, and called by their own names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.core.llm.protocol import ModelRequest, ToolCallDelta
+from assistant.core.values.messages import Message, Reply, ToolCall
+from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, WIRE_FORMATS
+from assistant.providers.tool_adaptation.adapted_tool import RULES, adapted, notes_of
+from assistant.providers.tool_adaptation.schemas import other_names, plain_root, renamed, value_renamed
+from assistant.toolkit import Tool
+from tests.fake_provider import FakeProvider
+from tests.providers.tools.strict_servers import StrictServer, model_at
+
+TEXT = {"type": "string"}
+# As a well-known public server has it: at least one field of an update.
+UPDATE = {
+    "type": "object",
+    "properties": {"id": TEXT, "title": TEXT, "labels": {"type": "array"}},
+    "required": ["id"],
+    "anyOf": [{"required": ["title"]}, {"required": ["labels"]}],
+}
+# As servers of OData have it.
+QUERY = {
+    "type": "object",
+    "properties": {
+        "$top": {"type": "integer"},
+        "top": TEXT,
+        "where": {"$ref": "#/$defs/where"},
+        "any": {"type": "object"},
+    },
+    "required": ["$top"],
+    "$defs": {"where": {"type": "object", "properties": {"@type": TEXT, "in": {"$ref": "#/$defs/where"}}}},
+}
+KINDS = {
+    "oneOf": [
+        {"type": "object", "properties": {"kind": {"const": "mail"}, "to": TEXT}, "required": ["kind", "to"]},
+        {"$ref": "#/$defs/call"},
+        {"type": "string"},
+    ],
+    "$defs": {
+        "call": {"type": "object", "properties": {"kind": {"const": "call"}, "number": TEXT}, "required": ["kind"]}
+    },
+}
+
+
+def tool(name: str, parameters: dict[str, Any], description: str = "Does it.") -> Tool:
+    return Tool(name=name, description=description, parameters=parameters, handler=lambda **_: "ok")
+
+
+ODD = [
+    tool("update", UPDATE),
+    tool("query", QUERY),
+    tool("contact", KINDS),
+    tool("nothing", {"type": "object"}),
+    tool("7up", {"type": "object", "properties": {}}),
+    tool("told", {"type": "object", "properties": {}}, "x" * 3_000),
+]
+
+
+async def answer_of(model: Any, request: ModelRequest) -> tuple[list[Any], Reply]:
+    items = [item async for item in model.stream(request)]
+    assert isinstance(items[-1], Reply)
+    return items[:-1], items[-1]
+
+
+@pytest.mark.parametrize("wire", WIRE_FORMATS)
+@pytest.mark.parametrize("odd", ODD, ids=lambda one: one.name)
+async def test_every_provider_takes_every_tool_at_once(fake_provider: FakeProvider, wire: str, odd: Tool) -> None:
+    server = StrictServer(wire)
+    fake_provider.rule(server)
+    _, reply = await answer_of(model_at(fake_provider, wire), ModelRequest([Message("user", "Hi")], tools=[odd]))
+    assert (reply.text, server.refused) == ("Fine.", [])
+
+
+@pytest.mark.parametrize("wire", WIRE_FORMATS)
+async def test_arguments_come_back_in_the_tools_own_names(fake_provider: FakeProvider, wire: str) -> None:
+    sent = adapted(ODD[1], RULES[wire])
+    own = {"$top": 5, "top": "a", "where": {"@type": "b", "in": {"@type": "c"}}, "any": {"@type": "d"}}
+    wired = json.loads(sent.sent_arguments(json.dumps(own)))
+    fake_provider.rule(StrictServer(wire, answers=[("", [("query", wired)])]))
+    deltas, reply = await answer_of(model_at(fake_provider, wire), ModelRequest([Message("user", "Hi")], tools=ODD[:2]))
+    (call,) = reply.tool_calls
+    assert (call.name, json.loads(call.arguments)) == ("query", own)
+    pieces = [one for one in deltas if isinstance(one, ToolCallDelta)]
+    assert (pieces[0].name, "".join(one.arguments for one in pieces)) == ("query", call.arguments)
+
+
+async def test_earlier_calls_go_back_by_the_names_that_are_sent(fake_provider: FakeProvider) -> None:
+    server = StrictServer(ANTHROPIC)
+    fake_provider.rule(server)
+    call = ToolCall("c1", "query", '{"$top": 5}')
+    told = [Message("user", "Hi"), Message("assistant", tool_calls=(call,)), Message("tool", "7", tool_call_id="c1")]
+    await answer_of(model_at(fake_provider, ANTHROPIC), ModelRequest([*told, Message("user", "?")], tools=ODD[:2]))
+    (used,) = [block for block in server.bodies[-1]["messages"][1]["content"] if block["type"] == "tool_use"]
+    assert used["input"] == {next(iter(adapted(ODD[1], RULES[ANTHROPIC]).names.values())): 5}
+
+
+async def test_a_tool_may_have_a_name_that_google_refuses(fake_provider: FakeProvider) -> None:
+    server = StrictServer(GOOGLE, answers=[("", [("_7up", {})])])
+    fake_provider.rule(server)
+    request = ModelRequest([Message("user", "Hi")], tools=ODD, tool_choice="7up")
+    _, reply = await answer_of(model_at(fake_provider, GOOGLE), request)
+    assert "_7up" in server.offered and [call.name for call in reply.tool_calls] == ["7up"]
+
+
+def test_alternatives_become_one_object_that_says_what_belongs_together() -> None:
+    schema, words = plain_root(UPDATE)
+    assert (schema["required"], words) == (["id"], "Give at least one of these: title; or labels.")
+    schema, words = plain_root(KINDS)
+    assert schema["properties"]["kind"] == {"enum": ["mail", "call"]} and schema["required"] == ["kind"]
+    assert words == 'Give exactly one of these: kind="mail" and to; or kind="call".'
+
+
+def test_a_schema_that_contains_itself_is_made_plain_too() -> None:
+    node: dict[str, Any] = {"properties": {"a": TEXT}, "anyOf": [{"$ref": "#/$defs/node"}]}
+    schema, _ = plain_root({"$ref": "#/$defs/node", "$defs": {"node": node}})
+    assert schema["properties"] == {"a": TEXT} and "anyOf" not in schema
+
+
+def test_a_plain_tool_is_sent_as_it_is() -> None:
+    plain = tool("plain", {"type": "object", "properties": {"a": TEXT}})
+    assert all(adapted(plain, rules).tool is plain for rules in RULES.values())
+    assert notes_of(plain) == []
+
+
+def test_operators_read_what_is_lost_and_where() -> None:
+    assert notes_of(ODD[0]) == [
+        "OpenAI, Anthropic, Google: Its alternatives (anyOf, oneOf, allOf, not) are told in words: "
+        "Give at least one of these: title; or labels."
+    ]
+    assert [note.partition(":")[0] for note in notes_of(ODD[1])] == ["Anthropic"]
+
+
+@pytest.mark.parametrize(("wire", "count"), [(CHAT_COMPLETIONS, 128), (ANTHROPIC, 130)])
+async def test_more_tools_than_a_provider_takes_are_not_sent(
+    fake_provider: FakeProvider, wire: str, count: int
+) -> None:
+    fake_provider.rule(server := StrictServer(wire))
+    many = [tool(f"tool_{number}", {"type": "object", "properties": {}}) for number in range(130)]
+    await answer_of(model_at(fake_provider, wire), ModelRequest([Message("user", "Hi")], tools=many))
+    assert server.offered == [one.name for one in many[:count]]
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=90), st.integers(), max_size=12))
+def test_renaming_is_undone(value: dict[str, int]) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in value}}
+    names = other_names(schema, RULES[ANTHROPIC].property_name)
+    sent = renamed(schema, names)
+    assert all(RULES[ANTHROPIC].property_name.fullmatch(name) for name in sent["properties"])
+    assert len(sent["properties"]) == len(value)
+    there = value_renamed(value, schema, names)
+    assert value_renamed(there, sent, {new: own for own, new in names.items()}) == value

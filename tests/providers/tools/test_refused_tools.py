@@ -1,0 +1,155 @@
+"""A tool that a provider refuses is left out, and costs no turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from assistant.core.llm.protocol import ModelError, ModelRequest
+from assistant.core.llm.usage_estimate import estimate_usage
+from assistant.core.values.messages import Message, Reply
+from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES, WIRE_FORMATS
+from assistant.providers.tool_adaptation import refused_tools
+from assistant.providers.tool_adaptation.refused_tools import MAX_REQUESTS, RefusedTool
+from assistant.toolkit import Tool
+from tests.fake_provider import FakeProvider
+from tests.providers.tools.strict_servers import StrictServer, model_at
+
+POISON = "poison"
+SAYS: dict[str, Callable[[int, str], str]] = {
+    CHAT_COMPLETIONS: lambda place, name: f"Invalid schema for function '{name}': {{...}} is not valid",
+    RESPONSES: lambda place, name: f"Invalid 'tools[{place}].parameters': unknown keyword.",
+    ANTHROPIC: lambda place, name: f"tools.{place}.custom.input_schema: JSON schema is invalid.",
+    GOOGLE: lambda place, name: f"* GenerateContentRequest.tools[0].function_declarations[{place}].parameters: no.",
+}
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    refused_tools._refused.clear()
+    yield
+    refused_tools._refused.clear()
+
+
+def tools(count: int, *poisoned: int) -> list[Tool]:
+    return [
+        Tool(
+            name=f"tool_{number}",
+            description="Does it.",
+            parameters={"type": "object", "properties": {POISON if number in poisoned else "a": {"type": "string"}}},
+            handler=lambda **_: "ok",
+        )
+        for number in range(count)
+    ]
+
+
+async def ask(model: Any, offered: list[Tool], **options: Any) -> Reply:
+    items = [item async for item in model.stream(ModelRequest([Message("user", "Hi")], tools=offered, **options))]
+    assert isinstance(items[-1], Reply)
+    return items[-1]
+
+
+def vague(place: int, name: str) -> str:
+    return "Invalid schema for one of the tools."
+
+
+@pytest.mark.parametrize("wire", WIRE_FORMATS)
+async def test_the_tool_that_is_named_is_left_out_and_told(fake_provider: FakeProvider, wire: str) -> None:
+    server = StrictServer(wire, POISON, SAYS[wire])
+    fake_provider.rule(server)
+    told: list[RefusedTool] = []
+    model = model_at(fake_provider, wire, on_refused_tool=told.append)
+    assert (await ask(model, tools(5, 3))).text == "Fine."
+    assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"] and len(server.refused) == 1
+    assert [(one.name, one.is_certain) for one in told] == [("tool_3", True)]
+    assert told[0].reason and told[0].digest
+
+
+@pytest.mark.parametrize("wire", WIRE_FORMATS)
+async def test_the_next_turn_does_not_pay_again(fake_provider: FakeProvider, wire: str) -> None:
+    server = StrictServer(wire, POISON, SAYS[wire])
+    fake_provider.rule(server)
+    for _ in range(2):
+        await ask(model_at(fake_provider, wire), tools(5, 3))
+    assert len(server.refused) == 1 and len(server.accepted) == 2
+
+
+async def test_what_is_remembered_elsewhere_is_not_offered(fake_provider: FakeProvider) -> None:
+    server = StrictServer(ANTHROPIC, POISON, SAYS[ANTHROPIC])
+    fake_provider.rule(server)
+    told: list[RefusedTool] = []
+    await ask(model_at(fake_provider, ANTHROPIC, on_refused_tool=told.append), tools(3, 1))
+    refused_tools._refused.clear()
+    await ask(model_at(fake_provider, ANTHROPIC, refused_tools=[told[0].digest]), tools(3, 1))
+    assert len(server.refused) == 1 and server.offered == ["tool_0", "tool_2"]
+
+
+async def test_a_tool_that_has_changed_is_offered_again(fake_provider: FakeProvider) -> None:
+    server = StrictServer(ANTHROPIC, POISON, SAYS[ANTHROPIC])
+    fake_provider.rule(server)
+    await ask(model_at(fake_provider, ANTHROPIC), tools(3, 1))
+    await ask(model_at(fake_provider, ANTHROPIC), tools(3))
+    assert server.offered == ["tool_0", "tool_1", "tool_2"]
+
+
+async def test_several_are_left_out_one_after_the_other(fake_provider: FakeProvider) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON, SAYS[CHAT_COMPLETIONS])
+    fake_provider.rule(server)
+    assert (await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(9, 0, 4, 8))).text == "Fine."
+    assert len(server.offered) == 6
+
+
+@pytest.mark.parametrize("guilty", range(8))
+async def test_one_that_is_not_named_is_found_by_halving(fake_provider: FakeProvider, guilty: int) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON, vague)
+    fake_provider.rule(server)
+    told: list[RefusedTool] = []
+    offered = tools(8, guilty)
+    reply = await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), offered)
+    assert len(fake_provider.requests) <= 1 + MAX_REQUESTS
+    assert f"tool_{guilty}" in [one.name for one in told] and f"tool_{guilty}" not in server.offered
+    read = estimate_usage(ModelRequest([Message("user", "Hi")]), 0).input_tokens
+    assert reply.usage.input_tokens > read and reply.usage.is_estimated is (len(server.accepted) > 1)
+
+
+async def test_requests_whose_answers_are_not_read_count_as_usage(fake_provider: FakeProvider) -> None:
+    fake_provider.rule(server := StrictServer(CHAT_COMPLETIONS, POISON, vague))
+    alone = await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8))
+    found = await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8, 0))
+    assert len(server.accepted) > 2 and found.usage.input_tokens > alone.usage.input_tokens
+
+
+async def test_many_tools_answer_without_some_after_four_more_requests(fake_provider: FakeProvider) -> None:
+    server = StrictServer(ANTHROPIC, POISON, vague)
+    fake_provider.rule(server)
+    told: list[RefusedTool] = []
+    model = model_at(fake_provider, ANTHROPIC, on_refused_tool=told.append)
+    assert (await ask(model, tools(60, 5, 59))).text == "Fine."
+    assert len(fake_provider.requests) == 1 + MAX_REQUESTS
+    assert {"tool_5", "tool_59"} <= {one.name for one in told} and not any(one.is_certain for one in told)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "messages.3: tool_use ids were found without tool_result blocks",
+        "This model does not support tools.",
+        "Invalid tool_choice: function not found",
+        "Invalid value at 'tools'.",
+        "temperature: range 0..1",
+    ],
+)
+async def test_other_refusals_are_not_blamed_on_a_tool(fake_provider: FakeProvider, reason: str) -> None:
+    fake_provider.rule(StrictServer(CHAT_COMPLETIONS, POISON, lambda place, name: reason))
+    with pytest.raises(ModelError):
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(3, 1))
+    assert len(fake_provider.requests) == 1
+
+
+async def test_a_choice_of_the_tool_that_is_left_out_falls_away(fake_provider: FakeProvider) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON, SAYS[CHAT_COMPLETIONS])
+    fake_provider.rule(server)
+    await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(3, 1), tool_choice="tool_1")
+    assert "tool_choice" not in server.bodies[-1]
