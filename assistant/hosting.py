@@ -64,7 +64,7 @@ def member_grant(
     """Return what the widget needs to speak for the signed-in member, with their permissions: the body of `token-url`.
 
     The token is for one assistant, and ends after `seconds`, with the session, or with the membership. It works on
-    pages of your own site and on the assistant's widget origins.
+    pages of the origin that asked for it alone: your own site's, or one of the assistant's widget origins.
 
     Args:
         tenant: a row of your tenant model, or the tenant's slug.
@@ -79,12 +79,15 @@ def member_grant(
     if request.headers.get("Sec-Fetch-Site") == "cross-site":
         raise PermissionDenied("Pages of other sites get no token.")
     session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
+    site = f"{request.scheme}://{request.get_host()}"
     try:
         return grant_member(
             session,
             tenant_slug=tenant if isinstance(tenant, str) else _slug_of(tenant),
             assistant_slug=assistant,
-            origin=f"{request.scheme}://{request.get_host()}",
+            site=site,
+            # Browsers name no origin in a GET to the page's own.
+            page=request.headers.get("Origin", site),
             seconds=seconds,
         )
     except AccessDenied as denied:

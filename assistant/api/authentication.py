@@ -83,13 +83,27 @@ def credentials_of(request: HttpRequest) -> Credentials:
     """Return the credentials of a request: its API key or token if it has one, else its session."""
     bearer = bearer_of(request.headers)
     if bearer is not None:
-        return Credentials(bearer=bearer, origin=request.headers.get("Origin", ""))
+        return Credentials(bearer=bearer, origin=_page_origin(request))
     session = BrowserSession(
         request.session,
         user=lambda: request.user,
         is_cross_site=lambda: request.method not in SAFE_METHODS and _lacks_csrf_token(request),
     )
     return Credentials(session=session)
+
+
+def _page_origin(request: HttpRequest) -> str:
+    """Return the origin of the page that sent a request, "" if unknown.
+
+    Browsers name none in a GET to the page's own.
+    """
+    if "Origin" in request.headers or request.method not in SAFE_METHODS:
+        return request.headers.get("Origin", "")
+    own = f"{request.scheme}://{request.get_host()}"
+    # Browsers send it to trustworthy addresses only, such as those with https.
+    said = request.headers.get("Sec-Fetch-Site")
+    is_own = said == "same-origin" if said else request.headers.get("Referer", "").startswith(f"{own}/")
+    return own if is_own else ""
 
 
 def refusal_of_access(denied: AccessDenied) -> HttpRefusal:

@@ -110,8 +110,19 @@ async def test_a_token_counts_nowhere_else(place: dict[str, str], alice_here: Gu
     assert await refused(alice_here.site, token, **({"origin": alice_here.site} | place)) == 403
 
 
-async def test_a_page_of_another_origin_has_to_be_allowed(alice_here: Guest, cast: Cast) -> None:
+async def test_a_token_works_on_pages_of_its_own_origin_alone(alice_here: Guest, cast: Cast) -> None:
+    await sync_to_async(allow)(cast.support)
     token = await sync_to_async(alice_here.token)()
+    # Also where the other page may show the assistant, and for programs, which name no page.
+    for origin in (SHOP, None, "null"):
+        assert await refused(alice_here.site, token, origin=origin) == 403
+    at_shop = await sync_to_async(lambda: alice_here.grant(origin=SHOP).json()["token"])()
+    assert await refused(alice_here.site, at_shop, origin=alice_here.site) == 403
+
+
+async def test_a_page_of_another_origin_has_to_be_allowed(alice_here: Guest, cast: Cast) -> None:
+    token = await sync_to_async(lambda: alice_here.grant(origin=SHOP).json()["token"])()
+    assert await refused(alice_here.site, token, origin=SHOP) == 403
     row = await sync_to_async(allow)(cast.support)
     async with visit(alice_here.site, token, origin=SHOP) as socket:
         await row.adelete()
@@ -146,7 +157,7 @@ async def test_a_token_ends_by_itself(alice_here: Guest, cast: Cast) -> None:
     async def of(seconds: int) -> str:
         token, _ = await sync_to_async(mint_member_token)(
             tenant_id=cast.acme.pk, assistant_id=cast.support.pk, user_id=cast.alice.pk, seconds=seconds,
-            session_key=alice_here.client.cookies["sessionid"].value, origin=alice_here.site,
+            session_key=alice_here.client.cookies["sessionid"].value, origin=alice_here.site, is_own=True,
         )  # fmt: skip
         return token
 
@@ -173,7 +184,10 @@ def test_only_the_widgets_doors_take_it_and_only_what_is_the_assistants(alice_he
     with httpx2.Client(headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
         for path in (f"{api}/conversations/", f"{api}/conversations/{theirs.pk}/", f"{api}/assistants/"):
             assert client.get(path).status_code == 401
-        assert client.get(f"{api}/files/{uuid.uuid4()}/").status_code == 404
+        at_home = {"Sec-Fetch-Site": "same-origin"}
+        linked = {"Referer": f"{alice_here.site}/t/acme/"}
+        for headers, status in ((at_home, 404), (linked, 404), ({}, 401), ({"Sec-Fetch-Site": "none"}, 401)):
+            assert client.get(f"{api}/files/{uuid.uuid4()}/", headers=headers).status_code == status
         assert client.get(f"{api}/files/{uuid.uuid4()}/", headers={"Origin": SHOP}).status_code == 401
         foreign = client.get(f"{alice_here.site}/api/v1/tenants/globex/files/{uuid.uuid4()}/")
         assert foreign.status_code == 401

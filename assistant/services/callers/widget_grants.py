@@ -44,12 +44,13 @@ def widget_files(member: Member, assistant: Assistant) -> dict[str, Any] | None:
 
 @all_tenants()
 def grant_member(
-    session: BrowserSession, *, tenant_slug: str, assistant_slug: str, origin: str, seconds: int
+    session: BrowserSession, *, tenant_slug: str, assistant_slug: str, site: str, page: str, seconds: int
 ) -> dict[str, Any]:
     """Return what the widget needs to speak for a signed-in member, for JSON.
 
     Args:
-        origin: the project's own site, on whose pages the token works without being allowed.
+        site: the origin of the project's own site, on whose pages tokens work without being allowed.
+        page: the origin of the page that asks, on whose pages alone the token works.
         seconds: how long the token is valid, 60 to 3600.
 
     Raises:
@@ -65,10 +66,10 @@ def grant_member(
     found = find_assistant(tenant_id=caller.member.tenant_id, slug=assistant_slug)
     if found is None or not settings.MEMBER_TOKENS:
         raise AccessDenied("wrong_address", "There is no such assistant here.")
-    return _grant(caller, found, origin, seconds)
+    return _grant(caller, found, page, is_own=page == site, seconds=seconds)
 
 
-def _grant(caller: Caller, assistant: Assistant, origin: str, seconds: int) -> dict[str, Any]:
+def _grant(caller: Caller, assistant: Assistant, origin: str, *, is_own: bool, seconds: int) -> dict[str, Any]:
     member = caller.member
     token, until = mint_member_token(
         tenant_id=member.tenant_id,
@@ -76,6 +77,7 @@ def _grant(caller: Caller, assistant: Assistant, origin: str, seconds: int) -> d
         user_id=member.user_id,
         session_key=caller.session_key,
         origin=origin,
+        is_own=is_own,
         seconds=seconds,
     )
     return {

@@ -72,7 +72,7 @@ class BrowserSession:
 class Credentials:
     """The credentials of a request. `bearer` is an API key, or the token of an end user or member.
 
-    `origin` is the Origin header; tokens are valid only for allowed origins.
+    `origin` is that of the page which sends them: an end user's token is valid on allowed ones, a member's on its own.
     """
 
     bearer: str | None = None
@@ -191,20 +191,18 @@ def _by_member_token(token: str, tenant_slug: str, assistant_slug: str, origin: 
     if str(user.pk) != said.user or lack_of(user, session):
         raise _bad_token()
     member = find_member(user_id=user.pk, tenant_slug=tenant_slug)
-    # Browsers name no origin in a GET to the page's own.
-    is_at_home = origin in ("", said.origin)
     assistant = Assistant.objects.filter(pk=said.assistant_id, tenant_id=said.tenant_id, is_active=True)
-    if not is_at_home:
+    if not said.is_own:
         assistant = assistant.filter(widget_origins__origin=origin)
     if assistant_slug:
         assistant = assistant.filter(slug=assistant_slug)
-    if member is None or member.tenant_id != said.tenant_id or not assistant.exists():
+    if origin != said.origin or member is None or member.tenant_id != said.tenant_id or not assistant.exists():
         raise _bad_token()
     return Caller(
         replace(member, scopes=OF_TOKENS, assistant_id=said.assistant_id),
         session_key=said.session_key,
         session_hash=session.get(HASH_SESSION_KEY, ""),
-        origin="" if is_at_home else origin,
+        origin="" if said.is_own else origin,
         until=said.until,
     )
 

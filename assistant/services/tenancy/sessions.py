@@ -1,7 +1,7 @@
 """Sessions of members: opens and ends them, and makes the tokens that stand for one in the widget.
 
-A token is encrypted, not stored. It names its tenant, assistant, member, session and expiry, and the origin of the site
-that gave it out. It ends with its session, with the membership, and by itself.
+A token is encrypted, not stored. It names its tenant, assistant, member, session and expiry, and the origin of the page
+that asked for it. It ends with its session, with the membership, and by itself.
 """
 
 from __future__ import annotations
@@ -60,13 +60,17 @@ def end_sessions(user: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MemberToken:
-    """What the token of a member says. `origin` is the project's own; others must be allowed, as for end users."""
+    """What the token of a member says. It counts on pages of `origin` alone.
+
+    `is_own`: that is the site's own origin. Others must be allowed, as for end users.
+    """
 
     tenant_id: int
     assistant_id: int
     user: str
     session_key: str
     origin: str
+    is_own: bool
     until: datetime
 
 
@@ -76,11 +80,11 @@ def is_member_token(credentials: str) -> bool:
 
 
 def mint_member_token(
-    *, tenant_id: int, assistant_id: int, user_id: UserId, session_key: str, origin: str, seconds: int
+    *, tenant_id: int, assistant_id: int, user_id: UserId, session_key: str, origin: str, is_own: bool, seconds: int
 ) -> tuple[str, datetime]:
-    """Return a token with which a member may use an assistant for `seconds`, and when it expires."""
+    """Return a token with which a member may use an assistant on pages of `origin` for `seconds`, and its expiry."""
     until = timezone.now().replace(microsecond=0) + timedelta(seconds=seconds)
-    values = [_PURPOSE, tenant_id, assistant_id, str(user_id), session_key, origin, int(until.timestamp())]
+    values = [_PURPOSE, tenant_id, assistant_id, str(user_id), session_key, origin, is_own, int(until.timestamp())]
     # Websocket subprotocols, as which tokens are sent, may not contain the padding.
     return TOKEN_PREFIX + encrypted(json.dumps(values)).rstrip("="), until
 
@@ -94,6 +98,7 @@ def read_member_token(token: str) -> MemberToken | None:
         return None
     if not isinstance(values, list) or values[:1] != [_PURPOSE]:
         return None
-    tenant_id, assistant_id, user, session_key, origin, until = values[1:]
-    found = MemberToken(tenant_id, assistant_id, user, session_key, origin, datetime.fromtimestamp(until, UTC))
+    tenant_id, assistant_id, user, session_key, origin, is_own, until = values[1:]
+    ends_at = datetime.fromtimestamp(until, UTC)
+    found = MemberToken(tenant_id, assistant_id, user, session_key, origin, is_own, ends_at)
     return found if found.until > timezone.now() else None
