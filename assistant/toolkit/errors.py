@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 
 class ToolsError(Exception):
@@ -26,6 +26,35 @@ class ToolError(ToolsError):
     def __init__(self, *args: object, may_have_run: bool = False) -> None:
         super().__init__(*args)
         self.may_have_run = may_have_run
+
+
+def told_by(exc: BaseException) -> BaseException:
+    """Return the exception that counts, of a group that `asyncio.TaskGroup` and the like raise; others as they are.
+
+    A group counts as a `ToolError` if all that is in it, at any depth, are such errors: as the only one, or as one with
+    the sentences of all. Any other group is returned as it is, and is a failure like any other exception.
+    """
+    if not isinstance(exc, BaseExceptionGroup):
+        return exc
+    errors = list(errors_in(exc))
+    if not all(isinstance(error, ToolError) for error in errors):
+        return exc
+    if len(errors) == 1:
+        return errors[0]
+    sentences = dict.fromkeys(str(error) for error in errors)
+    may_have_run = any(error.may_have_run for error in errors if isinstance(error, ToolError))
+    return ToolError("\n".join(filter(None, sentences)), may_have_run=may_have_run)
+
+
+def errors_in(exc: BaseException) -> Iterator[BaseException]:
+    """Yield the exceptions in a group, at any depth, in their order; of another exception itself."""
+    pending = [exc]
+    while pending:
+        error = pending.pop()
+        if isinstance(error, BaseExceptionGroup):
+            pending += reversed(error.exceptions)
+        else:
+            yield error
 
 
 class InvalidArguments(ToolError):

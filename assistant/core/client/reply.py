@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.llm.protocol import FailureDetails
+from assistant.core.llm.protocol import FailureDetails, ModelError
 from assistant.core.llm.sent_requests import SentRequest
 from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media
 from assistant.core.toolcalls.replay import replayed
@@ -96,8 +96,10 @@ class RunFailed(Exception):
         message: a sentence that is safe to show to users.
         reply: what the turn had produced.
         details: the provider's own reason, without keys and prompts; None if no provider failed, or it gave none.
-            `__cause__` is the provider's error then, a `ModelError`.
         guardrail: the name of the guardrail that ended the turn; "" if none did.
+
+    `__cause__` is what ended the turn: a provider's `ModelError`, what a tool with `on_error="raise"` raised, or the
+    guardrail's `GuardrailTripped`.
     """
 
     def __init__(
@@ -161,7 +163,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
     )
     if isinstance(ending, RunError):
         failure = transcript.failure
-        details = None if failure is None else failure.details
+        details = failure.details if isinstance(failure, ModelError) else None
         code = ending.code or "internal_error"
         raise RunFailed(code, ending.message, reply, details, transcript.guardrail) from failure
     return reply

@@ -19,7 +19,6 @@ from assistant.core.conversation.open_parts import (
     result_id,
 )
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
-from assistant.core.llm.protocol import ModelError
 from assistant.core.llm.sent_requests import SentRequests
 from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
@@ -43,7 +42,7 @@ class Transcript:
         sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
         read: the untrusted text that the model has read; messages that it writes have its sources.
         timeline: when the model was asked and tools ran; not part of checkpoints.
-        failure: the model's error that ended the turn.
+        failure: the exception that ended the turn: the model's, a tool's or a guardrail's.
         requests: what the model was sent, if the plan says that it is kept.
         guardrail: the name of the guardrail that ended the turn.
     """
@@ -58,7 +57,7 @@ class Transcript:
         self.sub_agents = SubAgentTranscripts(Transcript)
         self.read = NOTHING_READ
         self.timeline = Timeline()
-        self.failure: ModelError | None = None
+        self.failure: BaseException | None = None
         self.requests = SentRequests()
         self.guardrail = ""
         self._entries: list[Draft | Message] = []

@@ -38,8 +38,6 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-# How long a cancelled tool may take to clean up.
-CANCEL_SECONDS = 5.0
 # The error of a sub-agent that was stopped.
 STOPPED = "Stopped before it had an answer."
 
@@ -278,7 +276,7 @@ class Batch:
         for task in tasks:
             task.cancel()
         if tasks:  # one that ignores its cancellation is left running
-            await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
+            await asyncio.wait(tasks, timeout=self.environment.grace)
         if self._is_taken_over:
             return  # the process that has the run now records its calls
         while not self._queue.empty():

@@ -125,6 +125,7 @@ class ToolOutcome:
         warning: what a person who is asked should know, as a sentence.
         asked: what else a person is shown about a call that waits.
         pending: what is waited for, of a call whose result comes later.
+        exception: what the tool raised, if it ends the run.
     """
 
     call: ToolCall
@@ -148,6 +149,7 @@ class ToolOutcome:
     warning: str = ""
     asked: Asked | None = field(default=None, repr=False)
     pending: Pending | None = None
+    exception: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 class Toolset(Protocol):
@@ -190,10 +192,10 @@ class Journal(Protocol):
 
 @runtime_checkable
 class LateJournal(Protocol):
-    """A `Journal` that also records how calls of sync tools end after their time."""
+    """A `Journal` that also records how calls end after their time."""
 
     async def ended_late(self, outcome: ToolOutcome) -> None:
-        """Record the late outcome of a call that has timed out; called once, possibly before `finished`."""
+        """Record how a call ended that timed out or was cancelled; called once, possibly before `finished`."""
 
 
 @runtime_checkable

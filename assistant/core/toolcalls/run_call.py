@@ -19,16 +19,17 @@ import pydantic_core
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
-from assistant.core.toolcalls.late_calls import LateCall
+from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor
+from assistant.core.toolcalls.late_calls import LateCall, attempt
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, Status, ToolOutcome, Toolset
 from assistant.core.toolcalls.replay import EFFECT_UNKNOWN
 from assistant.core.values.asked import Asked
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event, StateDelta, StateSnapshot
 from assistant.core.values.messages import Message, not_superseded
-from assistant.toolkit import Callback, InvalidTool, ToolContext, ToolError, ToolResult
+from assistant.toolkit import Callback, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
+from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.calls.worker_threads import on_left_running
 from assistant.toolkit.definition.questions import NeedsAnswer, Question
 from assistant.toolkit.logs import log_extra
@@ -51,6 +52,7 @@ class CallEnvironment:
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
         callbacks: returns where the result of a call with an id may come to later; None where none may.
         late: events of calls that ended after their time; the run yields them with its next event.
+        grace: how many seconds a cancelled tool may take to clean up.
     """
 
     toolset: Toolset
@@ -70,6 +72,7 @@ class CallEnvironment:
     observe: Callable[[Model], Model] | None = None
     turn_messages: tuple[Message, ...] = ()
     late: deque[Event] = field(default_factory=deque)
+    grace: float = GRACE_SECONDS
     callbacks: Callable[[str], Callback] | None = None
 
 
@@ -102,16 +105,34 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     seconds = min(
         environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
     )
-    current_parent.set(ParentRun(emit, environment))
-    late = LateCall(planned, initial, journal=environment.journal, events=environment.late, context=environment.context)
+    late = LateCall(
+        planned,
+        initial,
+        journal=environment.journal,
+        events=environment.late,
+        context=environment.context,
+        grace=environment.grace,
+    )
+
+    def emit_in_time(event: Event) -> None:
+        if not late.is_over:
+            emit(event)
+
+    current_parent.set(ParentRun(emit_in_time, environment))
     on_left_running.set(late.left_running)
     edited = f"(The user changed the arguments to {planned.arguments_text})\n" if planned.is_edited else ""
     try:
-        async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
-            invocation = Invocation(tool, planned.arguments, _context(planned, environment, seconds, emit))
-            result = await invoke(invocation, environment.interceptors)
-            if result.pending is not None and invocation.context.own_callback is None:
-                raise InvalidTool(f"Tool {tool.name!r} returned Pending, and is not declared with waits=True.")
+        context = _context(planned, environment, seconds, emit_in_time)
+        # In a task of its own: what the tool does with its cancellation must not decide when this call ends.
+        work = asyncio.create_task(
+            attempt(Invocation(tool, planned.arguments, context), environment.interceptors), name=f"tool-{tool.name}"
+        )
+        ended = await late.in_time(work, seconds if math.isfinite(seconds) else None)
+        if ended is None:
+            return late.timed_out(seconds)
+        if ended.error is not None:
+            raise ended.error
+        result = ended.result
     except ToolError as exc:
         if isinstance(exc, NeedsAnswer) and environment.asks_midway:
             return _asking(planned, initial, exc.question)
@@ -125,9 +146,9 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     except RunTakenOver:
         raise  # no failure of the tool, after which the model would be asked again
     except (Exception, SystemExit) as exc:
-        if isinstance(exc, TimeoutError) and limit.expired():
-            return late.timed_out(seconds)
         return _unexpected_failure(planned, initial, environment, exc)
+    finally:
+        late.is_over = True
     if result.pending is not None:
         return replace(initial, status="pending", pending=result.pending)
     return replace(
@@ -164,6 +185,7 @@ def _unexpected_failure(
     planned: PlannedCall, initial: ToolOutcome, environment: CallEnvironment, exc: BaseException
 ) -> ToolOutcome:
     error_id = uuid.uuid4().hex[:12]
+    ends_run = "raise" in (planned.tool.on_error, environment.on_error)
     context = environment.context
     logger.error(
         "Tool %s failed in run %s of tenant %s [%s]",
@@ -180,7 +202,8 @@ def _unexpected_failure(
         content=f"The tool failed (error id {error_id}).",
         error=f"{type(exc).__name__} (error id {error_id})",
         error_id=error_id,
-        ends_run="raise" in (planned.tool.on_error, environment.on_error),
+        ends_run=ends_run,
+        exception=exc if ends_run else None,
     )
 
 

@@ -32,6 +32,8 @@ from assistant.toolkit.logs import log_operation
 logger = logging.getLogger(__name__)
 
 # How deep sub-agents may be nested below the run's own assistant.
+# A sub-agent's tools have this part of its own grace, so that it can still count its tokens.
+SUB_AGENTS_GRACE = 0.8
 MAX_DEPTH = 3
 # Without a limit, a long turn of a sub-agent could exceed the model's context.
 DEFAULT_SETTINGS = AssistantSettings(history_tokens=24_000)
@@ -184,6 +186,7 @@ class Agent:
             parallel=parent.environment.parallel,
             default_timeout=parent.environment.default_timeout,
             observe=observe,
+            grace=parent.environment.grace * SUB_AGENTS_GRACE,
             output=None if self.output_type is None else output_of(self.output_type),
             output_mode=getattr(self.model, "output_mode", "native"),
             fallbacks=self.fallbacks

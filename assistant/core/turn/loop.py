@@ -78,7 +78,7 @@ async def run_turn(
         logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=log_extra(plan.context))
         failure = TurnFailed(with_error_id(gettext(str(exc)), error_id), exc.code)
     except TurnFailed as exc:
-        failure = exc
+        failure, transcript.failure = exc, exc.__cause__
     except RunTakenOver:
         raise  # the process that has the run now writes its ending
     except Exception:
@@ -136,6 +136,7 @@ class _Turn:
             has_forms=plan.has_forms,
             asks_midway=plan.asks_midway,
             callbacks=plan.callbacks,
+            grace=plan.grace,
             turn_messages=current_turn_messages(plan.messages),
         )
         self.late = self._environment.late
@@ -260,7 +261,7 @@ class _Turn:
                     "tool": outcome.call.name,
                     "error": outcome.error_id,
                 }
-                raise TurnFailed(sentence, "internal_error")
+                raise TurnFailed(sentence, "internal_error") from outcome.exception
         if self._limiter.stop:
             raise TurnFailed(self._limiter.stop, self._limiter.code)
         pending = [call.id for call in batch.client_calls]

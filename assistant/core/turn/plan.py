@@ -18,6 +18,7 @@ from assistant.core.values.messages import Message
 from assistant.core.values.pricing import NO_PRICES, Prices
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Callback, Tool, ToolContext
+from assistant.toolkit.calls.stopping import GRACE_SECONDS
 
 
 def new_id() -> str:
@@ -61,6 +62,7 @@ class Plan:
         checks: functions of the program that check the input and the answer.
         ignored: the parts of the client's input that are not used, for the event that says so.
         callbacks: returns where the result of a call with an id may come to later; None if the run cannot go on then.
+        grace: how many seconds a cancelled tool may take to clean up.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
@@ -97,3 +99,4 @@ class Plan:
     replaced_model: str = ""
     ignored: tuple[str, ...] = ()
     callbacks: Callable[[str], Callback] | None = None
+    grace: float = GRACE_SECONDS

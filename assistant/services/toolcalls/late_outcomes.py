@@ -1,4 +1,4 @@
-"""Records how calls ended that had exceeded their timeout."""
+"""Records how calls ended that were not waited for."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from assistant.toolkit.calls.results import stored
 
 
 def record_late_outcome(*, key: RunKey, outcome: ToolOutcome) -> None:
-    """Add the outcome to the row of a call that exceeded its timeout; what the model read stays."""
+    """Add the outcome to the row of a call that timed out or was cancelled; what the model read stays."""
     calls = ToolCall.objects.filter(
-        tenant_id=key.tenant_id, run_id=key.pk, call_id=outcome.call.id, status=ToolCall.Status.TIMEOUT
+        tenant_id=key.tenant_id,
+        run_id=key.pk,
+        call_id=outcome.call.id,
+        status__in=(ToolCall.Status.TIMEOUT, ToolCall.Status.CANCELLED),
     )
-    ending = "failed" if outcome.status == "error" else "completed"
+    ending = {"error": "failed", "cancelled": "was stopped"}.get(outcome.status, "completed")
     for row in calls.only("pk", "result", "told", "error"):
         calls.filter(pk=row.pk).update(
             told=row.told or row.result,
             result=stored(outcome.full or outcome.content),
-            error=f"{row.error} It {ending} after {outcome.duration_ms / 1000:.3g} seconds.",
+            error=f"{row.error or row.result} It {ending} after {outcome.duration_ms / 1000:.3g} seconds.".lstrip(),
             duration_ms=outcome.duration_ms,
         )

@@ -17,6 +17,7 @@ from assistant.toolkit.calls.json_values import WouldBlock
 from assistant.toolkit.calls.results import ToolResult, drain, result_of
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.context import ToolContext, use_context
+from assistant.toolkit.errors import told_by
 from assistant.toolkit.logs import log_operation
 
 logger = logging.getLogger(__name__)
@@ -100,6 +101,11 @@ async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolCo
         if task is not None and not task.cancelling():
             raise RuntimeError(f"tool {tool.name} awaited something that was cancelled") from exc
         raise
+    except BaseExceptionGroup as group:
+        error = told_by(group)
+        if error is group:
+            raise
+        raise error  # noqa: B904 - its own cause, if it has one, says more than the group
 
 
 def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.interceptors import CallTool, Invocation, Redact
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError
@@ -102,6 +102,53 @@ async def test_what_may_have_happened_is_not_told_as_failed(reads_only: bool, st
     turn = await run_script([call("pay"), "ok"], pay)
     assert turn.journal.statuses == {"pay": status}
     assert ("took effect is not known" in turn.results[0]) is not reads_only
+
+
+def group(*errors: Exception) -> ExceptionGroup[Exception]:
+    return ExceptionGroup("several", errors)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (group(ToolError("No such table.")), "No such table."),
+        (group(group(group(ToolError("No such table.")))), "No such table."),
+        (group(ToolError("One."), group(ToolError("Two."), ToolError("One."))), "One.\nTwo."),
+        (group(ToolError("One."), ValueError("password=hunter2")), "The tool failed (error id "),
+        (group(group(ValueError("password=hunter2"))), "The tool failed (error id "),
+    ],
+)
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_group_of_tool_errors_is_read_by_the_model(error: Exception, sentence: str, is_async: bool) -> None:
+    @tool(name="refuse")
+    async def refuse() -> str:
+        """Refuse."""
+        raise error
+
+    @tool(name="refuse")
+    def refuse_in_thread() -> str:
+        """Refuse."""
+        raise error
+
+    turn = await run_script([call("refuse"), "ok"], refuse if is_async else refuse_in_thread)
+    assert turn.results[0].startswith(sentence) and "hunter2" not in turn.results[0]
+
+
+async def test_a_tool_error_in_a_task_group_is_read_by_the_model_and_seen_by_interceptors() -> None:
+    @tool
+    async def look_up() -> str:
+        """Look two things up."""
+
+        async def refuse() -> None:
+            raise ToolError("Card 4111 was refused.")
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(refuse())
+            tasks.create_task(asyncio.Event().wait())
+        return "never"
+
+    turn = await run_script([call("look_up"), "ok"], look_up, interceptors=(Redact("4111"),))
+    assert turn.results == ["Card [hidden] was refused."]
 
 
 async def test_a_tool_can_choose_that_its_failure_ends_the_run() -> None:
