@@ -1,7 +1,6 @@
 /* The element <tenant-assistant>, which embeds a tenant's assistant in a page of an allowed origin. See docs/widget.md. */
 
 import { direction, gettext, language } from "./js/i18n.js";
-import { afterFlush } from "./js/shared.js";
 import { Conversation } from "./widget/conversation.js";
 import { icon, make } from "./widget/elements.js";
 import { WidgetConnection } from "./widget/connection.js";
@@ -47,6 +46,7 @@ class TenantAssistant extends HTMLElement {
   }
 
   disconnectedCallback() {
+    this.#panel.remove();
     this.#connection?.close();
     this.#connection = this.#conversation = this.#alarms = null;
   }
@@ -65,7 +65,7 @@ class TenantAssistant extends HTMLElement {
     for (const other of floating()) other.close();
     this.#show(true);
     if (!this.#connection) this.#connect();
-    this.#panel.follow(true);
+    this.#panel.toEnd();
     this.#panel.focus();
   }
 
@@ -188,13 +188,6 @@ class TenantAssistant extends HTMLElement {
       /* no storage, as above */
     }
   }
-
-  followText() {
-    this.#panel?.follow();
-  }
 }
 
 customElements.define("tenant-assistant", TenantAssistant);
-afterFlush(() => {
-  for (const element of document.querySelectorAll("tenant-assistant")) element.followText();
-});

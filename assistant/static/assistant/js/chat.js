@@ -49,7 +49,7 @@ export class Chat {
     this.#draftKey = `${user}:${id || (testVersion ? `test:${testVersion}` : socket)}`;
     const forwarded = testVersion ? { promptVersion: Number(testVersion), testTools } : {};
     this.#connection = new Connection(socket, signal);
-    this.#follow = new Follow(byId("scroller"), byId("jump"));
+    this.#follow = new Follow(byId("scroller"), byId("jump"), () => Boolean(byId("welcome")));
     this.#transcript = new Transcript(byId("transcript"), assistant, {
       retry: (question) => this.#thread.retry(question),
       resume: (entries) => {

@@ -131,7 +131,10 @@ export class Composer {
     this.#send.hidden = this.#isBusy && isEmpty;
     this.#send.title = waits || (this.#isBusy ? gettext("Send after this answer") : gettext("Send"));
     if (CSS.supports("field-sizing", "content")) return;
+    const form = this.#box.form;
+    form.style.minHeight = `${form.offsetHeight}px`; // measuring must not make room above for a moment: the transcript would scroll
     this.#box.style.height = "auto";
     this.#box.style.height = `${Math.min(this.#box.scrollHeight, innerHeight * 0.4)}px`;
+    form.style.minHeight = "";
   }
 }

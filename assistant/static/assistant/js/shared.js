@@ -186,22 +186,3 @@ export function afterFlush(callback) {
   callbacks.add(callback);
   return () => callbacks.delete(callback);
 }
-
-const ABOVE_FORM = 16; // pixels
-const beginnings = new WeakSet(); // forms whose beginning was shown
-
-/** Scroll a transcript to its end, or to the beginning of the first form in it if that is longer than what is shown.
- * It stays where it is while the focus is in the form: a field or a message that appears must not move what is filled in. */
-export function scrollToEnd(scroller) {
-  if (!scroller.clientHeight) return;
-  const form = scroller.querySelector(".approval");
-  let top = scroller.scrollHeight - scroller.clientHeight;
-  if (form) {
-    if (beginnings.has(form) && form.contains(form.getRootNode().activeElement)) return;
-    const card = form.closest(".tool") ?? form;
-    const beginning = scroller.scrollTop + card.getBoundingClientRect().top - scroller.getBoundingClientRect().top - ABOVE_FORM;
-    top = Math.min(top, beginnings.has(form) ? Math.max(beginning, scroller.scrollTop) : beginning);
-    beginnings.add(form);
-  }
-  scroller.scrollTop = top;
-}

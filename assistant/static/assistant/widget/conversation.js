@@ -131,7 +131,7 @@ export class Conversation extends EventTarget {
         transcript.clearFailures();
         transcript.began();
         if (message) transcript.addUser(message);
-        panel.follow(true);
+        panel.toEnd();
       },
       change: () => this.changed(),
       delayed: () => {
@@ -149,14 +149,8 @@ export class Conversation extends EventTarget {
       rated: (value) => transcript.rated(value),
       summary: () => {}, // members see it, and titles
       title: () => {},
-      tools: (off) => {
-        transcript.tools(off);
-        panel.follow();
-      },
-      followUps: (questions) => {
-        transcript.followUps(questions);
-        panel.follow();
-      },
+      tools: (off) => transcript.tools(off),
+      followUps: (questions) => transcript.followUps(questions),
       decisionsRefused: (reason) => {
         transcript.askAgain(reason);
         this.changed();
@@ -165,7 +159,6 @@ export class Conversation extends EventTarget {
         const unsent = this.#thread.pendingMessage;
         transcript.snapshot(messages, messages.some(({ id }) => id === unsent?.id) ? null : unsent);
         this.changed();
-        panel.follow(true);
       },
       ended: (event, isLive) => {
         const sentence = transcript.ended(event, isLive);

@@ -1,7 +1,8 @@
 /* The widget's panel: its elements, the message box, and announcements to screen readers. */
 
 import { gettext } from "../js/i18n.js";
-import { catchFiles, isSendKey, scrollToEnd, showStop } from "../js/shared.js";
+import { Follow } from "../js/scroll.js";
+import { catchFiles, isSendKey, showStop } from "../js/shared.js";
 import { whyTooLong } from "../js/thread.js";
 import { icon, iconButton, make } from "./elements.js";
 
@@ -16,8 +17,6 @@ const PROBLEMS = {
   "no-access": gettext("You have no access to this assistant."),
 };
 const NO_ACCESS = new Set(["refused", "signed-out", "forbidden", "no-access"]);
-// Pixels from the end at which new text is still scrolled into view.
-const NEAR = 60;
 
 export class Panel {
   #title = make("h2", { dir: "auto" }, gettext("Assistant"));
@@ -31,8 +30,7 @@ export class Panel {
   #send = make("button.icon", { type: "submit", title: gettext("Send"), "aria-label": gettext("Send") }, icon("send"));
   #stop;
   #scroller;
-  #isAtEnd = true;
-  #top = 0;
+  #follow;
   #timer = 0;
   #wasOpen = false;
   #problemText = "";
@@ -48,6 +46,7 @@ export class Panel {
     this.#stop = iconButton("stop", gettext("Stop"), () => actions.stop());
     this.#stop.classList.add("stop");
     this.#stop.hidden = true;
+    const jump = make("button.jump", { type: "button", hidden: true }, icon("latest"), gettext("Jump to latest"));
     const form = (this.#form = make("form", {}, this.#box, this.#send, this.#stop));
     this.#box.addEventListener("input", () => this.#fit());
     const close = iconButton("close", gettext("Close"), () => actions.close());
@@ -58,18 +57,13 @@ export class Panel {
       make("div.head", {}, this.logo, this.#title, iconButton("fresh", gettext("New conversation"), () => actions.fresh()), close),
       this.#trouble,
       this.#scroller,
+      make("div.jump-place", {}, jump),
       this.#waiting,
       this.#tooLong,
       form,
       this.#status,
     );
-    this.#scroller.addEventListener("scroll", () => {
-      const { scrollTop } = this.#scroller;
-      // New text increases the distance too: only scrolling up leaves the end.
-      if (this.#distance < NEAR) this.#isAtEnd = true;
-      else if (scrollTop < this.#top) this.#isAtEnd = false;
-      this.#top = scrollTop;
-    });
+    this.#follow = new Follow(this.#scroller, jump, () => !this.#welcome.hidden);
     this.#welcome.addEventListener("click", ({ target }) => target.type === "button" && actions.send(target.textContent));
     const submit = (event) => {
       event.preventDefault();
@@ -134,11 +128,6 @@ export class Panel {
     this.#fit();
   }
 
-  get #distance() {
-    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
-    return scrollHeight - scrollTop - clientHeight;
-  }
-
   set name(value) {
     this.#title.textContent = value;
     this.element.setAttribute("aria-label", value);
@@ -165,7 +154,6 @@ export class Panel {
     this.#thinking.hidden = !isBusy || !isOpen;
     this.showWelcome();
     if (hadFocus) this.focus();
-    this.follow();
   }
 
   #fit() {
@@ -187,12 +175,14 @@ export class Panel {
     this.#waiting.replaceChildren(element);
   }
 
-  /** Scroll to the end if the reader is at the end, or `always`. */
-  follow(always = false) {
-    if (always) this.#isAtEnd = true;
-    if (!this.#isAtEnd || !this.#welcome.hidden) return;
-    scrollToEnd(this.#scroller);
-    this.#top = this.#scroller.scrollTop;
+  /** Scroll to the end and follow it. */
+  toEnd() {
+    this.#follow.toEnd();
+  }
+
+  /** Take no more notice of the page. */
+  remove() {
+    this.#follow.close();
   }
 
   /** Show a state of the connection. */

@@ -46,7 +46,10 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .rings::after{content:"";position:absolute;inset-block-start:0;inset-inline-end:0;width:14px;height:14px;border:2px solid var(--paper);border-radius:50%;background:var(--danger)}
 .too-long{padding:7px 16px;color:var(--danger);font-size:14px}
 .trouble{padding:7px 16px;background:var(--sunken);color:var(--soft);font-size:14px}
-.scroller{flex:1;overflow-y:auto;padding:16px;overscroll-behavior:contain}
+.scroller{flex:1;overflow-y:auto;padding:16px;overscroll-behavior:contain;overflow-anchor:none}
+.jump-place{position:relative;height:0}
+.jump{position:absolute;inset-block-end:9px;left:50%;translate:-50%;z-index:6;display:flex;align-items:center;gap:6px;width:max-content;max-width:90%;padding:5px 14px 5px 9px;border-color:var(--line);border-radius:99px;color:var(--soft);box-shadow:0 4px 18px rgb(0 0 0 / 18%);font-size:14px;font-weight:500}
+.jump svg{width:16px}
 .scroller:focus-visible{outline-offset:-2px}
 .welcome{display:grid;gap:10px;color:var(--soft);justify-items:start}
 .welcome button{color:var(--ink);text-align:start}
