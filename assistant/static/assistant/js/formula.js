@@ -1,4 +1,5 @@
-/* Formulas become MathML by Temml, which is loaded with the first formula. Browsers show MathML themselves. */
+/* Formulas become MathML by Temml, which is loaded with the first formula. Browsers show MathML themselves, but stretch roots,
+ * brackets and braces only in a font that tells them how, and many systems have none: one is loaded too. */
 
 // Temml's time grows with the cells of a matrix, which few characters can ask for.
 const MOST_CELLS = 2_000;
@@ -7,14 +8,26 @@ const REFERENCE = /\\(?:ref|eqref|label)\b/;
 const FENCES = { p: ["(", ")"], b: ["[", "]"], v: ["|", "|"], B: ["\\{", "\\}"], V: ["\\|", "\\|"] };
 const MATH = "http://www.w3.org/1998/Math/MathML";
 
+// The font of `math` in the style sheets. Added to the document, it reaches the widget's shadow too.
+const FONT = new URL("../vendor/noto-sans-math/noto-sans-math.woff2", import.meta.url);
+const FONT_PATIENCE = 3_000; // milliseconds until formulas are shown without it
+
 let temml = null;
 let loading = null;
 const waiting = new Map();
 const drawn = new WeakMap();
 
+/** Load the font; where it cannot be had, the browser has to do with its own. */
+function loadFont() {
+  const font = new FontFace("Assistant Math", `url("${FONT}")`);
+  document.fonts.add(font);
+  const isLoaded = font.load().catch(() => {});
+  return Promise.race([isLoaded, new Promise((done) => setTimeout(done, FONT_PATIENCE))]);
+}
+
 function load() {
-  loading ??= import("../vendor/temml/temml.js").then(
-    (module) => {
+  loading ??= Promise.all([import("../vendor/temml/temml.js"), loadFont()]).then(
+    ([module]) => {
       temml = module.default;
       for (const [element, known] of waiting) drawFormula(element, ...known);
       waiting.clear();

@@ -163,10 +163,20 @@ legend{padding:0;margin-bottom:5px}
 code{unicode-bidi:isolate}
 .formula.display{display:block;overflow-x:auto;overflow-y:clip;padding-block:.4em;text-align:center}
 .formula:not(:has(math)){font:.92em var(--mono);white-space:pre-wrap}
-math{direction:ltr;line-height:normal}
+math{direction:ltr;font-family:"Assistant Math",math;line-height:normal}
 math.tml-display{display:block math}
 math :is(.tml-right,.tml-left){text-align:-webkit-left}
 math .tml-right{text-align:-webkit-right}
+:is(mover,munder)>mo{box-shadow:0 0 0 40em transparent}
+@supports (not (-webkit-backdrop-filter:blur(1px))) and (not (-moz-appearance:none)){
+menclose{position:relative;padding:.5ex 0;print-color-adjust:exact}
+.tml-overline{padding:.1em 0 0;border-top:.065em solid}
+.tml-underline{padding:0 0 .1em;border-bottom:.065em solid}
+.tml-fbox{padding:3pt;border:1px solid}
+.tml-cancel{position:absolute;inset:0;display:inline-block;background:currentcolor}
+.upstrike{clip-path:polygon(.05em 100%,0 calc(100% - .05em),calc(100% - .05em) 0,100% .05em)}
+.downstrike{clip-path:polygon(0 .05em,.05em 0,100% calc(100% - .05em),calc(100% - .05em) 100%)}
+}
 .footnote{color:var(--soft);font-size:.9em}
 sup{font-size:.75em;line-height:0}
 .plain{white-space:pre-wrap}
