@@ -11,6 +11,8 @@ from assistant.core.values.messages import Reply, Usage
 from assistant.providers.failures import as_model_error
 from assistant.providers.openai_wire.response_body import Body, ReplyAssembler
 from assistant.providers.openai_wire.sse import StreamReader
+from assistant.providers.written_calls import WrittenCalls
+from assistant.toolkit import Tool
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,6 +45,7 @@ async def read_answer(
     finish: Callable[[], Reply],
     complete: Complete,
     *,
+    tools: Sequence[Tool] | None,
     seconds: float,
     on_text: Callable[[str], bool] | None = None,
 ) -> AsyncGenerator[Delta | Reply]:
@@ -52,6 +55,7 @@ async def read_answer(
         opening: sends the request, and returns the response whose body has not been read.
         finish: returns the reply that the assembler has. Raises `ModelError` if it is incomplete.
         complete: called with the error before it is raised.
+        tools: those that were offered, whose calls are read from a text that begins with one; None to leave them there.
         seconds: how long each read of the body may take.
         on_text: as for `DirectModel.stream_to`.
 
@@ -59,6 +63,7 @@ async def read_answer(
         ModelError: there is no complete reply. Closing the iterator closes the connection.
     """
     headers: Mapping[str, str] = {}
+    written = WrittenCalls(tools)
     try:
         async with aclosing(await opening()) as response:
             headers = response.headers
@@ -69,6 +74,7 @@ async def read_answer(
                         assembler.feed(event)
                     reader.is_done |= assembler.is_closed
                     deltas: Sequence[Delta] = assembler.take()
+                    deltas = deltas if written.is_idle else list(written.passed(deltas))
                     for delta in deltas:
                         yield delta
                     if on_text is not None and deltas and isinstance(deltas[-1], TextDelta):
@@ -79,17 +85,19 @@ async def read_answer(
     except Exception as exc:
         error = as_model_error(exc)
         complete(error, usage=assembler.usage, headers=headers)
-        for delta in assembler.take():
+        for delta in (*written.passed(assembler.take()), *written.released()):
             yield delta
         if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
             raise error from None
     try:
         reply = finish()
+        last = list(written.passed(assembler.take()))
+        held, reply = written.finished(reply)
     except ModelError as error:
         complete(error, usage=assembler.usage, headers=headers)
-        for delta in assembler.take():
+        for delta in (*written.passed(assembler.take()), *written.released()):
             yield delta
         raise
-    for delta in assembler.take():
+    for delta in (*last, *held):
         yield delta
     yield reply

@@ -96,8 +96,7 @@ class OpenAIModel:
         reads_pdfs: send PDFs that users attach as files; else the model reads their text.
         kind: what kind of provider it is, as docs/provider-quirks.md lists them; default by its address and the model.
         extra_body: further options of each request, as the provider names them.
-        text_calls: take calls out of the text (`<tool_call>`), for models whose server leaves them there; default by
-            the kind.
+        text_calls: take calls out of the text of models whose server leaves them there; False shows them as text.
         refused_tools: digests of tools that the provider has refused, which are not offered to it.
         on_refused_tool: called with a tool that it refuses, and without which the request was repeated.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
@@ -127,7 +126,7 @@ class OpenAIModel:
         reads_pdfs: bool = False,
         kind: str = "",
         extra_body: Mapping[str, Any] | None = None,
-        text_calls: bool | None = None,
+        text_calls: bool = True,
         refused_tools: Collection[str] = (),
         on_refused_tool: Callable[[RefusedTool], None] | None = None,
         http_client: httpx2.AsyncClient | None = None,
@@ -142,7 +141,7 @@ class OpenAIModel:
         self._sees_images = sees_images
         self._profile = profile_of(kind, self._url, self.name)
         self._reads_pdfs = reads_pdfs and self._profile.content != "text"
-        self._text_calls = self._profile.text_calls if text_calls is None else text_calls
+        self._text_calls = text_calls
         self._extra_body = checked_extra_body(extra_body, reserved=self._reserved)
         self._timeout = timeout
         self._max_retries = max_retries
@@ -207,6 +206,7 @@ class OpenAIModel:
             assembler,
             lambda: asking.counted(assembler.finish(is_closed=reader.is_done)),
             complete,
+            tools=request.tools if self._text_calls else None,
             seconds=self._timeout,
             on_text=on_text,
         )
@@ -220,7 +220,7 @@ class OpenAIModel:
             kind=self._profile.kind,
             model=self.name,
             origin=origin_of(self._url),
-            text_calls=self._text_calls,
+            written={tool.name: tool.parameters for tool in request.tools} if self._text_calls else {},
             begins_thinking=self._profile.begins_thinking,
         )
         return EventReader(), assembler

@@ -60,6 +60,9 @@ _first_token = Histogram(
 _tokens = Counter("assistant_tokens", "Tokens as providers counted them.", ["tenant", "model", "kind"])
 _provider_errors = Counter("assistant_provider_errors", "Runs that a provider failed.", ["provider", "code"])
 _fallbacks = Counter("assistant_model_fallbacks", "Runs in which another model took over.", ["provider", "reason"])
+_written_calls = Counter(
+    "assistant_written_calls", "Answers with calls of tools as text, which were run or failed.", ["provider", "outcome"]
+)
 _tool_calls = Counter("assistant_tool_calls", "Tool calls that have ended.", ["tenant", "tool", "outcome"])
 _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls.", ["tool"], buckets=_SECONDS)
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
@@ -120,6 +123,11 @@ def count_run(
 def count_fallback(*, provider: str, reason: str) -> None:
     """Count a run in which another model took over from one of this provider; `reason` as in `Timeline.fallback`."""
     _fallbacks.labels(_provider(provider), reason).inc()
+
+
+def count_written_calls(*, provider: str, outcome: str, count: int) -> None:
+    """Count answers of a run that had calls of tools as text; `outcome` as in `Timeline.written_calls`."""
+    _written_calls.labels(_provider(provider), outcome).inc(count)
 
 
 def count_calls(

@@ -37,7 +37,7 @@ def split(pieces: list[str], names: tuple[str, ...] = (), *, begins_inside: bool
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[Any] = []
-    tags = TextTags(lambda: "".join(text), names, begins_inside=begins_inside)
+    tags = TextTags(lambda: "".join(text), {name: {} for name in names}, begins_inside=begins_inside)
     into: dict[str, list[Any]] = {"text": text, "reasoning": reasoning, "call": calls}
     for piece in pieces:
         for kind, found in tags.add(piece):
@@ -65,6 +65,14 @@ CALLS = {
         [],
     ),
     '<tool_call>{"name": "echo", "argu</tool_call>': ('<tool_call>{"name": "echo", "argu</tool_call>', []),
+    'Qwen writes <tool_call>{"name": "echo"}</tool_call> then.': (
+        'Qwen writes <tool_call>{"name": "echo"}</tool_call> then.',
+        [],
+    ),
+    "I look.\n<tool_call>\n<function=echo>\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>": (
+        "I look.\n",
+        [("echo", '{"n": 1}')],
+    ),
     '`<tool_call>{"name": "echo"}</tool_call>`': ('`<tool_call>{"name": "echo"}</tool_call>`', []),
     '<think>I call it.</think><tool_call>{"name": "echo", "arguments": {}}</tool_call>': ("", [("echo", "{}")]),
 }
@@ -97,27 +105,11 @@ def test_a_call_that_comes_in_the_text_and_as_a_call_is_one(is_first: bool) -> N
     written = '<tool_call>{"name": "get_time", "arguments": {"text": "a"}}</tool_call>'
     native = {"index": 0, "id": "n1", "function": {"name": "get_time", "arguments": '{"text": "a"}'}}
     deltas = [{"content": written}, {"tool_calls": [native]}]
-    assembler = Assembler(names={"get_time"}, text_calls=True)
+    assembler = Assembler(names={"get_time"}, written={"get_time": {}})
     for delta in deltas if is_first else deltas[::-1]:
         assembler.feed(CHUNKS.read(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode()))
     reply = assembler.finish(is_closed=True)
     assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
-
-
-@pytest.mark.parametrize("said", [{"text_calls": True}, {"kind": "qwen"}])
-async def test_calls_in_text_are_calls_only_if_the_model_is_said_to_write_them(
-    said: dict[str, Any], fake_provider: FakeProvider
-) -> None:
-    written = '<tool_call>{"name": "get_time", "arguments": {"text": "a"}}</tool_call>'
-    fake_provider.reply(written)
-    _, reply = await ask(fake_provider)
-    assert isinstance(reply, Reply)
-    assert (reply.text, reply.tool_calls) == (written, ())
-    fake_provider.reply(written)
-    deltas, reply = await ask(fake_provider, **said)
-    assert isinstance(reply, Reply)
-    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("get_time", '{"text": "a"}')]
-    assert (reply.finish_reason, reply.text, len(content_of(deltas)[2])) == ("tool_calls", "", 1)
 
 
 BEGUN = {

@@ -93,6 +93,22 @@ async def test_a_test_of_a_prompt_counts_apart(cast: Cast, provider: Provider, f
 
 
 @pytest.mark.django_db(transaction=True)
+async def test_calls_that_are_written_as_text_are_counted(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate", "on")
+    fake_provider.reply('<tool_call>{"name": "calculate", "arguments": {"expression": "6*7"}}</tool_call>')
+    fake_provider.reply('[TOOL_CALLS] [{"name": "canary_tool", "arguments": {}}]')
+    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            events = await socket.ask("Go")
+        found = numbers(server)
+    assert "TOOL_CALLS" not in str(events) and "tool_call>" not in str(events)
+    counted = {name: value for name, value in found.items() if name.startswith("assistant_written_calls_total")}
+    assert sorted(counted.values()) == [1, 1] and "canary" not in str(counted)
+
+
+@pytest.mark.django_db(transaction=True)
 async def test_provider_errors_and_unknown_tools_are_counted(
     cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

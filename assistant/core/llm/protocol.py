@@ -133,8 +133,11 @@ def direct(model: Model) -> DirectModel | None:
 # What kind of failure it was, as far as that decides what can be done about it. "empty": an answer without text and
 # calls; "too_long": the conversation exceeds the model's context; "bad_call": the provider could not read a call that
 # the model wrote; "bad_file": it does not take an image or PDF of the conversation; "busy", "slow" and "down":
-# the provider cannot answer now, but another one could; "no_credit": the same, until somebody has paid.
-FailureKind = Literal["", "empty", "too_long", "bad_call", "bad_file", "busy", "slow", "down", "no_credit"]
+# the provider cannot answer now, but another one could; "no_credit": the same, until somebody has paid;
+# "written_call": the model wrote a call into its text that cannot be run.
+FailureKind = Literal[
+    "", "empty", "too_long", "bad_call", "bad_file", "busy", "slow", "down", "no_credit", "written_call"
+]
 # Kinds of failures that may pass by themselves, and those for which another model may take over.
 PASSING: frozenset[FailureKind] = frozenset({"busy", "slow", "down"})
 UNAVAILABLE: frozenset[FailureKind] = PASSING | {"no_credit"}

@@ -132,6 +132,8 @@ class ModelRequests:
         self._transcript.add_usage(model.provider, reply.model or model.name, usage)
         self._transcript.finish_reason = reply.finish_reason
         self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)
+        if reply.has_read_calls:
+            self._transcript.timeline.wrote_calls("run")
         if self._has_budget:
             usage = sum(self._transcript.usage.values(), Usage())
             self._limiter.check_budget(usage, plan.settings.limits, plan.allowances)

@@ -81,6 +81,8 @@ class Recovery:
         """
         if error.kind in UNAVAILABLE:
             CIRCUITS.failed(self.model)
+        if error.kind == "written_call":
+            self._transcript.timeline.wrote_calls("failed")
         events = None
         if error.kind == "empty":
             events = self._again_if(not self._was_empty)

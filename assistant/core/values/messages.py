@@ -196,6 +196,7 @@ class Reply:
     Attributes:
         provider_state: as `Message.provider_state`, of the message that the answer becomes.
         response_id: the provider's id of the response; "" if it gave none.
+        has_read_calls: whether the calls were read from the text, where the provider had left them.
     """
 
     text: str = ""
@@ -206,6 +207,7 @@ class Reply:
     model: str = ""
     provider_state: str = field(default="", repr=False, compare=False)
     response_id: str = field(default="", compare=False)
+    has_read_calls: bool = field(default=False, compare=False)
 
 
 def not_superseded(messages: Iterable[Message]) -> list[Message]:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from assistant.core.values.messages import ToolCall, Usage
 from assistant.toolkit.text import clean_text
@@ -48,6 +48,7 @@ class Timeline:
             in its place.
         calls: for each tool call `id`, `name`, `status`, and if it was run `at` and `ms`.
         fallback: the `provider` and `model` that took over, the `reason`, and when (`at`).
+        written_calls: how many answers had calls of tools as text, by what became of them: "run" or "failed".
         error: the `id` of the failure in the log, and the provider's own `reason`, which names statuses and codes.
     """
 
@@ -55,6 +56,7 @@ class Timeline:
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     error: dict[str, str] = field(default_factory=dict)
     fallback: dict[str, Any] = field(default_factory=dict)
+    written_calls: dict[str, int] = field(default_factory=dict)
     _began: float = field(default_factory=time.perf_counter)
     _began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _round: dict[str, Any] | None = None
@@ -104,6 +106,10 @@ class Timeline:
         """Note that another model took over, and why."""
         self.fallback = {"provider": provider, "model": model, "reason": reason, "at": self._now()}
 
+    def wrote_calls(self, outcome: Literal["run", "failed"]) -> None:
+        """Note that an answer had calls of tools as text."""
+        self.written_calls[outcome] = self.written_calls.get(outcome, 0) + 1
+
     def break_off(self) -> None:
         """End the round that is open, if one is."""
         if self._round is not None:
@@ -133,6 +139,7 @@ class Timeline:
             "calls": list(self.calls.values()),
             "error": self.error,
             "fallback": self.fallback,
+            "written_calls": self.written_calls,
         }
         return {name: value for name, value in found.items() if value}
 

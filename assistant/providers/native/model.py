@@ -150,6 +150,7 @@ class NativeModel(ABC, Generic[T]):
             assembler,
             lambda: asking.counted(assembler.finish()),
             complete,
+            tools=request.tools,
             seconds=self._timeout,
         )
         return adapted.restored(answer)

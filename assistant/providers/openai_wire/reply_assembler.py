@@ -12,6 +12,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import Reply, Usage
+from assistant.providers.call_notations import NO_SCHEMAS, Schemas
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
 from assistant.providers.openai_wire.chunks import CallPiece, Choice, Chunk, FunctionPiece, Piece
 from assistant.providers.openai_wire.endings import (
@@ -44,7 +45,7 @@ class Assembler:
         taken: ids of earlier tool calls of the conversation.
         kind: the kind of the provider, and `model` and `origin` its model and address: the reply's state is sent back
             only to these.
-        text_calls: take calls out of the text (`<tool_call>`), for models that write them there.
+        written: the schemas of the tools whose calls are taken out of the text (`<tool_call>`).
         begins_thinking: the answer begins with reasoning, up to `</think>`, unless the server separates it.
     """
 
@@ -58,14 +59,14 @@ class Assembler:
         kind: str = "openai",
         model: str = "",
         origin: str = "",
-        text_calls: bool = False,
+        written: Schemas = NO_SCHEMAS,
         begins_thinking: bool = False,
     ) -> None:
         self._origin = kind, model, origin
         self._reasoning_field = ""
         self._kept = KeptFields()
-        self._tags = TextTags(self._text_so_far, names if text_calls else (), begins_inside=begins_thinking)
-        self._names, self._reads_calls, self._begins_thinking = names, text_calls, begins_thinking
+        self._tags = TextTags(self._text_so_far, written, begins_inside=begins_thinking)
+        self._names, self._written, self._begins_thinking = names, written, begins_thinking
         self._in_text: list[CallPiece] = []
         self._text, self._reasoning = Channel(), Channel()
         self._calls = CallAssembler(names, taken)
@@ -138,7 +139,8 @@ class Assembler:
             ModelError: the answer is cut off or empty, or its calls are incomplete.
         """
         self._close(is_cut=not (is_closed or self._finish))
-        if not self._calls.calls:  # a server that sends a call may leave it in the text too
+        has_read_calls = bool(self._in_text) and not self._calls.calls
+        if has_read_calls:  # a server that sends a call may leave it in the text too
             self._add_calls(self._in_text)
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
         if self._whole is not None:
@@ -170,6 +172,7 @@ class Assembler:
             model=clean_text(self._model)[:MAX_MODEL_NAME],
             response_id=id_in(self._id),
             provider_state=self._state(),
+            has_read_calls=has_read_calls,
         )
 
     def _state(self) -> str:
@@ -253,7 +256,7 @@ class Assembler:
         Raises:
             ModelError: the message contradicts the streamed text.
         """
-        whole = Assembler(names=self._names, text_calls=self._reads_calls, begins_thinking=self._begins_thinking)
+        whole = Assembler(names=self._names, written=self._written, begins_thinking=self._begins_thinking)
         whole._add(message)
         streamed, text = self._close(), whole._close()
         if text and text.strip() != streamed.strip():

@@ -6,11 +6,10 @@ it is passed on as it arrives; later on it is held back until it is closed, beca
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from assistant.toolkit.bounded_json import load_json
+from assistant.providers.call_notations import NO_SCHEMAS, NotACall, Schemas, read_calls
 
 # Characters of a passage that begins like reasoning within a text, or like a call; a longer one is text.
 MAX_HELD = 16_384
@@ -48,16 +47,17 @@ class TextTags:
 
     Args:
         shown: returns the text of the answer so far.
-        names: the offered tools, whose calls are taken out of the text; empty to leave calls in it.
+        schemas: of the offered tools, whose calls are taken out of the text where they begin a line; empty to leave
+            calls in it.
         begins_inside: the answer begins with reasoning whose `<think>` is part of the prompt. If no `</think>` follows,
             and the answer is not cut off, what was passed on as reasoning is yielded as text at the end.
     """
 
-    def __init__(self, shown: Callable[[], str], names: Collection[str] = (), *, begins_inside: bool = False) -> None:
+    def __init__(self, shown: Callable[[], str], schemas: Schemas = NO_SCHEMAS, *, begins_inside: bool = False) -> None:
         self.is_idle = not begins_inside
         self._shown = shown
-        self._names = names
-        self._tags = (_THINK, _CALL) if names else (_THINK,)
+        self._schemas = schemas
+        self._tags = (_THINK, _CALL) if schemas else (_THINK,)
         self._held = ""
         self._more: list[str] = []  # pieces after `_held` in which no tag can end
         self._size = 0
@@ -101,8 +101,8 @@ class TextTags:
         held, self._held, self._more = self._held + "".join(self._more), "", []
         self.is_idle = True
         tag, self._open = self._open, ""
-        if tag == _CALL and (call := self._call_in(held)) is not None:
-            yield "call", call
+        if tag == _CALL and (calls := self._calls_in(held)):
+            yield from calls
         elif tag and self._is_streaming:
             yield from _nonempty("reasoning", held)
             if self._may_be_text is not None and not is_cut:
@@ -129,7 +129,7 @@ class TextTags:
             self._found_tags += bool(tag)
             if self._found_tags > MAX_TAGS:
                 break
-            if tag and not self._is_code(self._held[:start]):
+            if tag and self._may_open(tag, self._held[:start]):
                 before, self._held = self._held[:start], self._held[start + len(tag) :]
                 yield from _nonempty("text", before)
                 self._open = tag
@@ -158,8 +158,8 @@ class TextTags:
             if tag != _CALL and (self._is_streaming or len(inner) <= MAX_HELD):
                 yield from _nonempty("reasoning", inner)
                 self._skips_space, self._may_be_text = True, None
-            elif tag == _CALL and (call := self._call_in(inner)) is not None:
-                yield "call", call
+            elif tag == _CALL and (calls := self._calls_in(inner)):
+                yield from calls
                 self._skips_space = True
             else:
                 yield from _nonempty("text", tag + inner + end)
@@ -189,16 +189,19 @@ class TextTags:
             return True
         return text.rpartition("\n")[2].replace("```", "").count("`") % 2 == 1
 
-    def _call_in(self, inner: str) -> tuple[str, str] | None:
-        """Return the name and the arguments of a call that is written as JSON; None if it is none."""
+    def _may_open(self, tag: str, more: str) -> bool:
+        """Return whether a tag after the text so far and `more` can be more than text about it."""
+        if self._is_code(more):
+            return False
+        return tag != _CALL or (self._shown() + more).rpartition("\n")[2].strip() == ""
+
+    def _calls_in(self, inner: str) -> list[Part]:
+        """Return the name and the arguments of a call between its tags; none if it is none of an offered tool."""
         try:
-            found = load_json(inner.strip())
-        except ValueError:
-            return None
-        if not isinstance(found, dict) or found.get("name") not in self._names:
-            return None
-        arguments = found.get("arguments", found.get("parameters", {}))
-        return found["name"], arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            calls, _ = read_calls(f"{_CALL}{inner}{_ENDS[_CALL]}", self._schemas)
+        except NotACall:
+            return []
+        return [("call", (call.name, call.arguments)) for call in calls]
 
 
 def _after_stops(text: str) -> str:

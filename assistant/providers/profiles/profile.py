@@ -60,7 +60,6 @@ class Profile:
         renamed: other names of options.
         omitted: options that are refused.
         defaults: options that are sent unless others are set.
-        text_calls: whether the models write calls into their text (`<tool_call>`) where a server does not read them.
         begins_thinking: whether the model's template opens the reasoning itself: an answer of a server that does not
             separate it begins with reasoning, and has only `</think>`.
     """
@@ -80,7 +79,6 @@ class Profile:
     renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     omitted: frozenset[str] = frozenset()
     defaults: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    text_calls: bool = False
     begins_thinking: bool = False
 
 

@@ -1,7 +1,6 @@
 """Qwen, by Alibaba's address or on other servers.
 
-Its templates allow one system message, and only as the first. Its models write calls as text, which some servers do not
-turn into calls.
+Its templates allow one system message, and only as the first.
 """
 
 from __future__ import annotations
@@ -15,4 +14,4 @@ MODELS = re.compile(r"(qwen|qwq|qvq)")
 
 
 def profile(model: str) -> Profile:
-    return Profile("qwen", empty_content="", text_calls=True, begins_thinking=begins_thinking(model))
+    return Profile("qwen", empty_content="", begins_thinking=begins_thinking(model))

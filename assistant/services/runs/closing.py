@@ -217,6 +217,8 @@ def report_end(
     )
     if timeline.fallback:
         metrics.count_fallback(provider=plan.model.provider, reason=timeline.fallback["reason"])
+    for outcome, count in timeline.written_calls.items():
+        metrics.count_written_calls(provider=plan.model.provider, outcome=outcome, count=count)
     fields = {
         "outcome": ending.error_code or ending.status,
         "duration_ms": round(seconds * 1000),

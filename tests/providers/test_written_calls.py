@@ -1,0 +1,178 @@
+"""Calls of tools that models write into their text, in the notations of their templates."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from assistant.client import ChatClient, RunFailed
+from assistant.core.llm.protocol import TextDelta
+from assistant.providers import OpenAIModel, model_class
+from assistant.providers.call_notations import NotACall, read_calls
+from assistant.providers.written_calls import MAX_HELD, WrittenCalls
+from assistant.toolkit import tool
+from tests.fake_provider import FakeProvider
+from tests.providers.native.wires import WIRES
+
+ROME = {"city": "Rome", "days": 2}
+JSON = json.dumps(ROME)
+NAMED = json.dumps({"name": "get_weather", "arguments": ROME})
+LLAMA = json.dumps({"name": "get_weather", "parameters": ROME})
+XML = "<parameter=city>\nRome\n</parameter>\n<parameter=days>\n2\n</parameter>"
+INVOKED = (
+    '<invoke name="get_weather"><parameter name="city">Rome</parameter><parameter name="days">2</parameter></invoke>'
+)
+DSML = (
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Rome'
+    '</｜DSML｜parameter>\n<｜DSML｜parameter name="days" string="false">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n'
+    "</｜DSML｜function_calls>"
+)
+NOTATIONS = {
+    "Hermes": f"<tool_call>\n{NAMED}\n</tool_call>",
+    "Hermes, without an end": f"<tool_call>{NAMED}",
+    "Qwen Coder": f"<tool_call>\n<function=get_weather>\n{XML}\n</function>\n</tool_call>",
+    "Qwen Coder, without the outer tag": f"<function=get_weather>\n{XML}\n</function>\n</tool_call>",
+    "GLM": "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Rome</arg_value>\n<arg_key>days</arg_key>\n"
+    "<arg_value>2</arg_value>\n</tool_call>",
+    "Llama 3.1": f"<function=get_weather>{JSON}</function><|eot_id|>",
+    "Llama": f"<|python_tag|>{LLAMA}<|eom_id|>",
+    "Mistral": f"[TOOL_CALLS] [{NAMED}]</s>",
+    "Mistral, newer": f"[TOOL_CALLS]get_weather[ARGS]{JSON}",
+    "Mistral, with an id": f"[TOOL_CALLS]get_weather[CALL_ID]abcdefghi[ARGS]{JSON}",
+    "Mistral, in between": f"[TOOL_CALLS]get_weather{JSON}",
+    "DeepSeek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n"
+    f"{JSON}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "DeepSeek 3.1": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{JSON}<｜tool▁call▁end｜>"
+    "<｜tool▁calls▁end｜>",
+    "DeepSeek 3.2": DSML,
+    "Kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
+    f"{JSON}<|tool_call_end|><|tool_calls_section_end|>",
+    "MiniMax": f"<minimax:tool_call>\n{INVOKED}\n</minimax:tool_call>",
+    "Granite": f"<|tool_call|>[{NAMED}]",
+    "gpt-oss": "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>" + JSON + "<|call|>",
+}
+BROKEN = {
+    "an unknown tool": '<tool_call>{"name": "rm", "arguments": {}}</tool_call>',
+    "arguments that are no JSON": '<tool_call>{"name": "get_weather", "arguments": {"city": Rome}}</tool_call>',
+    "arguments that are no object": '<tool_call>{"name": "get_weather", "arguments": [1]}</tool_call>',
+    "an end that is missing": '[TOOL_CALLS] [{"name": "get_weather", "arguments": {"ci',
+    "a call of code": '<|python_tag|>get_weather.call(city="Rome")',
+    "one of two that is unknown": f'[TOOL_CALLS] [{NAMED}, {{"name": "rm", "arguments": {{}}}}]',
+    "nested too deeply": '<tool_call>{"name": "get_weather", "arguments": {"city": ' + "[" * 200,
+}
+TALK = (
+    "<tool_call> is the tag that Qwen writes.",
+    "[TOOL_CALLS] begins the calls of Mistral.",
+    "<function= and so on.",
+    "<|python_tag|> is a token of Llama's.",
+    f"Qwen writes:\n```\n<tool_call>{NAMED}</tool_call>\n```\nand waits.",
+    f"```\n<tool_call>{NAMED}</tool_call>\n```",
+    f"It writes `<tool_call>{NAMED}</tool_call>` for that.",
+    f"It writes <tool_call>{NAMED}</tool_call> for that.",
+    "<tool",
+    "[1, 2] is a list.",
+    "< 5",
+)
+SCHEMAS: dict[str, Any] = {
+    "get_weather": {"properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},
+}
+
+
+@tool
+def get_weather(city: str, days: int) -> str:
+    """Tell the weather."""
+    return f"{days} days of sun in {city}"
+
+
+def client_of(provider: FakeProvider, **options: Any) -> ChatClient:
+    return ChatClient(
+        model=OpenAIModel("fake", base_url=provider.url, api_key="", max_retries=0, **options), tools=[get_weather]
+    )
+
+
+@pytest.mark.parametrize("name", NOTATIONS)
+async def test_a_call_that_is_written_as_text_is_a_call(fake_provider: FakeProvider, name: str) -> None:
+    fake_provider.reply(chunks=[*NOTATIONS[name]])
+    fake_provider.reply("Sun.")
+    stream = client_of(fake_provider).stream("Weather?")
+    shown = "".join([event.delta async for event in stream if event.type == "TEXT_MESSAGE_CONTENT"])
+    (call,) = stream.reply.tool_calls
+    assert (shown, call.arguments, call.result) == ("Sun.", ROME, "2 days of sun in Rome")
+
+
+@pytest.mark.parametrize("name", BROKEN)
+async def test_a_written_call_that_cannot_be_run_is_a_failure(
+    fake_provider: FakeProvider, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake_provider.reply(chunks=[*BROKEN[name]])
+    stream = client_of(fake_provider).stream("Weather?")
+    with caplog.at_level(logging.WARNING):
+        shown = [event async for event in stream if event.type == "TEXT_MESSAGE_CONTENT"]
+    with pytest.raises(RunFailed, match="wrote the call of a tool as text") as failed:
+        _ = stream.reply
+    assert (shown, failed.value.code, len(fake_provider.requests)) == ([], "provider_error", 1)
+    assert failed.value.details is not None and failed.value.details.code == "written_call"
+    assert "written_call" in caplog.text
+
+
+async def test_without_tools_a_written_call_is_a_failure_too(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(NOTATIONS["Hermes"])
+    with pytest.raises(RunFailed, match="as text"):
+        await client_of(fake_provider).call("Weather?", tools=[])
+
+
+@pytest.mark.parametrize("text", TALK)
+async def test_an_answer_about_calls_is_shown(fake_provider: FakeProvider, text: str) -> None:
+    for chunks in ([text], [*text]):
+        fake_provider.reply(chunks=chunks)
+        assert (await client_of(fake_provider).call("How does Qwen call tools?")).text == text
+
+
+async def test_text_before_a_call_is_shown_and_the_call_is_run(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=[*f"I look.\n{NOTATIONS['Qwen Coder']}"])
+    fake_provider.reply("Sun.")
+    reply = await client_of(fake_provider).call("Weather?")
+    assert (reply.text, [call.arguments for call in reply.tool_calls]) == ("Sun.", [ROME])
+    assert fake_provider.requests[1].messages[1]["content"] == "I look.\n"
+
+
+async def test_two_calls_and_reasoning_are_read(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(f"<think>Hm.</think>\n{NOTATIONS['Hermes']}\n{NOTATIONS['Hermes']}")
+    fake_provider.reply("Sun.")
+    assert len((await client_of(fake_provider).call("Weather?")).tool_calls) == 2
+
+
+async def test_calls_stay_in_the_text_of_a_model_that_is_said_to_write_none(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(NOTATIONS["Hermes"])
+    assert (await client_of(fake_provider, text_calls=False).call("Hi")).text == NOTATIONS["Hermes"]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_other_wire_formats_read_them_too(fake_provider: FakeProvider, wire: str) -> None:
+    fake_provider.queue(WIRES[wire].say(NOTATIONS["Mistral"]), WIRES[wire].say("Sun."))
+    model = model_class(wire)(WIRES[wire].model, base_url=fake_provider.url, api_key="", max_retries=0)
+    reply = await ChatClient(model=model, tools=[get_weather]).call("Weather?")
+    assert (reply.text, [call.arguments for call in reply.tool_calls]) == ("Sun.", [ROME])
+
+
+async def test_a_call_that_never_ends_is_held_within_bounds_and_fails(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=['<tool_call>{"name": "', *["x" * 1_000] * (MAX_HELD // 1_000 + 1)])
+    with pytest.raises(RunFailed, match="as text") as failed:
+        await client_of(fake_provider).call("Weather?")
+    assert "too long" in str(failed.value.details)
+
+
+def test_an_ordinary_answer_is_looked_at_once() -> None:
+    written = WrittenCalls([get_weather])
+    assert list(written.passed([TextDelta("Hello")])) == [TextDelta("Hello")]
+    assert written.is_idle
+
+
+@pytest.mark.parametrize("piece", ["<parameter=a>", "<arg_key>", '<parameter name="a">', "<function=a>", "["])
+def test_text_that_is_made_to_take_long_is_refused(piece: str) -> None:
+    for opening in ("<tool_call><function=get_weather>", "<tool_call>get_weather<arg_key>", "[TOOL_CALLS]"):
+        with pytest.raises(NotACall):
+            read_calls(opening + piece * (MAX_HELD // len(piece)), SCHEMAS)
