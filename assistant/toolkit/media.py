@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from assistant.toolkit.errors import ToolError
+from assistant.toolkit.image_sizes import MAX_PIXELS, is_too_large
 
 # Limits of one result.
 MAX_FILES = 8
@@ -31,6 +33,14 @@ ALLOWED_TYPES = (
     "audio/wav",
     "audio/mpeg",
 )
+# The endings of names that fit types whose content is checked; the first is given to a name with another one.
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "image/png": (".png",),
+    "image/jpeg": (".jpg", ".jpeg"),
+    "image/gif": (".gif",),
+    "image/webp": (".webp",),
+    "application/pdf": (".pdf",),
+}
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() -]+")
 
 
@@ -60,10 +70,12 @@ class Media:
         start = IMAGE_STARTS.get(kind)
         if start is not None and not start.match(self.data):
             raise ToolError(f"The tool returned a file that was declared as {kind} but is not.")
+        if is_too_large(self.data, kind):
+            raise ToolError(f"The tool returned an image of more than {MAX_PIXELS:,} pixels.")
         safe = _UNSAFE_IN_NAMES.sub("_", self.name).strip(" .")[:MAX_NAME]
         object.__setattr__(self, "data", bytes(self.data))
         object.__setattr__(self, "media_type", kind)
-        object.__setattr__(self, "name", safe or f"file.{kind.rpartition('/')[2]}")
+        object.__setattr__(self, "name", with_own_ending(safe or f"file.{kind.rpartition('/')[2]}", kind))
 
     @property
     def is_image(self) -> bool:
@@ -79,6 +91,15 @@ class Media:
         about = f": {self.description.strip()}" if self.description.strip() else ""
         kind = "image" if self.is_image else "file"
         return f"[Attached {kind} {self.name!r} ({self.media_type}, {len(self.data):,} bytes){about}]"
+
+
+def with_own_ending(name: str, media_type: str, endings: Mapping[str, tuple[str, ...]] = ENDINGS) -> str:
+    """Return a file's name with an ending of its type: saved, a file is opened as what its name says."""
+    own = endings.get(media_type)
+    if own is None or name.lower().endswith(own):
+        return name
+    stem = PurePath(name).stem if PurePath(name).suffix else name
+    return f"{stem}{own[0]}"
 
 
 def checked(media: Iterable[Media]) -> tuple[Media, ...]:

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_noop
 
 from assistant.models import Attachment, Provider, Tenant
 from assistant.models.files import MAX_NAME
-from assistant.services.files.kinds import FileRefused, FileType, detect
+from assistant.services.files.kinds import MEDIA_TYPES, OFFICE_KINDS, FileRefused, FileType, detect
 from assistant.services.files.limits import (
     MAX_IMAGE_BYTES,
     MAX_PDF_BYTES,
@@ -32,10 +32,12 @@ from assistant.services.files.limits import (
     attachment_limits,
 )
 from assistant.services.files.reader_turns import Uploader
-from assistant.services.files.reading import no_text, read_text
+from assistant.services.files.reading import broken, no_text, read_text
 from assistant.services.jobs.recurring import recurs
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import all_tenants
+from assistant.toolkit.image_sizes import MAX_PIXELS, is_too_large, sizes_of
+from assistant.toolkit.media import ENDINGS, with_own_ending
 from assistant.toolkit.text import clean_text
 
 logger = logging.getLogger(__name__)
@@ -50,6 +52,8 @@ SCAN_TOO_LARGE = gettext_noop(
     "The file holds no text, only pictures of it, of which a model can read %(size)d MB and %(pages)d pages. Split it, "
     "or run text recognition on it."
 )
+# Names of text files keep their endings, which say what kind of text it is.
+_ENDINGS = {**ENDINGS, **{MEDIA_TYPES[kind]: (f".{kind.value}",) for kind in OFFICE_KINDS}}
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() \[\],&+@#-]+")
 
 
@@ -100,6 +104,9 @@ def read_upload(*, content: bytes, name: str, limits: AttachmentLimits, uploader
         raise FileRefused(
             "file_too_large", _("An image may have at most %(size)d MB.") % {"size": MAX_IMAGE_BYTES // MB}
         )
+    if kind.kind is Attachment.Kind.IMAGE:
+        _check_pixels(content, kind.media_type)
+    name = with_own_ending(name, kind.media_type, _ENDINGS)
     text = clean_text(read_text(content, kind, uploader=uploader, takes_scans=True))
     if kind.kind is Attachment.Kind.PDF and not text.strip():
         kind = replace(kind, text_format="")
@@ -108,6 +115,14 @@ def read_upload(*, content: bytes, name: str, limits: AttachmentLimits, uploader
                 "file_too_large", _(SCAN_TOO_LARGE) % {"size": MAX_PDF_BYTES // MB, "pages": MAX_PDF_PAGES}
             )
     return ReadFile(name, content, kind, text)
+
+
+def _check_pixels(content: bytes, media_type: str) -> None:
+    if not sizes_of(content, media_type):
+        raise broken()
+    if is_too_large(content, media_type):
+        sentence = _("An image may have at most %(number)d million pixels.")
+        raise FileRefused("file_too_large", sentence % {"number": MAX_PIXELS // 1_000_000})
 
 
 def check_size(size: int, limits: AttachmentLimits) -> None:

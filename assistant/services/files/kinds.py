@@ -29,6 +29,7 @@ _ZIP_END, _ZIP_END_SIZE = b"PK\x05\x06", 22
 _MAX_ZIP_COMMENT = 65_535
 # The name of a file in a zip's directory, by which its kind is known.
 _PARTS = ((b"word/", Kind.DOCX), (b"ppt/", Kind.PPTX), (b"xl/", Kind.XLSX))
+OFFICE_KINDS = (Kind.DOCX, Kind.PPTX, Kind.XLSX)
 MEDIA_TYPES = {
     Kind.PDF: "application/pdf",
     Kind.DOCX: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",

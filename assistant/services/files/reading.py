@@ -123,6 +123,11 @@ def no_text() -> FileRefused:
     return _refused(pdf_worker.EMPTY)
 
 
+def broken() -> FileRefused:
+    """Return the refusal of a file whose content cannot be understood."""
+    return _refused(pdf_worker.BROKEN)
+
+
 def busy() -> FileRefused:
     """Return the refusal of a file for which no reader became free in time."""
     return _refused(BUSY)

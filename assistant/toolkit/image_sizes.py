@@ -1,0 +1,116 @@
+"""Finds the size of an image in its first bytes. Nothing is decoded.
+
+Layouts: PNG (https://www.w3.org/TR/png-3/), JPEG (ITU-T T.81, annex B), GIF89a, WebP (RFC 9649), ICO as Windows has it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+
+Size = tuple[int, int]
+# Of all pixels: what decodes to more fills the memory of whoever shows it.
+MAX_PIXELS = 50_000_000
+# Markers that begin a frame of a JPEG and are followed by its size, and those that stand alone.
+_FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+_ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
+# Segments before a JPEG's size; an honest one has some dozens.
+MAX_SEGMENTS = 10_000
+MAX_ICONS = 32
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def sizes_of(data: bytes, media_type: str) -> list[Size]:
+    """Return the width and height of an image, of an icon of each of its images.
+
+    Returns:
+        Nothing if its header cannot be read, or the type is not one of `IMAGE_TYPES`.
+    """
+    reader = _READERS.get(media_type)
+    if reader is None:
+        return []
+    try:
+        found = reader(data)
+    except (struct.error, IndexError):
+        return []
+    return found if all(side > 0 for size in found for side in size) else []
+
+
+def is_too_large(data: bytes, media_type: str) -> bool:
+    """Return whether an image says that it has more than `MAX_PIXELS`."""
+    return any(width * height > MAX_PIXELS for width, height in sizes_of(data, media_type))
+
+
+def _png(data: bytes) -> list[Size]:
+    length, kind, width, height = struct.unpack_from(">I4sII", data, 8)
+    return [(width, height)] if (length, kind) == (13, b"IHDR") else [(0, 0)]
+
+
+def _jpeg(data: bytes) -> list[Size]:
+    at = 2
+    for _ in range(MAX_SEGMENTS):
+        if data[at] != 0xFF:
+            return [(0, 0)]
+        marker = data[at + 1]
+        if marker in _FRAMES:
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return [(width, height)]
+        if marker == 0xFF:
+            at += 1
+        elif marker in _ALONE:
+            at += 2
+        else:
+            # A length counts its own two bytes; a smaller one would never end.
+            at += 2 + max(2, struct.unpack_from(">H", data, at + 2)[0])
+    return [(2**16, 2**16)]  # a size is hidden behind so many segments to be found by others only
+
+
+def _gif(data: bytes) -> list[Size]:
+    width, height = struct.unpack_from("<HH", data, 6)
+    return [(width, height)]
+
+
+def _webp(data: bytes) -> list[Size]:
+    kind = data[12:16]
+    if data[8:12] != b"WEBP":
+        return [(0, 0)]
+    if kind == b"VP8X":
+        return [(1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(_three(data, 27), "little"))]
+    if kind == b"VP8L":
+        bits = struct.unpack_from("<I", data, 21)[0]
+        return [(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))]
+    if kind == b"VP8 ":
+        width, height = struct.unpack_from("<HH", data, 26)
+        return [(width & 0x3FFF, height & 0x3FFF)]
+    return [(0, 0)]
+
+
+def _three(data: bytes, at: int) -> bytes:
+    if len(data) < at + 3:
+        raise IndexError(at)
+    return data[at : at + 3]
+
+
+def _ico(data: bytes) -> list[Size]:
+    count = struct.unpack_from("<H", data, 4)[0]
+    if not 0 < count <= MAX_ICONS:
+        return [(0, 0)]
+    found: list[Size] = []
+    for number in range(count):
+        width, height, _colours, _zero, _planes, _bits, length, at = struct.unpack_from(
+            "<BBBBHHII", data, 6 + 16 * number
+        )
+        # Zero is 256. An icon may be a PNG, whose own size then counts.
+        is_png = data[at : at + 8] == _PNG
+        found += _png(data[at : at + length]) if is_png else [(width or 256, height or 256)]
+    return found
+
+
+_READERS: Mapping[str, Callable[[bytes], list[Size]]] = {
+    "image/png": _png,
+    "image/jpeg": _jpeg,
+    "image/gif": _gif,
+    "image/webp": _webp,
+    "image/x-icon": _ico,
+}
+IMAGE_TYPES = tuple(_READERS)
