@@ -22,7 +22,7 @@ from assistant.providers import FORMATS
 from assistant.services.roles import problem_of_role
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
-from assistant.services.toolcalls.interceptors import load_interceptors
+from assistant.services.toolcalls.interceptors import problem_of_interceptor
 from assistant.services.toolpolicy import catalogue
 from assistant.setting_text import misspelt
 from assistant.toolkit.schema.parameters import suspicious_parameters
@@ -89,18 +89,13 @@ def base_template(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def interceptors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report interceptors that cannot be imported."""
+    """Report interceptors that cannot be imported or called."""
     found: list[CheckMessage] = []
     for variable in ("TOOL_INTERCEPTORS", "MODEL_INTERCEPTORS"):
-        try:
-            load_interceptors(*getattr(settings, variable))
-        except ImportError as exc:
-            found.append(
-                Error(
-                    f"The environment variable {variable} names an interceptor that cannot be imported: {exc}",
-                    id="assistant.E002",
-                )
-            )
+        for name in getattr(settings, variable):
+            if problem := problem_of_interceptor(name):
+                text = f"The environment variable {variable} names an interceptor that {problem}"
+                found.append(Error(text, id="assistant.E002"))
     return found
 
 

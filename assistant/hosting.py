@@ -23,7 +23,7 @@ from assistant.services.privacy.leaving import end_memberships
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession
 from assistant.services.tenancy.end_users import DEFAULT_SECONDS
-from assistant.services.tenancy.host import HostTenants, TenantValues, configure_tenant_models, get_host
+from assistant.services.tenancy.host import HostTenants, TenantValues, configure_tenant_models, get_host, settled
 from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from assistant.toolkit import ToolContext
 
@@ -128,17 +128,17 @@ def sync_tenant(host: HostTenants, row: Any) -> Tenant | None:
     tenant = Tenant.objects.select_for_update().filter(external_id=str(row.pk)).first()
     is_new = tenant is None
     tenant = tenant or Tenant(external_id=str(row.pk))
-    values = host.values(row)
+    values = settled(host.values(row), "values")
     wanted = {name: getattr(values, name) for name in ("slug", "name", "timezone", "is_active")}
     if is_new or any(getattr(tenant, name) != value for name, value in wanted.items()):
         for name, value in wanted.items():
             setattr(tenant, name, value)
         tenant.full_clean()
         tenant.save()
-    _sync_members(tenant, {user.pk: _checked(role) for user, role in host.members(row)})
+    _sync_members(tenant, {user.pk: _checked(role) for user, role in settled(host.members(row), "members")})
     if is_new:
         audit_trail.record(actor=None, action="tenant.add", target=tenant.slug, tenant=tenant)
-        host.on_created(tenant, row)
+        settled(host.on_created(tenant, row), "on_created")  # type: ignore[func-returns-value]
     return tenant
 
 
@@ -229,7 +229,7 @@ def _connect(signal: Any, sender: type[models.Model], name: str, act: Callable[[
 
 def _sync_if_exists(host: HostTenants, model: type[models.Model], membership: Any) -> None:
     # If the tenant itself is being deleted, its memberships are deleted first, and the row may be gone.
-    row = model._default_manager.filter(pk=host.tenant_of(membership).pk).first()
+    row = model._default_manager.filter(pk=settled(host.tenant_of(membership), "tenant_of").pk).first()
     if row is not None:
         sync_tenant(host, row)
 

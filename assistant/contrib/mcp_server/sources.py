@@ -16,6 +16,7 @@ from mcp_types import Prompt as PromptDescription
 
 from assistant.contrib.mcp_server.elicitation import InputNeeded, McpCaller
 from assistant.services.tenancy.members import Member
+from assistant.toolkit.calls.worker_threads import is_async
 
 
 class Source:
@@ -58,5 +59,14 @@ ADDED: list[Source] = []
 
 
 def add_source(source: Source) -> None:
-    """Add a source. Projects call this in `AppConfig.ready`."""
+    """Add a source. Projects call this in `AppConfig.ready`.
+
+    Raises:
+        TypeError: a method is async. They are called in a database thread, where nothing can be awaited.
+    """
+    for name in ("prompts", "prompt", "resources", "templates", "read", "version", "complete"):
+        if is_async(getattr(source, name)):
+            raise TypeError(
+                f"{type(source).__name__}.{name} is async, and is called in a thread, where nothing can be awaited."
+            )
     ADDED.append(source)

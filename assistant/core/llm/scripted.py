@@ -60,7 +60,7 @@ class ScriptedModel:
             raise ModelError("The script has no more turns.")
         if callable(turn):
             turn = turn(request)
-            turn = await turn if inspect.iscoroutine(turn) else turn
+            turn = await turn if inspect.isawaitable(turn) else turn
         if isinstance(turn, Reply):
             yield turn
             return

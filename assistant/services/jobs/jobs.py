@@ -22,6 +22,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import is_outage, log_failure
 from assistant.services.jobs import engine
 from assistant.services.listeners import Listeners
+from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
@@ -65,10 +66,12 @@ def handles(name: str, *, is_long: bool = False) -> Callable[[Handler], Handler]
             postponed it further (`renew`) or ended it (`finish`). If the work raises, the job is tried again later.
 
     Raises:
-        ValueError: another function is registered for the name.
+        ValueError: another function is registered for the name, or it is async.
     """
 
     def register(handler: Handler) -> Handler:
+        if is_async(handler):
+            raise ValueError(f"the function for jobs of the name {name!r} is async, and is called in a transaction")
         if _handlers.setdefault(name, handler) is not handler:
             raise ValueError(f"two functions for jobs of the name {name!r}")
         if is_long:

@@ -23,7 +23,7 @@ from assistant.models import Tenant
 from assistant.models.fields import EncryptedTextField
 from assistant.services.privacy.ownership import deletable_models, is_hosts_own, owned_rows
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.host import get_host, host_row
+from assistant.services.tenancy.host import get_host, host_row, settled
 from assistant.services.tenancy.second_factor import AUTHENTICATOR
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ Tables = dict[type[models.Model], models.QuerySet[Any]]
 def export_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
     """Write a tenant's data and its users to a zip file; return the number of rows by model."""
     host, row = get_host(), host_row(tenant)
-    theirs = host.export_tenant(row) if host is not None and row is not None else {}
+    theirs = settled(host.export_tenant(row), "export_tenant") if host is not None and row is not None else {}
     own: Tables = {Tenant: Tenant.objects.filter(pk=tenant.pk)}
     tables = {**own, **_tables(Tenant, tenant.pk), get_user_model(): _people(tenant)}
     counts = _export(tables, theirs, to)
@@ -62,7 +62,7 @@ def export_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None, to: I
     """Write a user's data in all tenants to a zip file; return the number of rows by model."""
     person = get_user_model()._base_manager.filter(pk=user.pk)
     host = get_host()
-    theirs = host.export_user(user) if host is not None and is_hosts_own(user) else {}
+    theirs = settled(host.export_user(user), "export_user") if host is not None and is_hosts_own(user) else {}
     counts = _export({**_tables(type(user), user.pk), type(user): person}, theirs, to)
     audit_trail.record(actor=actor, action="user.export", target=f"user {user.pk}")
     return counts

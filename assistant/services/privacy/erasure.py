@@ -33,7 +33,7 @@ from assistant.services.privacy.ownership import (
 )
 from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.host import get_host, host_row
+from assistant.services.tenancy.host import get_host, host_row, settled
 from assistant.services.tenancy.memberships import check_users_leaving
 from assistant.services.tenancy.sessions import end_sessions
 
@@ -94,7 +94,7 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
         audit_trail.record(actor=actor, action="tenant.erase", target=f"tenant {pk}", details={"rows": dict(counts)})
         host = get_host()
         if host is not None and row is not None:
-            host.delete_tenant(row)
+            settled(host.delete_tenant(row), "delete_tenant")  # type: ignore[func-returns-value]
     # Again: a process that did not stop in time may have written since.
     configured_log().forget(threads)
     return dict(counts)
@@ -116,7 +116,7 @@ def erase_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None) -> dic
     counts = _erase_person(user)
     audit_trail.record(actor=actor, action="user.erase", target=f"user {pk}", details={"rows": dict(counts)})
     if host is not None and is_hosts:
-        host.delete_user(user)
+        settled(host.delete_user(user), "delete_user")  # type: ignore[func-returns-value]
     return dict(counts)
 
 

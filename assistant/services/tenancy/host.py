@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, TypeVar
 
 from django.apps import apps
 from django.conf import settings
@@ -14,7 +16,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from assistant.models import Tenant
+from assistant.toolkit.calls.handed_in import discard, positional_mistake
+from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.guards import tenant_paths
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,8 @@ class TenantValues:
 
 class HostTenants(ABC):
     """Describes a project's own tenants. Subclass it, and name the subclass in `ASSISTANT_TENANTS`.
+
+    The methods are sync, because they are called within transactions and signals; an async one stops the start.
 
     `tenant_model` is your tenant model, as "app.Model". `membership_model` is the model of its memberships, also the
     `through` model of a many-to-many field, as "app.Model_field"; empty if memberships are not rows of a model.
@@ -89,6 +97,40 @@ class HostTenants(ABC):
         """
 
 
+# The methods, and how many arguments each takes.
+_METHODS: Mapping[str, int] = {
+    "values": 1,
+    "members": 1,
+    "tenant_of": 1,
+    "on_created": 2,
+    "export_user": 1,
+    "export_tenant": 1,
+    "delete_user": 1,
+    "delete_tenant": 1,
+}
+
+
+@lru_cache
+def _mistake_in(kind: type[HostTenants]) -> str:
+    """Return what is wrong with the methods of a project's class; empty if nothing is."""
+    host = kind()
+    for name, count in _METHODS.items():
+        method = getattr(host, name)
+        if is_async(method):
+            return f"{name} is async, and is called in a transaction, where nothing can be awaited"
+        if mistake := positional_mistake(method, count):
+            return f"{name} {mistake}"
+    return ""
+
+
+def settled(answer: T, method: str) -> T:
+    """Return what a method of a project's `HostTenants` gave. Raises `TypeError` for an awaitable."""
+    if inspect.isawaitable(answer):
+        discard(answer)
+        raise TypeError(f"{settings.ASSISTANT_TENANTS}.{method} gave an awaitable, which nothing can await here")
+    return answer
+
+
 def get_host() -> HostTenants | None:
     """Return the project's `HostTenants`, or None if it has none. Raises `ImproperlyConfigured` for a wrong setting."""
     if not settings.ASSISTANT_TENANTS:
@@ -99,6 +141,8 @@ def get_host() -> HostTenants | None:
         raise ImproperlyConfigured(f"ASSISTANT_TENANTS cannot be imported: {exc}") from exc
     if not (isinstance(found, type) and issubclass(found, HostTenants)):
         raise ImproperlyConfigured("ASSISTANT_TENANTS must name a subclass of assistant.hosting.HostTenants.")
+    if mistake := _mistake_in(found):
+        raise ImproperlyConfigured(f"{settings.ASSISTANT_TENANTS}: {mistake}.")
     return found()
 
 

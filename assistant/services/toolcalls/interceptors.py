@@ -12,6 +12,7 @@ from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.services.toolcalls.incidents import report_incidents
 from assistant.services.toolcalls.tracing import is_observed, trace_call, traced
+from assistant.toolkit.calls.handed_in import positional_mistake
 
 
 @lru_cache
@@ -23,6 +24,18 @@ def load_interceptors(*names: str) -> tuple[Any, ...]:
     """
     found = [import_string(name) for name in names]
     return tuple(one() if isinstance(one, type) else one for one in found)
+
+
+def problem_of_interceptor(name: str) -> str:
+    """Return why an interceptor cannot be used, as the end of a sentence; empty if it can."""
+    try:
+        (found,) = load_interceptors(name)
+    except ImportError as exc:
+        return f"cannot be imported: {exc}"
+    except Exception as exc:  # its class can raise anything
+        return f"cannot be made: {name} raised {type(exc).__name__}"
+    mistake = positional_mistake(found, 2)
+    return f"cannot be called: {name} {mistake}" if mistake else ""
 
 
 def tool_interceptors() -> tuple[ToolInterceptor, ...]:
