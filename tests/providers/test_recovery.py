@@ -169,6 +169,23 @@ async def test_a_call_that_the_provider_cannot_read_goes_back_to_the_model(fake_
     await go_on(fake_provider, client, reply)
 
 
+@pytest.mark.parametrize("code", ["tool_use_failed", "output_parse_failed"])
+async def test_a_call_that_cannot_be_read_after_reasoning_goes_back_too(fake_provider: FakeProvider, code: str) -> None:
+    failed = error("Failed to call a function.", code=code, failed_generation='{"city": Rome}', status_code=400)
+    fake_provider.stream(fake_answers.chunk({"reasoning": "I look."}), failed)
+    fake_provider.reply("Noon.")
+    stream = client_of(fake_provider).stream("What time is it?")
+    assert [event.type async for event in stream][-1] == "RUN_FINISHED"
+    assert [m["content"] for m in fake_provider.requests[1].messages[-2:]] == ['{"city": Rome}', REPAIR_CALL]
+
+
+async def test_a_gateway_that_repeats_groqs_code_in_its_sentence_is_understood(fake_provider: FakeProvider) -> None:
+    inner = json.dumps({"error": {"message": "Failed to call a function.", "code": "tool_use_failed"}})
+    fake_provider.respond(400, error(f"litellm.BadRequestError: GroqException - {inner}", code="400"))
+    fake_provider.reply("Noon.")
+    assert (await client_of(fake_provider).call("What time is it?")).text == "Noon."
+
+
 @pytest.mark.parametrize(
     ("sentence", "wrote"),
     [

@@ -159,7 +159,7 @@ class ModelRequests:
         Args:
             writer: has written what arrived of its answer.
         """
-        found = await self._recovery.after(error, is_begun=writer.is_begun)
+        found = await self._recovery.after(error, is_begun=writer.is_begun, has_answer=writer.has_answer)
         if found is None:
             return None
         self.rounds -= 1

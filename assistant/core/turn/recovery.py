@@ -73,11 +73,12 @@ class Recovery:
         CIRCUITS.answered(self.model)
         self._repeats, self._was_empty, self._was_too_long, self.repair_messages = 0, False, False, ()
 
-    async def after(self, error: ModelError, *, is_begun: bool) -> list[Event] | None:
+    async def after(self, error: ModelError, *, is_begun: bool, has_answer: bool) -> list[Event] | None:
         """Return the events to send before the next request; None if the turn fails with this error.
 
         Args:
             is_begun: whether any part of the answer was shown.
+            has_answer: whether that was more than reasoning.
         """
         if error.kind in UNAVAILABLE:
             CIRCUITS.failed(self.model)
@@ -87,6 +88,8 @@ class Recovery:
         if error.kind == "empty":
             events = self._again_if(not self._was_empty)
             self._was_empty = True
+        elif error.kind == "bad_call" and not has_answer:  # models reason before they call
+            events = self._again_if(self._repair_call(error))
         elif is_begun:
             return None
         elif error.kind == "too_long" and self._fallbacks and error.code == "provider_rate_limited":
@@ -97,8 +100,6 @@ class Recovery:
         elif error.kind == "bad_file":
             events = self._again_if(not self.without_files and any(message.media for message in self._sent))
             self.without_files = True
-        elif error.kind == "bad_call":
-            events = self._again_if(self._repair_call(error))
         elif error.is_worth_repeating and self._repeats < MAX_REPEATS:
             await self._pause()
             events = []

@@ -34,6 +34,8 @@ _NOT_WORTH_REPEATING = re.compile(
     r"invalid_(?:request|prompt|image|base64|value|type)|image_|_image|policy|content_filter|unsupported|not_supported"
     r"|model_not_found|missing_required|unknown_parameter"
 )
+# Groq's codes of the same, which gateways in front of it repeat in their sentences.
+_UNREAD_CODE = re.compile(r"\btool_use_failed\b|\boutput_parse_failed\b")
 # Sentences of servers that could not read a call that their model wrote, and give it no code.
 _UNREAD_CALL = re.compile(
     r"(?:error|failed|unable|could not) (?:to )?pars(?:ing|e) (?:the )?(?:tool|function)[ _-]calls?"
@@ -90,7 +92,9 @@ def failure(
 
 
 def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
-    if "tool_use_failed" in hint or (status in (None, 400, 500) and _UNREAD_CALL.search(said[:MAX_SEARCHED])):
+    if _UNREAD_CODE.search(f"{hint} {said[:MAX_SEARCHED]}") or (
+        status in (None, 400, 500) and _UNREAD_CALL.search(said[:MAX_SEARCHED])
+    ):
         return ModelError(REFUSED, kind="bad_call")
     if is_overflow(status, hint, said):
         code = "provider_rate_limited" if status == 429 else "provider_error"
