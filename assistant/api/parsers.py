@@ -14,6 +14,7 @@ from assistant.api.authentication import HttpRefusal
 from assistant.services.text import JSONOutOfBounds, read_json
 
 MAX_BODY = 256 * 1024  # bytes
+NOT_JSON = "The body is not valid JSON in UTF-8."
 
 
 def object_of(request: HttpRequest) -> dict[str, Any]:
@@ -21,26 +22,28 @@ def object_of(request: HttpRequest) -> dict[str, Any]:
     try:
         body = request.body
     except RequestDataTooBig:
-        raise _too_large() from None
+        raise too_large(MAX_BODY) from None
     parsed = parse_object(body)
     check_texts(parsed)
     return parsed
 
 
-def _too_large() -> HttpRefusal:
-    return HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
+def too_large(most: int, *, beside: str = "") -> HttpRefusal:
+    """Return the refusal of a body that holds more than `most` bytes, those of its member `beside` not counted."""
+    what = f"A body holds at most {most} bytes beside {beside}." if beside else f"A body holds at most {most} bytes."
+    return HttpRefusal(413, "too_large", what)
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
     """Parse a body as a JSON object. Raises `HttpRefusal` if it is not one, or is too large."""
     if len(body) > MAX_BODY:
-        raise _too_large()
+        raise too_large(MAX_BODY)
     try:
         parsed = read_json(body.decode())
     except JSONOutOfBounds as exc:
         raise HttpRefusal(400, "invalid_input", f"The body {exc}.") from None
     except ValueError:
-        raise HttpRefusal(400, "invalid_input", "The body is not valid JSON in UTF-8.") from None
+        raise HttpRefusal(400, "invalid_input", NOT_JSON) from None
     if not isinstance(parsed, dict):
         raise HttpRefusal(400, "invalid_input", "The body must be a JSON object.")
     return parsed

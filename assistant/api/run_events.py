@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
@@ -18,9 +18,9 @@ from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import REPLAYED, claim_request, settle, validated_query
 from assistant.api.cross_origin import CrossOriginView
 from assistant.api.event_stream import RunReader, stream_slot
+from assistant.api.histories import history_body_of, with_skimmed
 from assistant.api.openapi import operation
 from assistant.api.openapi_streams import LAST_EVENT_ID, MAX_NUMBER_DIGITS, RUN_AGENT_INPUT, RUN_INPUT, STREAM
-from assistant.api.parsers import object_of
 from assistant.api.request_end import at_request_end
 from assistant.api.serializers import EventsQuery
 from assistant.models.fields import OnDisconnect, WhenBusy
@@ -81,13 +81,15 @@ class StartRun(EventStream):
         row = await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant)
         if row is None or self.member.assistant_id not in (None, row.pk):
             raise not_found()
-        body, after = object_of(request._request), _last_seq(request)
+        after = _last_seq(request)
+        sent = await history_body_of(request._request, with_skimmed("messages"))
+        body = sent.values
         is_again = False
         async with AsyncExitStack() as slot:
             await slot.enter_async_context(stream_slot(self.member))
             try:
-                given = parse_input(body)
-                opened, is_again = await self._begin(request, assistant, given, body)
+                given = await sent.parsed(parse_input)
+                opened, is_again = await self._begin(request, assistant, given, sent.mark)
             except ThreadBusy as busy:
                 if busy.when_busy is WhenBusy.REFUSE:
                     return _as_events(_refused(body, busy))
@@ -102,10 +104,10 @@ class StartRun(EventStream):
         return answer
 
     async def _begin(
-        self, request: Request, assistant: str, given: RunInput, body: dict[str, Any]
+        self, request: Request, assistant: str, given: RunInput, mark: Mapping[str, Any]
     ) -> tuple[OpenedRun, bool]:
         """Return the run of an input, and whether the `Idempotency-Key` was sent before. Raises `Refused`."""
-        claimed = await in_database(claim_request, self.member, request._request, body)
+        claimed = await in_database(claim_request, self.member, request._request, mark)
         is_first = claimed is not None and claimed.status is None
         begun: Response | None = None
         try:

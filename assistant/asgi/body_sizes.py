@@ -17,8 +17,11 @@ from assistant.uploads import has_file_field
 MAX_BUFFERED_BYTES = 2 * MAX_BODY
 # The admin's addresses with forms that may have files.
 _FORMS = ("_add", "_change")
-# Where files are uploaded for messages; the app may stand below another path.
-_ATTACHMENTS = re.compile(r"/(?:api/v1/tenants/[^/]+/attachments/|v1/files)\Z")
+# Where files are uploaded for messages, and where clients send their history with all of its files; the app may stand
+# below another path.
+_ATTACHMENTS = re.compile(
+    r"/(?:api/v1/tenants/[^/]+/(?:attachments|assistants/[^/]+/runs)/|v1/(?:files|chat/completions|responses))\Z"
+)
 
 
 def least_bound() -> int:
@@ -36,7 +39,7 @@ def size_bound(scope: Mapping[str, Any]) -> int:
 
 
 def _takes_files(path: str) -> bool:
-    """Return whether files are uploaded at an address: attachments, UPLOAD_PATHS, and forms of the admin with files."""
+    """Return whether files come to an address: with messages, at UPLOAD_PATHS, or in forms of the admin."""
     if path.startswith(tuple(settings.UPLOAD_PATHS)) or _ATTACHMENTS.search(path):
         return True
     try:

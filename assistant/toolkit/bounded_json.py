@@ -28,10 +28,44 @@ class TooDeep(ValueError):
     """The JSON has more levels than allowed."""
 
 
+class TooManyValues(ValueError):
+    """The JSON has more values than allowed."""
+
+
 def check_depth(text: str | bytes, max_depth: int = MAX_DEPTH) -> None:
     """Raise `TooDeep` if a JSON text has more than `max_depth` levels; linear in its length."""
     if may_exceed(text, max_depth) and _depth(text) > max_depth:
         raise TooDeep(f"nested more than {max_depth} levels deep")
+
+
+def check_shape(text: bytes, *, max_values: int, max_depth: int = MAX_DEPTH) -> None:
+    """Check a large JSON text before it is parsed, which can take twenty times its size in memory.
+
+    Looks at one string after another, so that a thread that does it lets others run meanwhile, and stops at the bound.
+
+    Raises:
+        TooDeep: it has more than `max_depth` levels.
+        TooManyValues: it has more than `max_values` values, empty arrays and objects included.
+    """
+    values, depth, position = 1, 0, 0
+    for end, following in _between_strings(text):
+        piece = text[position:end]
+        position = following
+        values += piece.count(b",") + piece.count(b"[") + piece.count(b"{")
+        if values > max_values:
+            raise TooManyValues(f"it holds more than {max_values:,} values")
+        steps = memoryview(piece.translate(_STEPS, _NO_BRACKETS)).cast("b")
+        levels = list(accumulate(steps, initial=depth))
+        depth = levels[-1]
+        if max(levels) > max_depth:
+            raise TooDeep(f"nested more than {max_depth} levels deep")
+
+
+def _between_strings(text: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where each string begins and ends; at last the end of the text, twice."""
+    for string in _STRING.finditer(text):
+        yield string.span()
+    yield len(text), len(text)
 
 
 def may_exceed(text: str | bytes, max_depth: int = MAX_DEPTH) -> bool:

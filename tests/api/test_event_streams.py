@@ -237,8 +237,9 @@ async def test_resuming_respects_the_protocol_version(
 
 async def test_a_body_of_any_size_is_refused_or_accepted(uvicorn_server: Server, cast: Cast) -> None:
     async with http(uvicorn_server, **await bearer(cast)) as client:
-        for size in (300_000, 3_000_000):
-            answer = await client.post(RUNS.format(tenant="acme"), content=b" " * size)
+        state = {"state": "x" * 300_000, "messages": []}
+        for content in (json.dumps(state).encode(), b" " * (settings.MAX_UPLOAD_BYTES + 1)):
+            answer = await client.post(RUNS.format(tenant="acme"), content=content)
             assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 

@@ -81,6 +81,9 @@ def test_more_is_read_where_files_are_uploaded(is_declared: bool, uvicorn_server
     ("path", "bound"),
     [
         (UPLOAD, "MAX_UPLOAD_BYTES"),
+        ("/v1/chat/completions", "MAX_UPLOAD_BYTES"),
+        ("/v1/responses", "MAX_UPLOAD_BYTES"),
+        ("/api/v1/tenants/acme/assistants/support/runs/", "MAX_UPLOAD_BYTES"),
         ("/admin/assistant/document/7/change/", "MAX_UPLOAD_BYTES"),
         ("/admin/assistant/document/", "MAX_BODY_BYTES"),
         ("/admin/assistant/document/7/delete/", "MAX_BODY_BYTES"),
@@ -189,6 +192,7 @@ def test_refusals_have_the_form_of_their_address(quick: Server, cast: Cast) -> N
     api, openai, page = found.values()
     assert api.json() == {"code": "too_large", "message": "A body holds at most 262144 bytes.", "fields": {}}
     assert openai.json()["error"]["code"] == "too_large"
+    assert openai.json()["error"]["message"] == f"A body holds at most {settings.MAX_UPLOAD_BYTES} bytes."
     assert page.text == f"A body holds at most {settings.MAX_UPLOAD_BYTES} bytes."
 
 

@@ -28,7 +28,9 @@ const subscriber = {
   onRunErrorEvent: ({ event }) => void seen.errors.push(event.code),
 };
 for (const turn of task.turns) {
-  for (const message of turn.messages ?? []) agent.addMessage(message);
+  for (const { times = 1, ...message } of turn.messages ?? []) {
+    agent.addMessage({ ...message, content: message.content.repeat(times) });
+  }
   if (turn.answer !== undefined) {
     const call = agent.messages.at(-1).toolCalls[0];
     agent.addMessage({ id: `answer-${call.id}`, role: "tool", toolCallId: call.id, content: turn.answer });

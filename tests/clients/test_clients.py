@@ -16,7 +16,7 @@ from tests.api.calling import key_of
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks
 from tests.factories import switch_tool
-from tests.fake_provider import FakeProvider
+from tests.fake_provider import FakeProvider, reply
 from tests.live import Server
 
 HERE = Path(__file__).parent
@@ -121,6 +121,24 @@ def test_a_fault_of_the_provider(fault: str, talk: Any, fake_provider: FakeProvi
         fake_provider.raw(b'data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n')
     seen = talk(says("Hi"))
     assert seen["events"][-1] == "RUN_ERROR" and "provider_error" in seen["errors"]
+
+
+@pytest.mark.parametrize("talk", WAYS[:2], ids="-".join, indirect=True)
+def test_a_conversation_goes_on_when_its_client_sends_two_megabytes(talk: Any, fake_provider: FakeProvider) -> None:
+    long = [{"messages": [{**says("Again, and “again”. ")["messages"][0], "times": 9_000}]} for _ in range(12)]
+    stopped = {"messages": [{"id": str(uuid.uuid4()), "role": "assistant", "content": ""}]}
+    fake_provider.rule(reply("Still here"))
+    seen = talk(*long, {"messages": [*stopped["messages"], *says("And now?")["messages"]]})
+    assert seen["errors"] == [] and seen["messages"][-1]["content"] == "Still here"
+    assert len(json.dumps(seen["messages"], ensure_ascii=False).encode()) > 2_000_000
+
+
+def test_the_ai_sdk_goes_on_with_two_megabytes(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.rule(reply("Still here"))
+    seen = node("long.mjs", url=f"{uvicorn_server.url}/v1", key=key_of(cast.acme, cast.alice))
+    assert seen["texts"] == ["Still here"] * 4 and seen["size"] > 2_000_000
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])

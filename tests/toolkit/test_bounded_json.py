@@ -16,7 +16,16 @@ from assistant.core.llm.typed_output import InvalidOutput, OutputType
 from assistant.core.values.messages import ToolCall
 from assistant.providers.openai_wire.call_assembler import _is_json, _is_within
 from assistant.toolkit import InvalidArguments
-from assistant.toolkit.bounded_json import MAX_DEPTH, BoundedDecoder, TooDeep, check_depth, is_deeper, load_json
+from assistant.toolkit.bounded_json import (
+    MAX_DEPTH,
+    BoundedDecoder,
+    TooDeep,
+    TooManyValues,
+    check_depth,
+    check_shape,
+    is_deeper,
+    load_json,
+)
 from assistant.toolkit.calls.arguments import MAX_DEPTH as MAX_ARGUMENTS_DEPTH
 from assistant.toolkit.calls.arguments import parse_arguments
 
@@ -120,3 +129,29 @@ def test_an_answer_is_read_to_the_same_depth(levels: int) -> None:
     else:
         with pytest.raises(InvalidOutput, match=f"more than {MAX_DEPTH} levels"):
             OutputType(list).parse(text)
+
+
+@kinds
+@pytest.mark.parametrize("levels", [MAX_DEPTH, *BEYOND])
+def test_the_shape_of_a_large_text_has_the_same_depth(made: Callable[[int], str], levels: int) -> None:
+    text = made(levels).encode()
+    if levels <= MAX_DEPTH:
+        check_shape(text, max_values=10_000)
+        return
+    with pytest.raises(TooDeep):
+        check_shape(text, max_values=1_000_000)
+
+
+@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@settings(max_examples=50)
+def test_values_are_counted_but_not_what_is_in_texts(value: Any) -> None:
+    def values_of(one: Any) -> int:
+        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        return 1 + sum(map(values_of, inner))
+
+    text, most = json.dumps(value).encode(), values_of(value)
+    empty = text.count(b"[]") + text.count(b"{}")
+    check_shape(text, max_values=most + empty)
+    if most > 1:
+        with pytest.raises(TooManyValues):
+            check_shape(text, max_values=most // 2)

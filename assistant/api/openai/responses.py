@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 
 from assistant.api.base import REPLAYED, claim_request
 from assistant.api.event_stream import stream_slot
+from assistant.api.histories import history_body_of, with_whole
 from assistant.api.openai.endpoint import endpoint
 from assistant.api.openai.following import KEEP_ALIVE, Pauses, as_stream, entries_of, followed, in_background, settle
 from assistant.api.openai.lists import number_in, page_of, query_of
@@ -22,7 +23,6 @@ from assistant.api.openai.response_events import PRELUDE, Part, ResponseEvents
 from assistant.api.openai.shapes import CompletionFailed, error
 from assistant.api.openai.views import no_such_model
 from assistant.api.openai.whole_response import events_of
-from assistant.api.parsers import object_of
 from assistant.api.request_end import at_request_end
 from assistant.models import Run
 from assistant.services.assistants.configuration import active_assistants
@@ -53,16 +53,16 @@ encode = msgspec.json.Encoder().encode
 
 async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """Start a response, and return it as one body, as a stream, or, in the background, before it is complete."""
-    body = object_of(request)
-    wanted = parse_response(body)
+    body = await history_body_of(request, with_whole("input"))
+    wanted = await body.parsed(parse_response)
     known = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     if wanted.model not in {one.slug for one in known}:
         return no_such_model(wanted.model)
     key = request.headers.get("Idempotency-Key")
     new = await in_database(
-        new_response, caller.member, wanted, "" if key is None else _mark(request, caller, body, key)
+        new_response, caller.member, wanted, "" if key is None else _mark(request, caller, body.mark, key)
     )
-    claimed = await in_database(claim_request, caller.member, request, body, new.id)
+    claimed = await in_database(claim_request, caller.member, request, body.mark, new.id)
     if claimed is not None and claimed.status is not None:
         return _replayed(claimed, wanted)
     collector, open_run = new.collector(), partial(new.open_run, caller.member)
@@ -79,7 +79,7 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     return as_stream(_stream(first, parts, collector))
 
 
-def _mark(request: HttpRequest, caller: Caller, body: dict[str, Any], key: str) -> str:
+def _mark(request: HttpRequest, caller: Caller, body: Mapping[str, Any], key: str) -> str:
     """Return what is the same for each repetition of a request with an `Idempotency-Key`, and for no other."""
     mark = fingerprint(method="POST", path=request.path, body=body)
     return f"{caller.member.tenant_id} {caller.member.user_id} {key} {mark}"

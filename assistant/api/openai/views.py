@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -18,10 +18,10 @@ from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 
 from assistant.api.base import REPLAYED, claim_request
+from assistant.api.histories import history_body_of, with_whole
 from assistant.api.openai.endpoint import endpoint
 from assistant.api.openai.following import KEEP_ALIVE, as_stream, followed
 from assistant.api.openai.shapes import Answer, CompletionFailed, CompletionHeader, error, model_body
-from assistant.api.parsers import object_of
 from assistant.api.request_end import at_request_end
 from assistant.services.assistants.configuration import active_assistants
 from assistant.services.db.threads import in_database
@@ -51,14 +51,14 @@ async def _model(request: HttpRequest, caller: Caller, model: str) -> HttpRespon
 
 async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """Run the assistant on the caller's messages, and return the answer as one body or as a stream."""
-    body = object_of(request)
-    wanted = parse_completion(body)
+    body = await history_body_of(request, with_whole("messages"))
+    wanted = await body.parsed(parse_completion)
     known = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     if wanted.model not in {one.slug for one in known}:
         return no_such_model(wanted.model)
     if "Idempotency-Key" in request.headers:
-        wanted = replace(wanted, run=_with_stable_ids(caller.member, request, wanted.run, body))
-    claimed = await in_database(claim_request, caller.member, request, body, wanted.run.run_id)
+        wanted = replace(wanted, run=_with_stable_ids(caller.member, request, wanted.run, body.mark))
+    claimed = await in_database(claim_request, caller.member, request, body.mark, wanted.run.run_id)
     if claimed is not None and claimed.status is not None:
         return _replayed(claimed, wanted)
     header = CompletionHeader.now(run_id=wanted.run.run_id, model=wanted.model)
@@ -75,7 +75,9 @@ async def _create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     return as_stream(_stream(header, answer, first, texts, with_usage=wanted.with_usage))
 
 
-def _with_stable_ids(member: Member, request: HttpRequest, run: StatelessInput, body: dict[str, Any]) -> StatelessInput:
+def _with_stable_ids(
+    member: Member, request: HttpRequest, run: StatelessInput, body: Mapping[str, Any]
+) -> StatelessInput:
     """Give the run ids made from the `Idempotency-Key`, so that a repeated request joins the run."""
     mark = fingerprint(method="POST", path=request.path, body=body)
     name = f"{member.tenant_id} {member.user_id} {request.headers['Idempotency-Key']} {mark}"

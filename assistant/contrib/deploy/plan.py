@@ -82,10 +82,12 @@ def prefix() -> str:
 def upload_paths() -> tuple[str, ...]:
     """Return the beginnings of paths where files are uploaded, in which a `*` is any tenant.
 
-    These are attachments, the Files API, UPLOAD_PATHS, and admin forms with a file field.
+    These are attachments, the Files API, where clients send their history, UPLOAD_PATHS, and admin forms with files.
     """
     attachments = reverse("assistant:attachments", kwargs={"tenant": "0"}).replace("/0/", "/*/")
-    return (attachments, f"{prefix()}v1/files", *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
+    runs = reverse("assistant:start-run", kwargs={"tenant": "0", "assistant": "0"}).replace("/0/", "/*/")
+    of_clients = (f"{prefix()}v1/{name}" for name in ("files", "chat/completions", "responses"))
+    return (attachments, runs, *of_clients, *_admin_forms_with_files(), *settings.UPLOAD_PATHS)
 
 
 def _admin_forms_with_files() -> Iterator[str]:

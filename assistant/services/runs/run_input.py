@@ -9,17 +9,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
-from ag_ui.core import (
-    AssistantMessage,
-    DeveloperMessage,
-    RunAgentInput,
-    SystemMessage,
-    TextPart,
-    ToolMessage,
-    UserMessage,
-)
+from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
 from pydantic import ValidationError
 
 from assistant.models.fields import OnDisconnect, WhenBusy
@@ -42,6 +35,10 @@ from assistant.toolkit.validation_errors import problems
 
 # The ids kept of messages before the last one, newest first. They show where a client has cut its history.
 MAX_HISTORY_IDS = 400
+# What is new in a history are messages of these roles at its end.
+ROLES_AT_END = frozenset({"user", "tool"})
+_OF_CONVERSATION = frozenset({"user", "assistant", "tool"})
+_INSTRUCTIONS = frozenset({"system", "developer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +151,8 @@ def parse_thread_id(thread: str) -> uuid.UUID | None:
 
 def parse_input(data: Mapping[str, Any]) -> RunInput:
     """Parse a `RunAgentInput`. Raises `Refused` with a message that names the field."""
-    try:
-        given = RunAgentInput.model_validate(data)
-    except ValidationError as exc:
-        field, problem = _closest(problems(exc, root="input"))
-        raise Refused("invalid_input", f"{field[:200]}: {problem[:200]}.") from exc
+    heads, end = _heads(data.get("messages"))
+    given = _validated(data, skipped=end)
     thread = parse_thread(given.thread_id)
     thread_id = parse_thread_id(thread)
     is_own = thread_id is not None and str(thread_id) == thread
@@ -179,8 +173,8 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         follows=options.follows,
         parent=clean_text(given.parent_run_id or "")[:MAX_CLIENT_ID],
         replaces=replaces or "",
-        before=_before(given) if message is not None else (),
-        asked_last=_asked_last(given) if message is None else "",
+        before=_before(heads) if message is not None else (),
+        asked_last=_asked_last(heads) if message is None else "",
         model=options.model,
         test=options.test,
         when_busy=options.when_busy,
@@ -188,8 +182,47 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         context=parse_context(given.context),
         state=parse_state(given.state),
         must_answer=True,
-        has_instructions=any(isinstance(one, SystemMessage | DeveloperMessage) for one in given.messages),
+        has_instructions=any(head.role in _INSTRUCTIONS for head in heads),
     )
+
+
+class _Head(NamedTuple):
+    """What is used of every message."""
+
+    id: str
+    role: str
+
+
+def _heads(messages: object) -> tuple[list[_Head], int]:
+    """Return the ids and roles of all messages, and how many of them are not needed further.
+
+    Raises `Refused` if a message has none. Lists that are none are left to `_validated`.
+    """
+    if not isinstance(messages, list):
+        return [], 0
+    heads = []
+    for number, message in enumerate(messages):
+        given = message if isinstance(message, Mapping) else {}
+        identity, role = given.get("id"), given.get("role")
+        if not isinstance(identity, str) or not isinstance(role, str):
+            raise Refused("invalid_input", f"messages.{number}: must be an object with an id and a role.")
+        heads.append(_Head(identity, role))
+    end = max((number for number, head in enumerate(heads, 1) if head.role not in ROLES_AT_END), default=0)
+    return heads, max(0, min(end, len(heads) - 1))
+
+
+def _validated(data: Mapping[str, Any], *, skipped: int) -> RunAgentInput:
+    """Return the input without the first messages, in which a client may have written anything."""
+    needed = {**data, "messages": data["messages"][skipped:]} if skipped else data
+    try:
+        return RunAgentInput.model_validate(needed)
+    except ValidationError as exc:
+        field, problem = _closest(problems(exc, root="input"))
+        name, _, rest = field.partition(".")
+        number, dot, inner = rest.partition(".")
+        if name == "messages" and number.isdigit():
+            field = f"{name}.{int(number) + skipped}{dot}{inner}"
+        raise Refused("invalid_input", f"{field[:200]}: {problem[:200]}.") from exc
 
 
 def _closest(found: Sequence[tuple[str, str]]) -> tuple[str, str]:
@@ -202,16 +235,14 @@ def _closest(found: Sequence[tuple[str, str]]) -> tuple[str, str]:
     return max(reversed(of_value), key=lambda one: one[0].count("."))
 
 
-def _before(given: RunAgentInput) -> tuple[tuple[str, str], ...]:
+def _before(heads: Sequence[_Head]) -> tuple[tuple[str, str], ...]:
     """Return ids and roles of the conversation's messages before the last one, newest first."""
-    known = (
-        one for one in reversed(given.messages[:-1]) if isinstance(one, UserMessage | AssistantMessage | ToolMessage)
-    )
-    return tuple((one.id, one.role) for _, one in zip(range(MAX_HISTORY_IDS), known, strict=False))
+    known = (head for head in reversed(heads[:-1]) if head.role in _OF_CONVERSATION)
+    return tuple(islice(known, MAX_HISTORY_IDS))
 
 
-def _asked_last(given: RunAgentInput) -> str:
-    return next((one.id for one in reversed(given.messages) if isinstance(one, UserMessage)), "")
+def _asked_last(heads: Sequence[_Head]) -> str:
+    return next((head.id for head in reversed(heads) if head.role == "user"), "")
 
 
 def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswer, ...]]:

@@ -53,7 +53,14 @@ CHECKOUT = DeploymentPlan(
     certificate="/etc/ssl/assistant.pem",
     certificate_key="/etc/ssl/assistant.key",
     prefix="/",
-    uploads=("/api/v1/tenants/*/attachments/", "/v1/files", "/admin/assistant/document/"),
+    uploads=(
+        "/api/v1/tenants/*/attachments/",
+        "/api/v1/tenants/*/assistants/*/runs/",
+        "/v1/files",
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/admin/assistant/document/",
+    ),
 )
 HOST = replace(
     CHECKOUT,
@@ -192,7 +199,14 @@ def test_the_forms_of_the_admin_that_take_files_are_found() -> None:
 
 def test_all_that_the_process_takes_as_an_upload_may_pass_the_proxies() -> None:
     assert set(CHECKOUT.uploads) == set(upload_paths())
-    for path in ("/api/v1/tenants/acme/attachments/", "/v1/files", "/admin/assistant/document/1/change/"):
+    for path in (
+        "/api/v1/tenants/acme/attachments/",
+        "/api/v1/tenants/acme/assistants/support/runs/",
+        "/v1/files",
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/admin/assistant/document/1/change/",
+    ):
         assert size_bound({"path": path}) == settings.MAX_UPLOAD_BYTES
         (pattern,) = re.findall(
             r"location ~ (\S+) \{\n +client_max_body_size", deployment_files(CHECKOUT)["nginx.conf"]

@@ -80,8 +80,7 @@ def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
     assert sizes == {settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES}
     assert reverse("admin:assistant_document_add").startswith("/admin/assistant/document/")
     for path in upload_paths():
-        beginning, _, end = path.partition("*")
-        assert beginning in text and end in text
+        assert path.replace("*", "[^/]+" if name == "nginx.conf" else "*") in text
     assert name == "Caddyfile" or f"client_body_timeout  {settings.BODY_TIMEOUT_SECONDS}s;" in text
 
 

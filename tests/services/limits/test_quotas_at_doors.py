@@ -11,7 +11,7 @@ import openai
 import pytest
 from django.utils import timezone
 
-from assistant.asgi.body_sizes import MAX_BUFFERED_BYTES
+from assistant.asgi.body_sizes import size_bound
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry, WebhookDelivery
 from assistant.services.limits.quota_ledger import reset_use
@@ -195,7 +195,7 @@ async def test_a_connection_above_the_limit_gets_the_reason(scope: str, uvicorn_
 def test_a_body_that_is_far_too_large_is_not_read(
     path: str, is_announced: bool, uvicorn_server: Server, cast: Cast
 ) -> None:
-    body = b"x" * (MAX_BUFFERED_BYTES + 1)
+    body = b"x" * (size_bound({"path": path}) + 1)
     given = body if is_announced else iter([body])
     answer = httpx2.post(uvicorn_server.url + path, content=given, headers=bearer(key_of_alice(cast)), timeout=30)
     assert answer.status_code == 413

@@ -18,6 +18,7 @@ from assistant.services.runs.content_parts import FILE_PARTS, File, files_of_par
 from assistant.services.runs.opening.request_fields import (
     MAX_ID_LENGTH,
     MAX_MESSAGES,
+    MAX_SAID,
     Bounds,
     InvalidRequest,
     check_turns,
@@ -42,7 +43,9 @@ NUMBERS: Mapping[str, Bounds] = {
 }
 MAX_STOPS = 4
 # Not supported. Refused, because the caller would not notice that they are ignored.
-UNSUPPORTED = ("functions", "function_call", "logprobs", "audio", "prediction")
+UNSUPPORTED = ("functions", "logprobs", "audio")
+# Says to the model that there was a part of an earlier message which it does not get.
+NO_SOUND = "[A sound recording, which cannot be played here.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
     for name in UNSUPPORTED:
         if body.get(name):
             raise InvalidRequest(name, "is not supported.")
+    if body.get("function_call") not in (None, "auto", "none"):
+        raise InvalidRequest("function_call", "is not supported.")
     if body.get("n") not in (None, 1):
         raise InvalidRequest("n", "must be 1.")
     files: dict[str, tuple[File, ...]] = {}
@@ -119,24 +124,38 @@ def _messages(given: object, files: dict[str, tuple[File, ...]]) -> tuple[Messag
     """Return the messages; their files are put into `files`."""
     if not isinstance(given, list) or not 0 < len(given) <= MAX_MESSAGES:
         raise InvalidRequest("messages", f"must be a list of 1 to {MAX_MESSAGES} messages.")
-    where = [f"messages[{index}]" for index in range(len(given))]
-    messages = tuple(_message(item, place, files) for item, place in zip(given, where, strict=True))
+    # What is before the last answer was accepted once: nothing of it may end the conversation now.
+    answered = max((n for n, item in enumerate(given) if _role_of(item) == "assistant"), default=-1)
+    messages: list[Message] = []
+    where: list[str] = []
+    for number, item in enumerate(given):
+        place = f"messages[{number}]"
+        message = _message(item, place, files, is_answered=number < answered)
+        # Clients that were stopped before the first word send an empty answer back, which no provider takes.
+        if message.role == "tool" or message.content.strip() or message.tool_calls or message.id in files:
+            messages.append(message)
+            where.append(place)
+    if not messages:
+        raise InvalidRequest("messages", "must have something to answer.")
     check_turns(messages, where, name="messages")
-    return messages
+    return tuple(messages)
 
 
-def _message(item: object, where: str, files: dict[str, tuple[File, ...]]) -> Message:
+def _role_of(item: object) -> object:
+    return item.get("role") if isinstance(item, dict) else None
+
+
+def _message(item: object, where: str, files: dict[str, tuple[File, ...]], *, is_answered: bool) -> Message:
     if not isinstance(item, dict):
         raise InvalidRequest(where, "must be an object.")
-    role = item.get("role")
+    role, content = item.get("role"), item.get("content")
     if role == "assistant":
         calls = _calls(item.get("tool_calls"), where)
-        text = _content(item.get("content"), where, may_be_empty=bool(calls))
-        return Message("assistant", text, id=uuid.uuid4().hex, tool_calls=calls)
-    content = item.get("content")
+        said = item.get("refusal") if content is None else content
+        return Message("assistant", _content(said, where), id=uuid.uuid4().hex, tool_calls=calls)
     if role == "user" and isinstance(content, list):
-        return _user_message(content, where, files)
-    text = _content(content, where, may_be_empty=role == "tool")
+        return _user_message(content, where, files, is_answered=is_answered)
+    text = _content(content, where)
     if role == "tool":
         call_id = text_of(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID_LENGTH)
         return Message("tool", text, id=uuid.uuid4().hex, tool_call_id=call_id, from_caller=True)
@@ -145,9 +164,11 @@ def _message(item: object, where: str, files: dict[str, tuple[File, ...]]) -> Me
     return Message("user", text, id=uuid.uuid4().hex)
 
 
-def _user_message(parts: list[object], where: str, files: dict[str, tuple[File, ...]]) -> Message:
-    given = [part for part in parts if isinstance(part, dict) and part.get("type") in FILE_PARTS]
-    text = _content([part for part in parts if part not in given], where, may_be_empty=bool(given))
+def _user_message(parts: list[object], where: str, files: dict[str, tuple[File, ...]], *, is_answered: bool) -> Message:
+    if is_answered:
+        parts = [{"type": "text", "text": NO_SOUND} if _type_of(part) == "input_audio" else part for part in parts]
+    given = [part for part in parts if isinstance(part, dict) and _is_file(part)]
+    text = _content([part for part in parts if not _is_file(part)], where)
     message = Message("user", text, id=uuid.uuid4().hex)
     if given:
         try:
@@ -159,17 +180,27 @@ def _user_message(parts: list[object], where: str, files: dict[str, tuple[File, 
     return message
 
 
-def _content(content: object, where: str, *, may_be_empty: bool) -> str:
+def _is_file(part: object) -> bool:
+    kind = _type_of(part)
+    return isinstance(kind, str) and kind in FILE_PARTS
+
+
+def _type_of(part: object) -> object:
+    return part.get("type") if isinstance(part, dict) else None
+
+
+def _content(content: object, where: str) -> str:
+    """Return the text of a message's content, "" for none."""
+    place = f"{where}.content"
     if isinstance(content, list):
-        if any(not isinstance(part, dict) or part.get("type") != "text" for part in content):
-            raise InvalidRequest(
-                f"{where}.content",
-                "may hold parts of the type text, and a user's also image_url and file.",
-            )
-        content = "\n".join(text_of(part.get("text"), f"{where}.content", least=0) for part in content)
-    if content is None and may_be_empty:
-        return ""
-    return text_of(content, f"{where}.content", least=0 if may_be_empty else 1)
+        content = "\n".join(_text(part, place) for part in content)
+    return "" if content is None else text_of(content, place, least=0, most=MAX_SAID)
+
+
+def _text(part: object, where: str) -> str:
+    if not isinstance(part, dict) or (kind := part.get("type")) not in ("text", "refusal"):
+        raise InvalidRequest(where, "may hold parts of the type text, and a user's also image_url and file.")
+    return text_of(part.get(str(kind)), where, least=0, most=MAX_SAID)
 
 
 def _calls(given: object, where: str) -> tuple[ToolCall, ...]:
@@ -231,10 +262,11 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     stop = body.get("stop")
     if stop is not None:
-        stops = stop if isinstance(stop, list) else [stop]
+        stops = [one for one in (stop if isinstance(stop, list) else [stop]) if one != ""]
         if len(stops) > MAX_STOPS:
             raise InvalidRequest("stop", f"must be at most {MAX_STOPS} texts.")
-        options["stop"] = [text_of(one, "stop", most=1000) for one in stops]
+        if stops:
+            options["stop"] = [text_of(one, "stop", most=1000) for one in stops]
     if body.get("parallel_tool_calls") is not None and body.get("tools"):
         options["parallel_tool_calls"] = flag_of(body, "parallel_tool_calls")
     return options

@@ -72,7 +72,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         tenant_id=member.tenant_id,
         user_id=member.user_id,
         assistant=state.assistant,
-        title=" ".join(messages[-1].content.split())[:TITLE_LENGTH],
+        title=" ".join(messages[-1].content[: 4 * TITLE_LENGTH].split())[:TITLE_LENGTH],
         is_stateless=True,
         test_tools="" if given.answers is None else ToolsInTests.REPLAY,
     )

@@ -13,6 +13,8 @@ from assistant.toolkit import InvalidTool, Tool
 from assistant.toolkit.text import clean_text
 
 MAX_MESSAGES = 2000
+# Characters of one message: more than fits into a model's window, to which the history is cut.
+MAX_SAID = 4_000_000
 MAX_ID_LENGTH = 128
 # OpenAI's names of what is wrong with a request.
 ErrorCode = Literal[

@@ -10,15 +10,32 @@ from typing import Any
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
 from assistant.services.runs.content_parts import MAX_FILES, NO_ADDRESSES, REFUSED, InlineFile, decode, from_url
-from assistant.services.runs.opening.request_fields import MAX_ID_LENGTH, MAX_MESSAGES, InvalidRequest, text_of
+from assistant.services.runs.opening.request_fields import (
+    MAX_ID_LENGTH,
+    MAX_MESSAGES,
+    MAX_SAID,
+    InvalidRequest,
+    text_of,
+)
 from assistant.services.runs.responses.ids import parse_file_id, parse_item_id
 from assistant.toolkit.text import clean_text
 
 ROLES = ("user", "system", "developer", "assistant")
 # The parts of a message that are text, and the field that holds it.
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
-# Items that are ignored: reasoning is not sent back to the model, and a request for approval is stored already.
-SKIPPED = frozenset({"reasoning", "mcp_approval_request"})
+# Items that are ignored: reasoning is not sent back to the model, a request for approval is stored already, and what
+# tools of OpenAI's have found is in the answers after them.
+SKIPPED = frozenset(
+    {
+        "reasoning",
+        "mcp_approval_request",
+        "mcp_list_tools",
+        "web_search_call",
+        "file_search_call",
+        "code_interpreter_call",
+        "image_generation_call",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +91,16 @@ Item = Said | Called | Answered | Referred | Approved
 def parse_items(given: object) -> tuple[Item, ...]:
     """Return the items of `input`, a text or a list. Raises `InvalidRequest`; `Refused` for a file that is refused."""
     if isinstance(given, str):
-        return (Said("user", text_of(given, "input"), "input"),)
+        return (Said("user", text_of(given, "input", most=MAX_SAID), "input"),)
     if not isinstance(given, list) or not 0 < len(given) <= MAX_MESSAGES:
         raise InvalidRequest("input", f"must be a text, or a list of 1 to {MAX_MESSAGES} items.")
     found = (_item(item, f"input[{index}]") for index, item in enumerate(given))
-    return tuple(item for item in found if item is not None)
+    # Clients that were stopped before the first word send an empty answer back, which no provider takes.
+    return tuple(item for item in found if item is not None and not _is_empty(item))
+
+
+def _is_empty(item: Item) -> bool:
+    return isinstance(item, Said) and not item.text.strip() and not item.files
 
 
 def _item(item: object, where: str) -> Item | None:
@@ -93,7 +115,8 @@ def _item(item: object, where: str) -> Item | None:
             return Called(_call(item, where, call_id), where)
         case "mcp_call":
             output = item.get("output")
-            result = text_of(output if output is not None else item.get("error") or "", f"{where}.output", least=0)
+            given = output if output is not None else item.get("error") or ""
+            result = text_of(given, f"{where}.output", least=0, most=MAX_SAID)
             return Called(_call(item, where, _id_of_call(item, where)), where, result)
         case "function_call_output":
             call_id = text_of(item.get("call_id"), f"{where}.call_id", most=MAX_ID_LENGTH)
@@ -112,7 +135,7 @@ def _message(item: Mapping[str, Any], where: str) -> Said:
     if role not in ROLES:
         raise InvalidRequest(f"{where}.role", f"must be {', '.join(ROLES)}.")
     if isinstance(content, str):
-        return Said(role, text_of(content, f"{where}.content", least=0 if role == "assistant" else 1), where)
+        return Said(role, text_of(content, f"{where}.content", least=0, most=MAX_SAID), where)
     if not isinstance(content, list):
         raise InvalidRequest(f"{where}.content", "must be a text or a list of parts.")
     texts, files = [], []
@@ -120,7 +143,7 @@ def _message(item: Mapping[str, Any], where: str) -> Said:
         place = f"{where}.content[{index}]"
         kind = part.get("type") if isinstance(part, dict) else None
         if isinstance(kind, str) and kind in _TEXTS:
-            texts.append(text_of(part.get(_TEXTS[kind]), place, least=0))
+            texts.append(text_of(part.get(_TEXTS[kind]), place, least=0, most=MAX_SAID))
         elif kind in ("input_image", "input_file") and role == "user":
             files.append(_file(part, kind, place))
         else:
@@ -129,7 +152,7 @@ def _message(item: Mapping[str, Any], where: str) -> Said:
             )
     if len(files) > MAX_FILES:
         raise InvalidRequest(f"{where}.content", f"may have at most {MAX_FILES} files.")
-    text = text_of("\n".join(texts), f"{where}.content", least=0 if files or role == "assistant" else 1)
+    text = text_of("\n".join(texts), f"{where}.content", least=0, most=MAX_SAID)
     return Said(role, text, where, tuple(files))
 
 
@@ -170,8 +193,8 @@ def _output(output: object, where: str) -> str:
     if isinstance(output, list):
         if any(not isinstance(part, dict) or part.get("type") not in ("input_text", "output_text") for part in output):
             raise InvalidRequest(where, "may hold text alone; send an image or a file in a user's message.")
-        output = "\n".join(text_of(part.get("text"), where, least=0) for part in output)
-    return text_of(output, where, least=0)
+        output = "\n".join(text_of(part.get("text"), where, least=0, most=MAX_SAID) for part in output)
+    return text_of(output, where, least=0, most=MAX_SAID)
 
 
 def _approval(item: Mapping[str, Any], where: str) -> Approved:
