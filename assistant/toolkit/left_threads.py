@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterable
 from weakref import WeakSet
 
-from assistant.toolkit.thread_context import PoolThread
+from assistant.toolkit.thread_context import LOOP_POOL, PoolThread
 
 # A tool may keep some, such as those of a client library. From this number on, and whenever it doubles, it is reported.
 REPORTED_FROM = 10
 # Threads of pools that belong to the event loop or the database, whichever tool made them start.
-_SHARED_POOLS = ("asyncio_", "orm_")
+_SHARED_POOLS = (LOOP_POOL, "orm_")
 
 Report = Callable[[str, int], None]
 

@@ -16,10 +16,27 @@ from typing import Any, TypeVar
 from assistant.toolkit.carried_context import CarriedContext
 
 T = TypeVar("T")
+# Threads of an event loop's default pool, in which `asyncio.to_thread` runs functions. They stay, unlike a tool's own.
+LOOP_POOL = "asyncio_"
+_cleanup: Callable[[], object] | None = None
 # Returns a context manager that enters the running tool's context in another thread; None outside a tool.
 CaptureContext = Callable[[], AbstractContextManager[None] | None]
 
 _start, _submit = threading.Thread.start, ThreadPoolExecutor.submit
+
+
+def set_loop_pool_cleanup(cleanup: Callable[[], object] | None) -> None:
+    """Set what threads of the loop's default pool call after a job of a tool, such as closing database connections."""
+    global _cleanup  # noqa: PLW0603 - the patches below are the process's too
+    _cleanup = cleanup
+
+
+def _with_cleanup(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    try:
+        return function(*args, **kwargs)
+    finally:
+        if _cleanup is not None and threading.current_thread().name.startswith(LOOP_POOL):
+            _cleanup()
 
 
 class PoolThread(threading.Thread):
@@ -58,7 +75,7 @@ def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thre
     def submit(self: ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         if capture() is None:
             return _submit(self, fn, *args, **kwargs)
-        return _submit(self, CarriedContext().run, fn, *args, **kwargs)
+        return _submit(self, CarriedContext().run, _with_cleanup, fn, *args, **kwargs)
 
     threading.Thread.start = start  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign, assignment]

@@ -17,7 +17,7 @@ from typing import Any
 
 from assistant.toolkit.carried_context import CarriedContext
 from assistant.toolkit.context import home_loop
-from assistant.toolkit.thread_context import PoolThread
+from assistant.toolkit.thread_context import PoolThread, set_loop_pool_cleanup
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +34,13 @@ _atomic: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
 def set_thread_cleanup(cleanup: Callable[[], object] | None) -> None:
-    """Set what worker threads call after each job, such as closing database connections."""
+    """Set what threads call after each job of a tool, such as closing database connections.
+
+    These are the worker threads, and those of the event loop's default pool that async tools use.
+    """
     global _cleanup  # noqa: PLW0603 - the process has one pool
     _cleanup = cleanup
+    set_loop_pool_cleanup(cleanup)
 
 
 def set_atomic(atomic: Callable[[], AbstractContextManager[Any]]) -> None:
