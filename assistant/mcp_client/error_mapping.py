@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from assistant.mcp_client.definitions import visible
 from assistant.mcp_client.errors import FailureKind, RemoteFailure
+from assistant.mcp_client.last_words import words_of
 from assistant.toolkit.guards.guarded_http import ResponseTooLong
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 from assistant.toolkit.validation_errors import sentence
@@ -49,6 +50,8 @@ _OF_PROTOCOL = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, *range
 # Failures after which nobody knows whether the server has run the call.
 _AFTER_SENDING = frozenset({"failing", "timeout", "error", "protocol", "ended", "too long"})
 MAX_SAID = 4_000
+# What statuses of HTTP say; another one says that the server is failing.
+_KINDS: dict[int, FailureKind] = {401: "unauthorized", 403: "forbidden"}
 
 
 def call_failure_of(exc: BaseException) -> RemoteFailure:
@@ -103,8 +106,9 @@ def _classify(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("protocol", visible(sentence(exc, root="the answer", limit=3)))
         case httpx2.HTTPStatusError():
             # Not the text of the exception, which has a second line with a link.
-            kind: FailureKind = "unauthorized" if exc.response.status_code in {401, 403} else "failing"
-            return RemoteFailure(kind, f"HTTP {exc.response.status_code} {exc.response.reason_phrase}".strip())
+            kind: FailureKind = _KINDS.get(exc.response.status_code, "failing")
+            status = f"HTTP {exc.response.status_code} {exc.response.reason_phrase}".strip()
+            return RemoteFailure(kind, status).with_words(words_of(exc.response))
         case OAuthFlowError():
             return RemoteFailure("unauthorized", detail)
         case httpx2.ConnectTimeout():

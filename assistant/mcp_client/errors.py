@@ -7,7 +7,17 @@ from typing import Literal
 from assistant.toolkit import ToolError
 
 FailureKind = Literal[
-    "unreachable", "failing", "timeout", "unauthorized", "error", "protocol", "changed", "gone", "ended", "too long"
+    "unreachable",
+    "failing",
+    "timeout",
+    "unauthorized",
+    "forbidden",
+    "error",
+    "protocol",
+    "changed",
+    "gone",
+    "ended",
+    "too long",
 ]
 
 SENTENCES: dict[FailureKind, str] = {
@@ -15,6 +25,7 @@ SENTENCES: dict[FailureKind, str] = {
     "failing": "The external server answered that it is failing. Try again later.",
     "timeout": "The external server did not answer in time. Try again later.",
     "unauthorized": "The external server did not accept our credentials. An administrator can set them.",
+    "forbidden": "The external server does not allow this. An administrator can see what it says.",
     "error": "The external server answered with an error.",
     "protocol": "The external server gave an answer that breaks the protocol.",
     "changed": "The external server has changed this tool. An administrator must accept the change first.",
@@ -48,3 +59,9 @@ class RemoteFailure(ToolError):
         self.kind: FailureKind = kind
         self.detail = detail[:500]
         self.was_not_run = was_not_run
+
+    def with_words(self, words: str) -> RemoteFailure:
+        """Return the same failure, whose detail ends with the server's last words; "" adds none."""
+        if words and words not in self.detail:
+            self.detail = f"{self.detail[:180]}; it said: {words}".removeprefix("; ")[:500]
+        return self

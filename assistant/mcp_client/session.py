@@ -30,7 +30,7 @@ from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.questions import CallQuestions
 from assistant.mcp_client.results import convert_result, without_value
-from assistant.mcp_client.transport import open_transport
+from assistant.mcp_client.transport import Transport, open_transport
 from assistant.toolkit import Question, ToolResult
 from assistant.toolkit.definition.questions import NeedsAnswer
 from assistant.toolkit.schema.bounds import InvalidSchema
@@ -56,12 +56,13 @@ class RemoteSession:
     `tools` are those of the latest `listing`, by name; it is refreshed when the server announces a change.
     """
 
-    def __init__(self, client: Client, on_tools: OnTools | None) -> None:
+    def __init__(self, client: Client, on_tools: OnTools | None, transport: Transport) -> None:
         self.tools: Mapping[str, ToolDefinition] = {}
         self.listing = Listing(())
         self._listed_at = 0.0
         self._client = client
         self._on_tools = on_tools
+        self._transport = transport
         self._has_changed = asyncio.Event()
         self._asking: list[CallQuestions] = []
 
@@ -151,7 +152,7 @@ class RemoteSession:
         except Exception as exc:
             if questions is not None and questions.open is not None:
                 raise NeedsAnswer(questions.open) from exc
-            raise call_failure_of(exc) from exc
+            raise await self._transport.explained(call_failure_of(exc)) from exc
         if questions is not None and questions.open is not None:
             raise NeedsAnswer(questions.open)
         try:
@@ -258,21 +259,23 @@ async def open_session(
         return await sessions[0].on_elicitation(params) if sessions else types.ElicitResult(action="decline")
 
     seconds = OPEN_SECONDS + (START_SECONDS if endpoint.command is not None else 0.0)
+    transport: Transport | None = None
     try:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(seconds):
                 transport = await stack.enter_async_context(open_transport(endpoint))
                 client = Client(
-                    RepairedTransport(cast(Any, transport)),
+                    RepairedTransport(cast(Any, transport.streams)),
                     client_info=CLIENT_INFO,
                     cache=None,
                     message_handler=on_message,
                     elicitation_callback=on_elicitation if asks_people else elicitation,
                 )
-                session = RemoteSession(await stack.enter_async_context(client), on_tools)
+                session = RemoteSession(await stack.enter_async_context(client), on_tools, transport)
                 client.session.validate_tool_result = _skip_validation  # type: ignore[method-assign]
                 sessions.append(session)
                 await session.refresh()
             yield session
     except Exception as exc:
-        raise failure_of(exc) from exc
+        failure = failure_of(exc)
+        raise (failure if transport is None else await transport.explained(failure)) from exc

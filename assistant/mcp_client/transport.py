@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import httpx2
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
@@ -14,6 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from assistant.mcp_client.endpoint import Endpoint
+from assistant.mcp_client.errors import RemoteFailure
+from assistant.mcp_client.last_words import ErrorTail, error_output, read_beginning
 from assistant.toolkit.guards.guarded_http import guarded_client
 
 CONNECT_SECONDS = 5.0
@@ -27,12 +30,28 @@ MAX_STREAMS = 10
 STREAM_SECONDS = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """The transport to an endpoint, for the SDK's client; `errors` is a program's standard error."""
+
+    streams: object
+    errors: ErrorTail | None = None
+
+    async def explained(self, failure: RemoteFailure) -> RemoteFailure:
+        """Return a failure with the last line of the program, if it has ended or never answered."""
+        if self.errors is None or failure.kind not in ("ended", "timeout", "unreachable", "protocol"):
+            return failure
+        await self.errors.wait()
+        return failure.with_words(self.errors.last_line)
+
+
 @asynccontextmanager
-async def open_transport(endpoint: Endpoint) -> AsyncGenerator[object]:
+async def open_transport(endpoint: Endpoint) -> AsyncGenerator[Transport]:
     """Open the transport to an endpoint, for the SDK's client; the HTTP client is closed after the block."""
     if endpoint.command is not None:
         parameters = StdioServerParameters(command=endpoint.command.program, args=list(endpoint.command.arguments))
-        yield stdio_client(parameters)
+        async with error_output() as (errors, tail):
+            yield Transport(stdio_client(parameters, errlog=errors), tail)
         return
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
     async with guarded_client(
@@ -44,7 +63,7 @@ async def open_transport(endpoint: Endpoint) -> AsyncGenerator[object]:
         timeout=timeout,
         event_hooks={"request": [_StreamThrottle()], "response": [] if endpoint.oauth else [_raise_refusals]},
     ) as client:
-        yield streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
+        yield Transport(streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES))
 
 
 class _StreamThrottle:
@@ -66,6 +85,7 @@ class _StreamThrottle:
 async def _raise_refusals(response: httpx2.Response) -> None:
     """Raise for 401, 403 and 5xx, which the SDK's transport would report as protocol errors and retry."""
     if response.status_code in {401, 403} or response.status_code >= 500:
+        await read_beginning(response)
         response.raise_for_status()
 
 

@@ -118,6 +118,7 @@ async def on_call_tool(context: Context, params: types.CallToolRequestParams) ->
             finally:
                 LOG.append({"name": "sleep ended"})
         case "die":
+            os.write(2, b"FATAL: out of cheese\n")
             os._exit(1)
         case "flood":
             return said("x" * 20_000_000)

@@ -82,7 +82,7 @@ async def test_quick_failures_are_counted_first(cast: Cast, outsider: Outside) -
     assert await failing_call(cast) == "failing"
     assert await rule(cast) == "The server crm does not answer."
     await server.arefresh_from_db()
-    assert server.health == "down" and server.health_detail.endswith("(HTTP 503 Service Unavailable)")
+    assert server.health == "down" and server.health_detail.endswith("(HTTP 503 Service Unavailable; it said: busy)")
 
 
 async def test_after_a_rest_one_more_failure_is_enough_and_one_answer_too(cast: Cast, outsider: Outside) -> None:

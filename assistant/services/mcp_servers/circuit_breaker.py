@@ -40,7 +40,7 @@ def record_failure(*, tenant_id: int, server_id: int, failure: RemoteFailure, cr
         _count(server, failure)
         detail = f"{failure} ({failure.detail})" if failure.detail else str(failure)
         _set_health(server, McpServer.Health.DOWN, detail)
-    elif failure.kind != "unauthorized":
+    elif failure.kind not in ("unauthorized", "forbidden"):
         own = McpCredential.objects.filter(pk=credential_id, server=server, server__tenant_id=tenant_id).first()
         if own is not None:
             _count(own, failure)
