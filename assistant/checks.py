@@ -19,6 +19,7 @@ from assistant.defaults import keys_from
 from assistant.optional_apps import problems_of_settings, setting_names, settings_of_absent_apps
 from assistant.pages.base_template import BLOCKS, problem_of_base_template
 from assistant.providers import FORMATS
+from assistant.providers.tool_adaptation.adapted_tool import notes_of
 from assistant.services.roles import problem_of_role
 from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
@@ -142,6 +143,20 @@ def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         )
         for tool in catalogue.registry()
         for name in suspicious_parameters(tool.parameters)
+    ]
+
+
+@register()
+def tools_of_providers(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Say what the wire formats of providers lose or change of a tool."""
+    return [
+        checks.Info(
+            f"Tool {tool.name!r} is adapted. {note}",
+            hint="docs/provider-quirks.md#tools-that-providers-refuse",
+            id="assistant.I001",
+        )
+        for tool in catalogue.registry()
+        for note in notes_of(tool)
     ]
 
 

@@ -95,6 +95,14 @@ class Provider(models.Model):
         db_default=models.Value({}, models.JSONField()),
         help_text=_('Sent with each request, as the provider names them: {"reasoning_effort": "low"}.'),
     )
+    refused_tools = models.JSONField(
+        _("refused tools"),
+        default=dict,
+        blank=True,
+        db_default=models.Value({}, models.JSONField()),
+        editable=False,
+        help_text=_("Tools that it has refused, by a hash of their definition; those that were found are not offered."),
+    )
 
     class Meta:
         ordering = ["name"]

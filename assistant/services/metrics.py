@@ -63,6 +63,7 @@ _fallbacks = Counter("assistant_model_fallbacks", "Runs in which another model t
 _written_calls = Counter(
     "assistant_written_calls", "Answers with calls of tools as text, which were run or failed.", ["provider", "outcome"]
 )
+_refused_tools = Counter("assistant_refused_tools", "Tools that providers have refused.", ["provider", "tool"])
 _tool_calls = Counter("assistant_tool_calls", "Tool calls that have ended.", ["tenant", "tool", "outcome"])
 _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls.", ["tool"], buckets=_SECONDS)
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
@@ -128,6 +129,11 @@ def count_fallback(*, provider: str, reason: str) -> None:
 def count_written_calls(*, provider: str, outcome: str, count: int) -> None:
     """Count answers of a run that had calls of tools as text; `outcome` as in `Timeline.written_calls`."""
     _written_calls.labels(_provider(provider), outcome).inc(count)
+
+
+def count_refused_tool(*, provider: str, tool: str) -> None:
+    """Count a tool that a provider has refused, and that is left out of its requests."""
+    _refused_tools.labels(_provider(provider), _tool(tool)).inc()
 
 
 def count_calls(

@@ -24,6 +24,7 @@ from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInl
 from assistant.admin.settings.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
 from assistant.models import McpCredential, McpServer, McpTool
 from assistant.models.fields import is_stored
+from assistant.services.assistants.provider_notes import provider_notes
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.tool_listings import change_of, decide_tool, is_quarantined
 from assistant.services.tenancy import change_notices
@@ -55,11 +56,12 @@ class ToolInline(TenantScopedInline):
     def model_text(self, row: McpTool) -> SafeString:
         """Return the tool's shortened description and its whole definition, any part of which can instruct a model."""
         return format_html(
-            '<strong>{}</strong><br>{}<details><summary>{}</summary><pre class="difference">{}</pre></details>',
+            '<strong>{}</strong><br>{}<details><summary>{}</summary><pre class="difference">{}</pre></details>{}',
             row.name,
             _LONG.sub("…", str(row.definition.get("description", ""))),
             gettext("All that a model reads"),
             json.dumps(row.definition, indent=2, ensure_ascii=False),
+            format_html_join("", '<p class="help">{}</p>', ((note,) for note in provider_notes(row))),
         )
 
     @admin.display(description=_("state"))

@@ -8,6 +8,8 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.address_fields import AddressField
@@ -20,6 +22,7 @@ from assistant.models.fields import is_stored
 from assistant.providers.given_settings import address_of, key_of, name_of
 from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
 from assistant.services.assistants.provider_choice import check_prices, format_problem
+from assistant.services.assistants.refused_tools import offer_again, refusals_of
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
@@ -35,6 +38,7 @@ class ProviderForm(TenantForm):
         help_text=gettext_lazy("Encrypted at rest and never shown again. Empty: the stored one is kept."),
     )
     clear_api_key = forms.BooleanField(label=gettext_lazy("Delete the stored API key"), required=False)
+    offer_again = forms.BooleanField(label=gettext_lazy("Offer the refused tools again"), required=False)
 
     class Meta:
         model = Provider
@@ -134,10 +138,12 @@ class ProviderAdmin(ProviderPages):
         "reads_pdfs",
         "extra_body",
         "prices",
+        "refusals",
+        "offer_again",
         "users",
         "set_by",
     )
-    readonly_fields = ("has_api_key", "users", "set_by")
+    readonly_fields = ("has_api_key", "refusals", "users", "set_by")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key")
@@ -147,9 +153,24 @@ class ProviderAdmin(ProviderPages):
     def has_api_key(self, provider: Provider) -> bool:
         return bool(getattr(provider, "key_is_stored", False))
 
+    @admin.display(description=gettext_lazy("refused tools"))
+    def refusals(self, provider: Provider) -> SafeString | str:
+        """Return the tools that the provider has refused, with its reasons."""
+        lines = (
+            (
+                one.get("tool"),
+                gettext("not offered") if one.get("certain") else gettext("one of several that were left out"),
+                one.get("reason"),
+            )
+            for one in refusals_of(provider)
+        )
+        return format_html_join("", "<strong>{}</strong> ({}): {}<br>", lines) or gettext("None.")
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if form.cleaned_data["clear_api_key"]:
             obj.api_key = ""
         elif form.cleaned_data["new_api_key"]:
             obj.api_key = form.cleaned_data["new_api_key"]
+        if form.cleaned_data["offer_again"]:
+            offer_again(obj)
         super().save_model(request, obj, form, change)

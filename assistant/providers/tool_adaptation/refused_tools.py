@@ -6,6 +6,7 @@ refusal, by name or position, or a search by halves.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -31,7 +32,8 @@ logger = logging.getLogger(__name__)
 MAX_REQUESTS = 4
 MAX_SEARCHED = 4_000
 MAX_REASON = 300
-# What was refused, for an hour: by the kind of model and the address.
+# What was refused, for an hour: by the kind of model, the address and a hash of the key, since what one tenant is
+# refused says nothing about another's requests.
 _refused: TTLCache[tuple[str, ...], frozenset[str]] = TTLCache(1_000, ttl=3_600)
 # How providers name a tool's place. Google's functions are within one tool, which its refusals name first.
 _FUNCTION_PLACE = re.compile(r"function_?declarations\s*[\[.]\s*(\d+)", re.IGNORECASE)
@@ -88,7 +90,7 @@ class RefusedTools:
         known: Collection[str] = (),
         on_refused: Callable[[RefusedTool], None] | None = None,
     ) -> None:
-        self._place = place
+        self._place = (*place, hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest())
         self._label = label
         self._key = key
         self._known = frozenset(known)

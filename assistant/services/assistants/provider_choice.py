@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from django.conf import settings
@@ -22,6 +23,7 @@ from assistant.providers.profiles.choice import KINDS, profile_of
 from assistant.providers.profiles.profile import sees_nothing
 from assistant.providers.unavailable import UnavailableModel
 from assistant.services.assistants.price_list import prices_of
+from assistant.services.assistants.refused_tools import digests_of, on_refused_tool
 from assistant.services.tenancy.url_guard import tenant_guard
 
 logger = logging.getLogger(__name__)
@@ -34,6 +36,7 @@ class ProviderChoice:
     """The provider and model of a run; `source` is the layer that decided.
 
     `is_guarded` is set if a tenant chose the address, which then must be on the public internet or in INTERNAL_HOSTS.
+    `refused_tools` are digests of tools that the provider does not take.
     """
 
     source: Source
@@ -49,6 +52,9 @@ class ProviderChoice:
     wire_format: str = CHAT_COMPLETIONS
     kind: str = ""
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    provider_id: int | None = None
+    provider_tenant_id: int | None = None
+    refused_tools: frozenset[str] = frozenset()
     prices: Prices = NO_PRICES
 
     @property
@@ -145,6 +151,9 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         wire_format=provider.wire_format,
         kind=kind if _has_kinds(provider.wire_format) else "",
         extra_body=_extra_body(provider),
+        provider_id=provider.pk,
+        provider_tenant_id=provider.tenant_id,
+        refused_tools=digests_of(provider),
         prices=_prices(provider, assistant),
     )
 
@@ -238,6 +247,8 @@ def model_of(choice: ProviderChoice) -> Model:
         reads_pdfs=choice.reads_pdfs,
         guard=tenant_guard() if choice.is_guarded else None,
         extra_body=choice.extra_body,
+        refused_tools=choice.refused_tools,
+        on_refused_tool=partial(on_refused_tool, choice.provider_id, choice.provider_tenant_id, choice.name),
         **options,
     )
     return made

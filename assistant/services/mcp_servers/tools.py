@@ -81,6 +81,11 @@ def remote_tool_of(row: McpTool) -> RemoteTool | None:
     return RemoteTool(tool, _refusal(row), row.is_allowed, row.server.name, tuple(row.server.context_keys))
 
 
+def listed_tool(row: McpTool) -> Tool | None:
+    """Return a stored tool as its server lists it now, whether or not it was accepted; None if it is not valid."""
+    return _built_or_none(row, _Definition(row.digest, row.definition))
+
+
 def _refusal(row: McpTool) -> str:
     server = row.server
     if not row.is_allowed:
@@ -107,6 +112,10 @@ def _tool_of(row: McpTool) -> Tool | None:
     definition = (
         _Definition(row.digest, row.definition) if accepted is None else _Definition(row.accepted_digest, accepted)
     )
+    return _built_or_none(row, definition)
+
+
+def _built_or_none(row: McpTool, definition: _Definition) -> Tool | None:
     try:
         return _built(row.server_id, row.server.prefix, definition, row.server.timeout_seconds, row.needs_approval)
     except (InvalidTool, TypeError):
