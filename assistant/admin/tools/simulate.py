@@ -23,7 +23,9 @@ from assistant.services.limits.quota_report import limit_name
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import Member, active_keys, find_member, member_of_key
 from assistant.services.toolpolicy.conditions import told
+from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.services.toolpolicy.rules import shown_rule
+from assistant.toolkit.definition.conditions import Offer
 
 # Choices that a field offers; others are typed.
 MAX_CHOICES = 60
@@ -110,14 +112,7 @@ def _shown(found: Simulation) -> dict[str, Any]:
         "provider": setup.provider.sentence,
         "assistant_id": found.state.assistant.pk,
         "tools": [
-            {
-                "name": entry.tool.name,
-                "policy": entry.policy,
-                "word": state_word(entry.policy),
-                "rule": shown_rule(entry.rule),
-                "condition": told(found.conditions[entry.tool.name]) if entry.tool.name in found.conditions else "",
-                "tokens": offered.get(entry.tool.name),
-            }
+            {**_tool(entry, found.conditions.get(entry.tool.name)), "tokens": offered.get(entry.tool.name)}
             for entry in setup.tools
         ],
         # Assistants that may be asked, and the search tool.
@@ -125,7 +120,8 @@ def _shown(found: Simulation) -> dict[str, Any]:
             (tool.name, tool.description, offered[tool.name]) for tool in found.offered if tool.name not in listed
         ],
         "offered": len(found.offered),
-        "allowed": sum(entry.policy != "off" for entry in setup.tools),
+        "allowed": sum(entry.policy != "off" for entry in setup.tools)
+        - sum(offer.offered is None for offer in found.conditions.values()),
         "run_limits": _run_limits(found),
         "quotas": [
             (_("of the tenant"), _quota(setup.quotas.tenant)),
@@ -133,6 +129,14 @@ def _shown(found: Simulation) -> dict[str, Any]:
         ],
         "key_limits": _key_limits(found),
     }
+
+
+def _tool(entry: EffectiveTool, offer: Offer | None) -> dict[str, Any]:
+    """Return a tool's row. A tool that hides itself is off, whatever its switches say."""
+    policy = "off" if offer is not None and offer.offered is None else entry.policy
+    condition = "" if offer is None else told(offer)
+    word, rule = state_word(policy), shown_rule(entry.rule)
+    return {"name": entry.tool.name, "policy": policy, "word": word, "rule": rule, "condition": condition}
 
 
 def _run_limits(found: Simulation) -> list[tuple[str, str]]:

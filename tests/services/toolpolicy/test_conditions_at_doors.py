@@ -174,6 +174,8 @@ def test_simulate_shows_each_answer_with_its_time(cast: Cast, provider: Provider
     user = "alice" if slug == "acme" else "mallory"
     page = browser.get(f"/admin/assistant/toolsetting/simulate/?tenant={slug}&assistant=support&user={user}")
     conditions = {one["name"]: one["condition"] for one in page.context_data["tools"]}
+    states = {one["name"]: one["policy"] for one in page.context_data["tools"]}
+    assert (states["open_vault"], page.context_data["allowed"]) == (("off", 1) if slug == "acme" else ("on", 2))
     said = "Hidden: “is_rival” said no, " if slug == "acme" else "“is_rival” said yes, "
     assert conditions["open_vault"].startswith(said) and conditions["open_vault"].endswith(" ms.")
     assert "“is_member” said yes" in conditions["count_members"]
