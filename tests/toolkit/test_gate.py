@@ -7,11 +7,12 @@ import gc
 import threading
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator, BaseModel, field_validator
 
-from assistant.toolkit import InvalidTool, ToolContext, tool
+from assistant.toolkit import InvalidTool, Tool, ToolContext, tool
 from assistant.toolkit.calls import handed_in
 from assistant.toolkit.calls.gate import Answer, HandedIn, NoAnswer, ask, ask_all
 from assistant.toolkit.definition.conditions import offered_tools, offers_of
@@ -245,3 +246,30 @@ async def test_a_description_can_be_async() -> None:
     assert offered.description == "Pay as acme."
     for wrong in (lambda context: 5, lambda context: "", lambda context: None):
         assert await offered_tools([pay.replace(describe=wrong)], CONTEXT) == []
+
+
+async def is_even(value: int) -> int:
+    return value
+
+
+class Order(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    async def check_number(cls, value: int) -> int:
+        return value
+
+
+def test_an_async_validator_of_an_argument_stops_the_start() -> None:
+    """Pydantic would give the tool a coroutine for the number."""
+
+    def count(number: Annotated[int, AfterValidator(is_even)]) -> None:
+        """Count."""
+
+    def place(order: Order) -> None:
+        """Place an order."""
+
+    for function, options in ((count, {}), (place, {}), (place, {"input_type": Order})):
+        with pytest.raises(InvalidTool, match="is async, and pydantic awaits none"):
+            Tool.from_function(function, **options)

@@ -15,6 +15,7 @@ from pydantic_core import PydanticOmit, SchemaError, core_schema
 
 from assistant.toolkit.errors import InvalidTool
 from assistant.toolkit.media import Media
+from assistant.toolkit.schema.async_validators import async_validator_in
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
 __all__ = ["JsonSchema", "Param", "arguments_adapter", "output_schema", "schema_of", "suspicious_parameters"]
@@ -60,7 +61,7 @@ def arguments_adapter(label: str, fields: Mapping[str, Any]) -> TypeAdapter[Any]
     """Return a validator of an object; `fields` are pairs of type and pydantic field. Raises `InvalidTool`."""
     try:
         config = ConfigDict(extra="forbid", validate_by_name=False, validate_by_alias=True)
-        return TypeAdapter(create_model("Arguments", __config__=config, **dict(fields)))
+        return _with_sync_validators(label, TypeAdapter(create_model("Arguments", __config__=config, **dict(fields))))
     except _PYDANTIC_ERRORS as exc:
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
 
@@ -68,9 +69,15 @@ def arguments_adapter(label: str, fields: Mapping[str, Any]) -> TypeAdapter[Any]
 def type_adapter(label: str, annotation: Any) -> TypeAdapter[Any]:
     """Return a validator of a type. Raises `InvalidTool`."""
     try:
-        return TypeAdapter(annotation)
+        return _with_sync_validators(label, TypeAdapter(annotation))
     except _PYDANTIC_ERRORS as exc:
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
+
+
+def _with_sync_validators(label: str, adapter: TypeAdapter[Any]) -> TypeAdapter[Any]:
+    if name := async_validator_in(adapter.core_schema):
+        raise InvalidTool(f"{label}: the validator {name} is async, and pydantic awaits none.")
+    return adapter
 
 
 def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
