@@ -127,6 +127,7 @@ ALLOWED = {
         "assistant/services/toolpolicy/blocks.py:knows_tool_anywhere",
     ): "whether any tenant has a tool, for operators",
     (QUERY, "assistant/services/toolpolicy/switch_changes.py:_store"): "new rows, each with its tenant",
+    (QUERY, "assistant/admin/base/merging.py:MergingAdmin.get_object"): "locks the row that the page may show",
     (SQL, "assistant/services/db/write_probe.py:_short_wait"): "SQLite's setting for a busy database",
     (SQL, "assistant/services/db/clock.py:database_time"): "the time alone",
     (SQL, "assistant/services/runs/leases.py:checkpoint_runs"): "of one tenant, which it names",

@@ -18,6 +18,7 @@ from django.db.models import Field, Model
 from django.utils.functional import Promise
 from django.utils.translation import override
 
+from assistant.admin.base.merging import SHOWN
 from assistant.admin.base.names import FIELDS, MODELS
 from assistant.models import Assistant, Brand, Evaluation, McpServer, OwnCheck, Tenant, TenantLimits, ToolSetting
 from assistant.services.bundles import format as bundles
@@ -176,7 +177,7 @@ def shown_fields() -> Iterator[Field[Any, Any]]:
 
 
 def _all(model: type[Model], page: Any) -> list[str]:
-    is_form = page.form.base_fields
+    is_form = page.form.base_fields.keys() - {SHOWN}
     return [
         one.name
         for one in (*model._meta.fields, *model._meta.many_to_many)

@@ -22,6 +22,7 @@ from assistant.admin.assistants.welcome_fields import (
 )
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
+from assistant.admin.base.merging import MergingForm
 from assistant.admin.base.tenant_scope import TenantScopedInline
 from assistant.admin.checks.check_runs import checks_link
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
@@ -51,7 +52,7 @@ class PromptVersionInline(TenantScopedInline):
         return super().get_queryset(request).select_related("assistant", "created_by")
 
 
-class SwitchForm(forms.ModelForm[ToolSetting]):
+class SwitchForm(MergingForm):
     """One tool's switch for this assistant."""
 
     tool = forms.ChoiceField(label=_("Tool"), choices=tool_choices)

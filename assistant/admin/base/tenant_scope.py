@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
@@ -22,6 +21,7 @@ from assistant.admin.base.changes import changed_values
 from assistant.admin.base.deletion_tree import readable_tree
 from assistant.admin.base.empty_lists import EMPTY_LISTS
 from assistant.admin.base.links import assistant_label
+from assistant.admin.base.merging import MergingAdmin, MergingForm, MergingInline
 from assistant.admin.base.overflow import OverflowSafeChangeList
 from assistant.admin.base.own_transactions import OwnTransactions
 from assistant.admin.base.secret_fields import ask_again
@@ -60,7 +60,7 @@ def _choices_of(request: HttpRequest, model: type[models.Model], permission: str
     return model._default_manager.none()
 
 
-class TenantForm(forms.ModelForm[Any]):
+class TenantForm(MergingForm):
     """A form whose row cannot change its tenant and can refer to rows of the same tenant only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -143,7 +143,7 @@ def _with_labels(field: Any) -> Any:
     return field
 
 
-class TenantScopedAdmin(Scoped, OverflowSafeChangeList, OwnTransactions):
+class TenantScopedAdmin(Scoped, MergingAdmin, OverflowSafeChangeList, OwnTransactions):
     """The base of all pages of tenants' rows; `tenant_path` is the lookup from a row to its tenant.
 
     Users other than superusers see the rows of tenants that they are admin or owner of, or in which a role of theirs
@@ -186,6 +186,9 @@ class TenantScopedAdmin(Scoped, OverflowSafeChangeList, OwnTransactions):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Title a row's page with the row's name, above the name of its model."""
+        form = context["adminform"].form
+        if form.is_bound and isinstance(form, MergingForm):
+            form.restore_row()
         row = context.get("original")
         if row is not None and not context.get("is_popup"):
             context |= {"title": str(row), "subtitle": capfirst(self.opts.verbose_name)}
@@ -280,7 +283,7 @@ class ReadOnlyAdmin(TenantScopedAdmin):
     actions = None
 
 
-class TenantScopedInline(Scoped, admin.TabularInline[Any, Any]):
+class TenantScopedInline(Scoped, MergingInline, admin.TabularInline[Any, Any]):
     """The base of inlines on the pages of tenants' rows."""
 
     extra = 0

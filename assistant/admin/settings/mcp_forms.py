@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.address_fields import AddressField
+from assistant.admin.base.merging import SHOWN, MergingForm
 from assistant.admin.base.secret_fields import SecretTextarea
 from assistant.admin.base.tenant_scope import TenantForm
 from assistant.models import McpCredential, McpServer, McpTool, Membership
@@ -180,7 +181,7 @@ class CredentialForm(SecretsForm):
         return cleaned
 
 
-class ToolForm(forms.ModelForm[McpTool]):
+class ToolForm(MergingForm):
     """The decision on one tool. The checkboxes submit the digest of the definition that the operator saw."""
 
     accepts_change = forms.BooleanField(label=gettext_lazy("accept the change"), required=False)
@@ -196,6 +197,9 @@ class ToolForm(forms.ModelForm[McpTool]):
         if not is_quarantined(self.instance):
             self.fields["accepts_change"].disabled = True
             self.fields["accepts_change"].widget.attrs["hidden"] = True
+        else:
+            # One field fewer for each row that has one more; its checkboxes say which definition was seen.
+            self.fields[SHOWN].widget.attrs["disabled"] = True
 
     def full_clean(self) -> None:
         if self.is_bound and self.instance._state.adding:

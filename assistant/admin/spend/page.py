@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.charts import Bar, bar_chart
 from assistant.admin.base.csv_file import csv_response
+from assistant.admin.base.merging import kept_sentence
 from assistant.admin.base.rooms import Link
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.spend.request import SpendRequest, names_of, read_request
@@ -73,6 +74,8 @@ def spend_page(request: HttpRequest) -> HttpResponse:
             raise PermissionDenied
         if form.is_valid():
             messages.success(request, save_limits(request, asked.tenant, form))
+            if sentence := kept_sentence([form]):
+                messages.info(request, sentence)
             return HttpResponseRedirect(request.get_full_path())
     month = asked.scope.month
     total = spend_total(asked.scope)

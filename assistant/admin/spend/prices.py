@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -13,12 +12,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.base.merging import MergingForm
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_list, is_operator, picked_tenant_id
 from assistant.models import ModelPrice
 
 
-class PriceForm(forms.ModelForm[ModelPrice]):
+class PriceForm(MergingForm):
     """A price, which belongs to the tenant of its provider."""
 
     def clean(self) -> dict[str, Any]:

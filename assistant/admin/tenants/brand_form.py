@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.base.merging import LastSave, MergingForm, last_entry
 from assistant.models import Brand, Tenant
 from assistant.models.brand import MAX_IMAGE_BYTES
 from assistant.services.branding.brands import IMAGES, save_brand
@@ -18,7 +19,7 @@ from assistant.services.branding.images import ImageRefused, check_image
 _FILES_HELP = _("PNG, JPEG, WebP or ICO, at most 256 KiB and 1,024 pixels.")
 
 
-class BrandForm(forms.ModelForm[Brand]):
+class BrandForm(MergingForm):
     """A brand. An image is kept unless another is chosen or it is removed."""
 
     logo_file = forms.FileField(label=_("Logo"), required=False, help_text=_FILES_HELP)
@@ -29,6 +30,9 @@ class BrandForm(forms.ModelForm[Brand]):
     class Meta:
         model = Brand
         fields = ("name", "accent", "greeting", "is_on_sign_in", "shows_model")
+
+    def last_save(self) -> LastSave | None:
+        return last_entry(tenant=self.instance.tenant, actions=["brand.set"])
 
     def clean_logo_file(self) -> bytes | None:
         return self._content("logo_file")

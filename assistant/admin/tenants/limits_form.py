@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.changes import Values, changed_values
+from assistant.admin.base.merging import LastSave, MergingForm, last_entry
 from assistant.admin.base.names import LIMIT_GROUPS
 from assistant.models import Provider, Tenant, TenantLimits
 from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
@@ -28,7 +29,7 @@ SOFT = ("soft_percent", "soft_provider", "soft_model")
 MAX_PARTS = 10
 
 
-class LimitsForm(forms.ModelForm[TenantLimits]):
+class LimitsForm(MergingForm):
     """The limits of a tenant. Only operators set those of all members together.
 
     `warned_at` and `warned` are texts with `warning_percentages` and `warning_emails`; without them in the data these
@@ -91,7 +92,11 @@ class LimitsForm(forms.ModelForm[TenantLimits]):
     def save(self, commit: bool = True) -> TenantLimits:
         self.instance.warning_percentages = self.cleaned_data["warned_at"]
         self.instance.warning_emails = self.cleaned_data["warned"]
-        return super().save(commit)
+        saved: TenantLimits = super().save(commit)
+        return saved
+
+    def last_save(self) -> LastSave | None:
+        return last_entry(tenant=self.instance.tenant, actions=["limits.set"])
 
     def groups(self) -> Iterator[tuple[str | Promise, list[BoundField]]]:
         """Yield the fields by whose limits they are."""

@@ -6,11 +6,12 @@ from django import forms
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
+from assistant.admin.base.merging import LastSave, MergingForm, last_entry
 from assistant.models import Tenant
 from assistant.services.tenancy.tenants import set_active
 
 
-class SuspensionForm(forms.ModelForm[Tenant]):
+class SuspensionForm(MergingForm):
     """The notice, and whether the tenant is active afterwards: the button that was pressed says so."""
 
     is_active = forms.TypedChoiceField(
@@ -21,6 +22,9 @@ class SuspensionForm(forms.ModelForm[Tenant]):
         model = Tenant
         fields = ("suspension_notice",)
         widgets = {"suspension_notice": forms.Textarea(attrs={"rows": 3, "cols": 60, "maxlength": 500})}
+
+    def last_save(self) -> LastSave | None:
+        return last_entry(tenant=self.instance, actions=["tenant.suspend", "tenant.activate"])
 
     def clean(self) -> None:
         if self.instance.external_id is not None:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from assistant.admin.base.action_titles import action_title
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.chat_reading import HIDDEN, may_show
+from assistant.admin.base.merging import MergingForm, kept_sentence
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.admin.home.home import chart_of, csv_of_days, shown_changes, shown_need
 from assistant.admin.tenants import tabs
@@ -174,8 +175,11 @@ def tab_view(admin: Any, tab: Tab) -> Callable[..., HttpResponse]:
             except (ValueError, Refused) as exc:
                 form.add_error(None, str(exc))
             else:
-                admin.message_user(request, message)
+                for sentence in filter(None, (message, kept_sentence([form]))):
+                    admin.message_user(request, sentence)
                 return HttpResponseRedirect(request.get_full_path())
+        if isinstance(form, MergingForm):
+            form.restore_row()
         context = page_of(admin.admin_site, request, tenant, tab, **context)
         return TemplateResponse(request, f"admin/assistant/tenant/{tab.slug}.html", context)
 

@@ -17,6 +17,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
+from assistant.admin.base.merging import MergingInline
 from assistant.admin.base.names import rows_by_kind
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
@@ -32,7 +33,7 @@ from assistant.services.privacy import erasure
 from assistant.services.privacy.retention import record_periods
 
 
-class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
+class RetentionInline(Scoped, MergingInline, admin.StackedInline[Any, Any]):
     """The tenant's retention periods."""
 
     model = Retention

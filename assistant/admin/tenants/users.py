@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from assistant.admin.base.merging import MergingAdmin, MergingForm
 from assistant.admin.base.operators_only import OperatorsOnly
 from assistant.admin.base.visible_tenants import is_list, picked_tenant_id
 from assistant.admin.tenants.second_factor import SecondFactors
@@ -49,7 +50,7 @@ def _missed(users: list[User]) -> str:
     return ""
 
 
-class OperatorsUserForm(UserChangeForm[User]):
+class OperatorsUserForm(MergingForm, UserChangeForm[User]):
     """Does not deactivate the last owner or admin of a tenant."""
 
     def clean_is_active(self) -> bool:
@@ -59,7 +60,7 @@ class OperatorsUserForm(UserChangeForm[User]):
         return is_active
 
 
-class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserErasure, UserAdmin[User]):
+class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserErasure, MergingAdmin, UserAdmin[User]):
     list_display = ("username", "email", "tenants", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "assistant_memberships__role")
     inlines = (MembershipInline,)
@@ -75,7 +76,8 @@ class OperatorsUserAdmin(OperatorsOnly, SecondFactors, UserErasure, UserAdmin[Us
         return ", ".join(membership.tenant.slug for membership in user.assistant_memberships.all()) or "—"
 
 
-class OperatorsGroupAdmin(OperatorsOnly, GroupAdmin):
+class OperatorsGroupAdmin(OperatorsOnly, MergingAdmin, GroupAdmin):
+    form = MergingForm
     list_display = ("name",)
 
 
