@@ -19,7 +19,7 @@ from django.conf import global_settings, settings
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from assistant import defaults
+from assistant.optional_apps import setting_names
 from tests.agui import text_of
 from tests.fake_answers import Answer, Recorded, echo, reply
 from tests.fake_provider import FakeProvider
@@ -395,7 +395,7 @@ def test_what_the_project_does_to_its_tenants_is_followed(project: Project) -> N
 
 
 def test_every_setting_of_ours_that_is_read_has_a_value_in_any_project() -> None:
-    known = set(dir(global_settings)) | set(defaults.__all__) | {"SETTINGS_MODULE"}
+    known = set(dir(global_settings)) | set(setting_names()) | {"SETTINGS_MODULE"}
     read = {
         node.attr
         for path in (ROOT / "assistant").rglob("*.py")
