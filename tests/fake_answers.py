@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -81,6 +82,8 @@ class Answer:
 
 Script = Callable[[Recorded], Answer]
 _numbers = itertools.count(1)
+# What is before a passage of a file, or of a search.
+_NUMBER_BEFORE = re.compile(r'^\[(\d+)\]$|"number": ?"([\d.]+)"', re.MULTILINE)
 USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 
@@ -113,6 +116,18 @@ def whole(text: str, calls: Sequence[dict[str, Any]], finish: str, usage: dict[s
         "usage": usage or USAGE,
     }
     return Answer([json.dumps(body).encode()], content_type="application/json")
+
+
+def citing(*texts: str) -> Script:
+    """Return an answer that says each of these texts, and behind it the number under which the request gives it."""
+
+    def script(request: Recorded) -> Answer:
+        told = "\n".join(str(message.get("content") or "") for message in request.messages)
+        numbers = [_NUMBER_BEFORE.findall(told[: told.index(text)])[-1] for text in texts]
+        said = [f"{text} [{number}]" for text, number in zip(texts, map("".join, numbers), strict=True)]
+        return reply("\n\n".join(said))(request)
+
+    return script
 
 
 def reply(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
+from assistant.services.knowledge.citations import INSTRUCTION
 from assistant.services.knowledge.full_text import search
 from assistant.services.knowledge.trust import untrusted_documents
 from assistant.toolkit import Example, Param, ToolContext, tool
@@ -14,8 +15,9 @@ from assistant.toolkit import Example, Param, ToolContext, tool
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A passage of a document: `source` is the title, `page` is set for PDFs, `source_id` identifies the passage."""
+    """A passage of a document: answers name it by its `number`; `source` is the title, `page` is set for PDFs."""
 
+    number: str
     source: str
     heading: str
     page: int | None
@@ -38,8 +40,8 @@ class DocumentSearch:
         Example(
             "how do I bring a zebra to the office?",
             {"query": "bring zebra to office"},
-            result='{"results":[{"source":"Zebra handbook","text":"Register it at the gate, on Sundays only."}]}',
-            answer="Register it at the gate, on Sundays only. (Source: Zebra handbook)",
+            result='{"results":[{"number":"9.4","text":"Register it at the gate, on Sundays only."}]}',
+            answer="Register it at the gate, on Sundays only [9.4].",
         )
     ],
 )
@@ -52,6 +54,7 @@ def search_docs(
     hits = search(tenant_id=context.tenant.pk, query=query, limit=limit)
     results = [
         Quotation(
+            number=f"{hit.passage.document_id}.{hit.passage.position}",
             source=hit.passage.title,
             heading=hit.passage.heading,
             page=hit.passage.page,
@@ -60,7 +63,11 @@ def search_docs(
         )
         for hit in hits
     ]
-    note = "Answer from these passages and name the source." if results else "No document says anything about this."
+    note = (
+        f"Answer from these passages. {INSTRUCTION % results[0].number}"
+        if results
+        else "No document says anything about this."
+    )
     found = {hit.passage.document_id: hit.passage.title for hit in hits}
     if untrusted := untrusted_documents(tenant_id=context.tenant.pk, document_ids=found):
         context.mark_untrusted(*(title for pk, title in found.items() if pk in untrusted))

@@ -112,6 +112,7 @@ def test_a_result_can_be_cited(cast: Cast, at_acme: ToolContext) -> None:
     document = add_document(tenant=cast.acme, title="Rules", text=text)
     assert call(search_docs, at_acme, query="dogs on trains")["results"] == [
         {
+            "number": f"{document.pk}.2",
             "source": "Rules",
             "heading": "Dogs › On trains",
             "page": None,

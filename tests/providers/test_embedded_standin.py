@@ -81,9 +81,9 @@ async def test_an_alarm_in_ten_minutes_is_counted_from_the_clocks_answer() -> No
 
 
 async def test_an_answer_from_documents_names_its_source() -> None:
-    found = json.dumps({"results": [{"source": "Refunds", "text": "Within 30 days."}], "note": ""})
+    found = json.dumps({"results": [{"number": "7.2", "source": "Refunds", "text": "Within 30 days."}], "note": ""})
     text = (await answer(*after("how do I get a refund", ("search_docs", {"query": "refund"}, found)))).text
-    assert text == "> Within 30 days.\n\n(Source: Refunds)"
+    assert text == "> Within 30 days.\n\n(Source: Refunds [7.2])"
 
 
 async def test_a_tools_error_is_the_answer() -> None:

@@ -8,8 +8,11 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from assistant.models import Feedback, Message, Provider, Tenant
+from assistant.services.knowledge.documents import add_document
 from tests.agui import Frame
 from tests.base import Cast
+from tests.factories import switch_tool
+from tests.fake_answers import citing
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.services.files import samples
@@ -104,18 +107,38 @@ async def test_nobody_rates_the_answers_of_others(
         assert "error" in (await rate(socket, thread, question.message_id, rating=1))["value"]
 
 
+async def test_no_number_leads_to_another_tenants_passage(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "search_docs")
+    await in_db(add_document)(tenant=cast.acme, title="Returns", text="Fourteen days for returns.", is_trusted=True)
+    fake_provider.call("search_docs", {"query": "returns"})
+    fake_provider.queue(citing("Fourteen days for returns."))
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("How long?", **HTML)
+        (about, *_) = await details_of(socket)
+    number = about["sources"][0]["number"]
+    assert [one["source"] for one in about["sources"]] == ["Returns"]
+    assert f"[{number}]" in "".join(frame.get("delta", "") for frame in frames)
+    fake_provider.reply(f"Fourteen days [{number}].")
+    async with open_socket(server.url, tenant="globex", user=cast.mallory) as socket:
+        await socket.ask("How long?", **HTML)
+        assert all("sources" not in one for one in await details_of(socket))
+
+
 async def test_an_answer_names_the_passages_of_attached_files_that_it_stands_on(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     slides = await upload(server, cast, "plan.pptx", samples.PPTX)
     pages = await upload(server, cast, "valve.pdf", samples.PDF)
-    fake_provider.reply("Turn the valve twice.\n\nAs plan.pptx says, the rent is 900 and more.")
-    fake_provider.reply("You are welcome.")
+    fake_provider.queue(citing("Turn the valve twice.", "Rent: 900 & more"))
+
     async with open_socket(server.url, user=cast.alice) as socket:
         frame = with_parts("What do I do?", part(slides), part(pages), **HTML)
         await socket.send(frame)
         (about,) = await details_of(socket)
         told = fake_provider.requests[-1].json["messages"][-1]["content"]
+        fake_provider.reply("Turn the valve twice. The rent is 900 and more, as plan.pptx says [99].")
         await socket.ask("Thank you", thread=frame["threadId"], **HTML)
         (thanked,) = await details_of(socket)
         await socket.attach(frame["threadId"], render="html")
@@ -123,6 +146,7 @@ async def test_an_answer_names_the_passages_of_attached_files_that_it_stands_on(
     assert [(one["source"], one["page"], one["heading"]) for one in about["sources"]] == [
         ("valve.pdf", 2, ""), ("plan.pptx", None, "Slide 2: Costs"),
     ]  # fmt: skip
+    assert [one["number"] for one in about["sources"]] == ["4", "2"]
     assert about["sources"][0]["text"] == "Turn the valve twice." and about["sources"] == first["sources"]
     assert thanked == second and "sources" not in second
-    assert "Name the file, and the page if there is one" in told and "# Slide 2: Costs" in told
+    assert "Put the number of a passage in brackets" in told and "# Slide 2: Costs" in told

@@ -65,7 +65,8 @@ def _quoted(value: Mapping[str, Any]) -> str:
         return str(value["note"])
     best = value["results"][0]
     quote = "\n".join(f"> {line}" for line in str(best["text"]).splitlines())
-    return f"{quote}\n\n(Source: {best['source']})"
+    number = f" [{best['number']}]" if best.get("number") else ""
+    return f"{quote}\n\n(Source: {best['source']}{number})"
 
 
 def _lines(value: Any, indent: str = "") -> Iterator[str]:

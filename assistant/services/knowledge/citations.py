@@ -1,24 +1,29 @@
-"""Finds the passages of attached documents that an answer is based on."""
+"""Finds the passages that an answer names by the numbers under which the model was given them."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assistant.services.knowledge.excerpts import words_of
-from assistant.services.knowledge.passages import Piece, split
+from assistant.core.values.messages import Message
+from assistant.services.knowledge.passages import Piece
 
-# Limits of one answer: passages returned, lines compared, and characters of each line.
-MAX_PASSAGES, MAX_LINES, MAX_LINE = 8, 100, 1_000
-# Passages that are compared with an answer: of one document, and of all together.
-MAX_PIECES, MAX_PIECES_TOGETHER = 200, 600
-# A line is based on a passage if they share at least this many words, and at least this share of the line's words.
-MIN_WORDS, MIN_SHARE = 3, 0.34
-# Shorter words are in every text; numbers say more than words.
-MIN_LETTERS, MIN_DIGITS, NUMBERS_COUNT = 4, 2, 2
+# What the model is asked, where it is given passages.
+INSTRUCTION = "Put the number of a passage in brackets, such as [%s], behind what you take from it."
+# Limits of one answer: passages returned, characters of each, and characters in which numbers are looked for.
+MAX_PASSAGES, MAX_SHOWN, MAX_ANSWER = 8, 2_000, 200_000
+# Limits of what is looked for: characters of a tool's result, and of each field of its passages.
+MAX_RESULT, MAX_FIELD = 200_000, 300
+
+_NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
+# [3], [3, 7.2] and [3][4], but no link.
+_MARK = re.compile(rf"\[({_NUMBER}(?:[,;] ?{_NUMBER}){{0,9}})\](?!\()")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CODE = re.compile(r"(`+)[^`]+\1")
+_OWN_NUMBER = re.compile(r"\[(\d{1,4})\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,80 +31,108 @@ class GivenDocument:
     """What a model was given of an attached document.
 
     Attributes:
-        kind: as for `split`.
-        text: the whole document, "" if only `pieces` of it were given.
+        pieces: its passages, in the order of the document.
+        first: the number of the first of them; the others count on.
+        is_whole: whether they are the whole document.
     """
 
     id: str
     name: str
-    kind: str
-    text: str = field(default="", repr=False)
     pieces: Sequence[Piece] = field(default=(), repr=False)
+    first: int = 1
+    is_whole: bool = False
 
-    def passages(self) -> Sequence[Piece]:
-        return (self.pieces or split(self.text, kind=self.kind))[:MAX_PIECES]
+    def numbered(self) -> Iterator[tuple[int, Piece]]:
+        return enumerate(self.pieces, start=self.first)
 
 
-def cited_passages(documents: Iterable[GivenDocument], answer: str) -> list[dict[str, Any]]:
-    """Return the passages that an answer is based on, in the order of the answer, in the form of `search_docs`.
+def first_number(documents: Iterable[GivenDocument]) -> int:
+    """Return the first number that stands in no brackets in these documents, as references of a paper do."""
+    own = (
+        int(number) for document in documents for piece in document.pieces for number in _OWN_NUMBER.findall(piece.text)
+    )
+    return max(own, default=0) + 1
 
-    A passage counts if a line of the answer shares many words with it. Of a document that the answer names, at least
-    the passage that shares most is returned.
+
+def cited_passages(
+    documents: Iterable[GivenDocument], messages: Iterable[Message], answer: str
+) -> list[dict[str, Any]]:
+    """Return the passages whose numbers an answer names, in its order; numbers that were not given are passed over.
+
+    Args:
+        documents: the attached documents that the model was given.
+        messages: the messages that it was given or has made, with results of tools. Passages are counted in results
+            like those of `search_docs`: `results` with `number`, `source_id`, `source`, `text`, `heading` and `page`.
     """
-    lines = [words for line in answer.splitlines()[:MAX_LINES] if (words := _telling(line[:MAX_LINE]))]
-    found: list[tuple[int, GivenDocument, int, Piece]] = []
-    left = MAX_PIECES_TOGETHER
+    numbers = list(dict.fromkeys(_named(answer[:MAX_ANSWER])))
+    if not numbers:
+        return []
+    given = {**_found(messages), **{str(number): one for number, one in _attached(documents, set(numbers))}}
+    return [given[number] for number in numbers if number in given][:MAX_PASSAGES]
+
+
+def _named(answer: str) -> Iterator[str]:
+    """Yield the numbers in brackets outside of code."""
+    fence = ""
+    for line in answer.splitlines():
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence:
+            for marked in _MARK.finditer(_CODE.sub("", line)):
+                yield from re.findall(_NUMBER, marked[1])
+
+
+def _attached(documents: Iterable[GivenDocument], numbers: set[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     for document in documents:
-        pieces = document.passages()[:left]
-        left -= len(pieces)
-        places = _places(pieces, lines, is_named=document.name.casefold() in answer.casefold())
-        found += ((line, document, index, pieces[index]) for index, line in places.items())
-    found.sort(key=lambda one: one[0])
-    return [_described(document, index, piece) for _, document, index, piece in found[:MAX_PASSAGES]]
+        for number, piece in document.numbered():
+            if str(number) in numbers:
+                yield (
+                    number,
+                    _described(
+                        number=str(number),
+                        source_id=f"file-{document.id}.{number - document.first + 1}",
+                        source=document.name,
+                        heading=piece.heading,
+                        page=piece.page,
+                        text=piece.text.strip(),
+                    ),
+                )
 
 
-def _places(pieces: Sequence[Piece], lines: Sequence[set[str]], *, is_named: bool) -> dict[int, int]:
-    """Return the passages that lines are based on, each with the first such line."""
-    words = [_telling(f"{piece.heading} {piece.text}") for piece in pieces]
-    having = Counter(word for one in words for word in one)
-    rarity = {word: math.log(1 + len(pieces) / count) for word, count in having.items()}
-
-    def score(index: int, line: set[str]) -> float:
-        return sum(rarity[word] for word in words[index] & line)
-
-    places: dict[int, int] = {}
-    for number, line in enumerate(lines):
-        best = max(range(len(pieces)), key=lambda index: score(index, line), default=None)
-        if best is None or best in places:
+def _found(messages: Iterable[Message]) -> dict[str, dict[str, Any]]:
+    """Return the passages in results of tools, by their numbers; the newest of a number."""
+    found: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        if message.role != "tool" or '"number"' not in message.content[:MAX_RESULT]:
             continue
-        shared = _weight(words[best] & line)
-        if shared >= MIN_WORDS and shared >= MIN_SHARE * _weight(line):
-            places[best] = number
-    if is_named and not places:
-        said = set().union(*lines)
-        best = max(range(len(pieces)), key=lambda index: score(index, said), default=None)
-        if best is not None and words[best] & said:
-            places[best] = 0
-    return places
+        try:
+            results = json.loads(message.content)["results"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        for one in results if isinstance(results, list) else ():
+            if _is_passage(one):
+                page = one.get("page")
+                fields = {name: one.get(name) or "" for name in ("number", "source_id", "source", "heading", "text")}
+                found[one["number"]] = _described(page=page if isinstance(page, int) else None, **fields)
+    return found
 
 
-def _telling(text: str) -> set[str]:
-    return {word for word in words_of(text) if len(word) >= MIN_LETTERS or not word.isascii() or _is_number(word)}
+def _is_passage(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    texts = [value.get(name) for name in ("number", "source_id", "source", "text")]
+    return all(isinstance(text, str) and text for text in texts) and isinstance(value.get("heading", ""), str | None)
 
 
-def _is_number(word: str) -> bool:
-    return len(word) >= MIN_DIGITS and word.isdigit()
-
-
-def _weight(words: Iterable[str]) -> int:
-    return sum(NUMBERS_COUNT if _is_number(word) else 1 for word in words)
-
-
-def _described(document: GivenDocument, index: int, piece: Piece) -> dict[str, Any]:
+def _described(
+    *, number: str, source_id: str, source: str, heading: str, page: int | None, text: str
+) -> dict[str, Any]:
     return {
-        "source_id": f"file-{document.id}.{index + 1}",
-        "source": document.name,
-        "heading": piece.heading,
-        "page": piece.page,
-        "text": piece.text,
+        "number": number,
+        "source_id": source_id[:MAX_FIELD],
+        "source": source[:MAX_FIELD],
+        "heading": heading[:MAX_FIELD],
+        "page": page,
+        "text": text[:MAX_SHOWN],
     }

@@ -43,6 +43,51 @@ def split(text: str, *, kind: str, title: str = "") -> list[Piece]:
     ]
 
 
+def divided(text: str, *, kind: str, most: int) -> list[Piece]:
+    """Divide a document into at most `most` passages whose texts together are the whole text, unchanged.
+
+    Passages end at line ends and begin at headings, pages (whose form feeds are left out) or blank lines, where one
+    may; a passage grows longer only by a line that is. The last passage has what is left.
+
+    Args:
+        kind: as for `split`.
+    """
+    pieces: list[Piece] = []
+    pages = text.split("\f") if kind == "pdf" else [text]
+    for number, page in enumerate(pages, start=1):
+        path: list[tuple[int, str]] = []
+        lines: list[str] = []
+        place = ""
+        length = 0
+        fence = ""
+        for line in page.splitlines(keepends=True):
+            fence, heading = _heading_in(line.rstrip("\r\n"), fence) if kind == "markdown" else ("", None)
+            is_long = length > MAX_PASSAGE_CHARACTERS // 2 and not line.strip()
+            is_full = length + len(line) > MAX_PASSAGE_CHARACTERS
+            if lines and (heading is not None or is_long or is_full) and len(pieces) + 1 < most:
+                pieces.append(Piece("".join(lines), place, number if kind == "pdf" else None))
+                lines = []
+                length = 0
+            if heading is not None:
+                path = [*((level, name) for level, name in path if level < heading[0]), heading]
+            if not lines:
+                place = _path(path, "")[:MAX_HEADING_CHARACTERS]
+            lines.append(line)
+            length += len(line)
+        if lines:
+            pieces.append(Piece("".join(lines), place, number if kind == "pdf" else None))
+    return pieces
+
+
+def _heading_in(line: str, fence: str) -> tuple[str, tuple[int, str] | None]:
+    """Return the fence that is open behind a line of Markdown, and the level and name of a heading in it."""
+    mark = _FENCE.match(line)
+    if mark:
+        return ("" if mark[1] == fence else fence or mark[1]), None
+    heading = None if fence else _HEADING.fullmatch(line)
+    return fence, heading and (len(heading[1]), heading[2].rstrip("#").rstrip()[:MAX_HEADING_CHARACTERS])
+
+
 def _sections(text: str, title: str) -> Iterator[tuple[str, str]]:
     """Split Markdown at its headings into (heading path such as "Returns › Damaged goods", text below it)."""
     path: list[tuple[int, str]] = []

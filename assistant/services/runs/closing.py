@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +106,7 @@ def close_run(
         has_webhooks: whether the tenant has webhooks; if not, none are looked up.
         first_token: seconds until the model's first token; None if there was none.
         make_record: returns the run's times and configuration; None if they are not known.
-        passages: the passages of attached documents that the answer is based on.
+        passages: the passages that the answer names, with their numbers.
 
     Raises:
         LostRun: `key.owner` does not hold the run any more.
@@ -172,12 +172,20 @@ def close_run(
         )
 
 
-async def cited_in(messages: Iterable[Message], documents: Sequence[GivenDocument]) -> Sequence[Mapping[str, Any]]:
-    """Return the passages of documents that an answer is based on. Called before the transaction of `close_run`."""
-    if not documents:
-        return ()
+async def cited_in(
+    messages: Sequence[Message], *, history: Sequence[Message], documents: Sequence[GivenDocument]
+) -> Sequence[Mapping[str, Any]]:
+    """Return the passages that a run's answer names. Called before the transaction of `close_run`.
+
+    Args:
+        messages: those that the run has made.
+        history: those before it, whose results of tools the model was given too.
+        documents: the attached documents in the history.
+    """
     answer = "\n".join(message.content for message in messages if message.role == "assistant")
-    return await asyncio.to_thread(cited_passages, documents, answer)
+    if "[" not in answer:
+        return ()
+    return await asyncio.to_thread(cited_passages, documents, [*history, *messages], answer)
 
 
 def _count_input_messages(key: RunKey) -> int:

@@ -285,7 +285,7 @@ class RunTask:
             has_webhooks=self._setup.has_webhooks,
             first_token=self._first_token,
             make_record=record if self._is_storable else None,
-            passages=await cited_in(messages, self._setup.documents),
+            passages=await cited_in(messages, history=self._setup.history, documents=self._setup.documents),
         )
 
     async def _store_checkpoints(self) -> None:

@@ -19,10 +19,12 @@ from tests.browser.conftest import Visitor
 from tests.browser.test_widget import Shop, done, host, open_widget, shop  # noqa: F401 - fixtures
 from tests.browser.test_widget import ask as ask_widget
 from tests.factories import switch_tool
+from tests.fake_answers import citing
 from tests.fake_provider import FakeProvider
 
 # ruff: noqa: F811 - the fixtures of another module
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
+NUMBER = re.compile(r"\d+\.\d+")  # of a passage of a document
 QUESTION: dict[str, Any] = {
     "question": "When, and for how many?",
     "fields": [
@@ -110,11 +112,11 @@ async def test_the_last_answer_is_asked_for_again(page: Page, fake_provider: Fak
 @pytest.mark.usefixtures("policy")
 async def test_sources_are_chips_that_open_the_passage(page: Page, fake_provider: FakeProvider) -> None:
     fake_provider.call("search_docs", {"query": "refunds"})
-    fake_provider.reply("Fourteen days. (Source: **Return policy**)")
+    fake_provider.queue(citing("Refunds take fourteen days."))
     await ask(page, "How long?")
     for _ in range(2):
         chip = page.locator(".answer .cite")
-        await expect(chip).to_have_text("1")
+        await expect(chip).to_have_text(NUMBER)
         await expect(page.get_by_role("list", name="Sources").get_by_role("listitem")).to_have_count(1)
         await chip.click()
         side = page.get_by_role("dialog", name="Source")
@@ -123,14 +125,28 @@ async def test_sources_are_chips_that_open_the_passage(page: Page, fake_provider
         await expect(side).to_be_hidden()
         await expect(chip).to_be_focused()
         await page.get_by_role("button", name="Copy the answer").click()
-        assert await page.evaluate("navigator.clipboard.readText()") == "Fourteen days. (Source: **Return policy**)"
+        copied = await page.evaluate("navigator.clipboard.readText()")
+        assert re.fullmatch(rf"Refunds take fourteen days. \[{NUMBER.pattern}\]", copied)
+        await page.reload()
+
+
+@pytest.mark.usefixtures("policy")
+async def test_what_was_found_and_not_named_is_no_source(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.call("search_docs", {"query": "refunds"})
+    fake_provider.reply("Refunds take fourteen days, see Return policy [3] and `row[0]`.")
+    await ask(page, "How long?")
+    await answered(page)
+    for _ in range(2):
+        await expect(page.get_by_role("button", name="Copy the answer")).to_be_visible()
+        await expect(page.locator(".sources, .cite")).to_have_count(0)
+        await expect(last_answer(page)).to_contain_text("Return policy [3]")
         await page.reload()
 
 
 @pytest.mark.usefixtures("policy")
 async def test_sources_open_in_the_widget(shop: Shop, fake_provider: FakeProvider) -> None:
     fake_provider.call("search_docs", {"query": "refunds"})
-    fake_provider.reply("Fourteen days. (Source: Return policy)")
+    fake_provider.queue(citing("Refunds take fourteen days."))
     page = await shop.visit()
     await open_widget(page)
     await ask_widget(page, "How long?")

@@ -14,6 +14,7 @@ from assistant.models import Attachment, Provider, Tenant, TenantLimits
 from tests.browser.acts import answered, last_answer
 from tests.browser.conftest import Visitor
 from tests.browser.test_widget import Shop, host, open_widget, shop  # noqa: F401 - fixtures
+from tests.fake_answers import citing
 from tests.fake_provider import FakeProvider
 from tests.services.files import samples
 
@@ -22,7 +23,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_sc
 
 TEXT = {"name": "returns.txt", "mimeType": "text/plain", "buffer": b"Thirty days."}
 IMAGE = {"name": "dot.png", "mimeType": "image/png", "buffer": samples.PNG}
-CITING = "Turn the valve twice (`valve.pdf`, page 2).\n\nThe rent is 900 and more."
 BAD = {"name": "a.pdf", "mimeType": "application/pdf", "buffer": samples.PNG}
 
 
@@ -215,22 +215,22 @@ async def test_passages_of_files_are_numbered_in_the_answer_and_open(page: Page,
     await choose(page, pdf, slides)
     await expect(chips(page).and_(page.locator("[data-state=done]"))).to_have_count(2)
     await page.get_by_label("Message to").fill("What do I do?")
-    fake_provider.reply(CITING)
+    fake_provider.queue(citing("Turn the valve twice.", "Rent: 900 & more"))
     await page.get_by_role("button", name="Send").click()
     for _ in range(2):
         sources = page.get_by_role("list", name="Sources").get_by_role("listitem")
-        await expect(sources).to_have_text(["1valve.pdf, page 2", "2plan.pptx, Slide 2: Costs"])
+        await expect(sources).to_have_text(["2valve.pdf, page 2", "4plan.pptx, Slide 2: Costs"])
         await expect(page.locator(".answer")).to_have_text(
-            "Turn the valve twice (valve.pdf, page 21).\n\nThe rent is 900 and more.2", use_inner_text=True
+            "Turn the valve twice.2\n\nRent: 900 & more4", use_inner_text=True
         )
         await see(page, "sources")
-        await page.get_by_role("button", name="Source 2: plan.pptx, Slide 2: Costs").first.click()
+        await page.get_by_role("button", name="Source 4: plan.pptx, Slide 2: Costs").first.click()
         side = page.get_by_role("dialog", name="Source")
         await expect(side).to_contain_text("Rent: 900 & more")
         await expect(side).to_contain_text("Slide 2: Costs")
         await see(page, "source-open")
         await page.keyboard.press("Escape")
-        await expect(page.get_by_role("button", name="Source 2: plan.pptx, Slide 2: Costs").first).to_be_focused()
+        await expect(page.get_by_role("button", name="Source 4: plan.pptx, Slide 2: Costs").first).to_be_focused()
         await page.reload()
 
 
@@ -242,10 +242,10 @@ async def test_passages_of_files_open_in_the_widget(shop: Shop, fake_provider: F
     pdf = {"name": "valve.pdf", "mimeType": "application/pdf", "buffer": samples.PDF}
     await (await chosen.value).set_files([pdf])
     await expect(chips(page).and_(page.locator("[data-state=done]"))).to_have_count(1)
-    fake_provider.reply("Turn the valve twice.")
+    fake_provider.queue(citing("Turn the valve twice."))
     await page.get_by_label("Message to Acme Support").fill("What do I do?")
     await page.keyboard.press("Enter")
-    await expect(page.locator(".answer .cite")).to_have_text("1")
+    await expect(page.locator(".answer .cite")).to_have_text("2")
     await page.locator(".answer .cite").click()
     await expect(page.locator(".passage")).to_contain_text("page 2")
     await see(page, "widget-source")

@@ -21,9 +21,9 @@ from assistant.services.assistants.provider_choice import ProviderChoice
 from assistant.services.errors import Refused
 from assistant.services.files.kinds import MEDIA_TYPES
 from assistant.services.files.limits import MAX_PDF_BYTES, MAX_PDF_PAGES, attachment_limits
-from assistant.services.knowledge.citations import GivenDocument
+from assistant.services.knowledge.citations import INSTRUCTION, GivenDocument, first_number
 from assistant.services.knowledge.excerpts import best_pieces
-from assistant.services.knowledge.passages import Piece
+from assistant.services.knowledge.passages import Piece, divided
 from assistant.services.run_key import RunKey
 from assistant.services.runs.content_parts import REFUSED
 from assistant.services.runs.leases import release_run
@@ -41,8 +41,10 @@ CHARACTERS_PER_TOKEN = 4
 EXCERPT_CHARACTERS = 8_000
 # Of all such documents together: searching this much takes a second of a database thread.
 MAX_SEARCHED = 2_000_000
-QUOTED = "Name the file, and the page if there is one, where you use it."
-EXCERPTS = "The file is long: these are its passages that fit the question best. Name the file and page that you quote."
+# Passages of one document that have numbers; the last has the rest of it.
+MAX_PASSAGES = 200
+WHOLE = "A line with a number in brackets stands before each passage of the file, and is no part of it."
+EXCERPTS = "The file is long: these are its passages that fit the question best."
 # The newest are read; of older ones the model is given the names.
 MAX_DOCUMENTS, MAX_IMAGES = 20, 8
 CANNOT_SEE = gettext_noop("The model of this assistant cannot see images. Remove the image, or describe it.")
@@ -170,8 +172,10 @@ def with_contents(key: RunKey, setup: RunSetup) -> RunSetup:
     pdfs = MAX_PDFS if setup.provider.reads_pdfs else 0
     reader = _Reader(of_thread, rows, _question(setup.history), _room(setup), MAX_SEARCHED, pdfs)
     # The newest first, so that the older ones are left out if not all fit.
-    history = [reader.read(message) if message.attachments else message for message in reversed(setup.history)]
-    return replace(setup, history=tuple(reversed(history)), documents=tuple(reader.given))
+    read = [reader.read(message) if message.attachments else (message, []) for message in reversed(setup.history)]
+    numbering = _Numbering(first_number(one for _, files in read for one in files if isinstance(one, GivenDocument)))
+    history = [numbering.put_before(message, files) for message, files in reversed(read)]
+    return replace(setup, history=tuple(history), documents=(*reader.sent, *numbering.given))
 
 
 def _question(history: Sequence[Message]) -> str:
@@ -193,7 +197,7 @@ class _Reader:
         room: the characters of text that are left.
         searched: the characters that may still be searched for passages.
         pdfs: how many PDFs may still be sent as files.
-        given: the documents that were put into messages.
+        sent: those that are.
     """
 
     of_thread: QuerySet[Attachment]
@@ -202,26 +206,28 @@ class _Reader:
     room: int
     searched: int
     pdfs: int = 0
-    given: list[GivenDocument] = field(default_factory=list)
+    sent: list[GivenDocument] = field(default_factory=list)
 
-    def read(self, message: Message) -> Message:
-        """Return a message with its files, before its text."""
-        texts: list[str] = []
+    def read(self, message: Message) -> tuple[Message, list[GivenDocument | str]]:
+        """Return a message with its images and PDFs, and its other files: documents, or what is said of them."""
+        files: list[GivenDocument | str] = []
         media: list[Media] = []
         for file in message.attachments:
             row = self.rows.get(uuid.UUID(file.id))
             if row is not None and file.is_image and (image := _media(row)) is not None:
                 media.append(image)
                 continue
-            text = self._text(row) if row is not None and not file.is_image else ""
             what = "image" if file.is_image else "file"
-            text = text or fenced(f"Name: {file.name}", f"an attached {what} that is not shown here", file.id)
-            if row is not None and self._is_sent(row) and (pdf := _media(row, text)) is not None:
+            given = self._given(row) if row is not None and not file.is_image else ""
+            given = given or fenced(f"Name: {file.name}", f"an attached {what} that is not shown here", file.id)
+            if row is not None and self._is_sent(row) and (pdf := _media(row, _unnumbered(given))) is not None:
                 self.pdfs -= 1
                 media.append(pdf)
+                if isinstance(given, GivenDocument):
+                    self.sent.append(replace(given, pieces=()))  # the model sees no numbers in it
             else:
-                texts.append(text)
-        return replace(message, content="\n\n".join([*texts, message.content]), media=tuple(media))
+                files.append(given)
+        return replace(message, media=tuple(media)), files
 
     def _is_sent(self, row: Attachment) -> bool:
         """Return whether a file is sent as one: a PDF, within the limits of its size and its pages."""
@@ -232,26 +238,23 @@ class _Reader:
             and getattr(row, "pages", 0) <= MAX_PDF_PAGES
         )
 
-    def _text(self, row: Attachment) -> str:
-        """Return the part of a document's text that the model is given; "" for none."""
+    def _given(self, row: Attachment) -> GivenDocument | str:
+        """Return the part of a document that the model is given, or what it is told of it; "" for nothing."""
         if row.kind == Attachment.Kind.PDF and not row.text_format:
             return fenced(f"Name: {row.name}\n{SCAN}", FILE, str(row.pk))
+        kind = _kind(row)
         size: int = getattr(row, "characters")  # noqa: B009 - an annotation the type does not know
         if size <= self.room:
             self.room -= size
-            text = self._load(row, size)
-            self.given.append(GivenDocument(str(row.pk), row.name, _kind(row), text=text))
-            return fenced(f"Name: {row.name}\n{QUOTED}\n\n{_with_pages(row, text)}", FILE, str(row.pk))
+            pieces = divided(self._load(row, size), kind=kind, most=MAX_PASSAGES)
+            return GivenDocument(str(row.pk), row.name, pieces, is_whole=True)
         most, searched = min(EXCERPT_CHARACTERS, self.room), min(size, self.searched)
         if most <= 0 or searched <= 0:
             return ""
         self.searched -= searched
-        kind = _kind(row)
         pieces = best_pieces(self._load(row, searched), kind=kind, question=self.question, characters=most)
-        self.given.append(GivenDocument(str(row.pk), row.name, kind, pieces=pieces))
         self.room -= sum(len(piece.text) for piece in pieces)
-        passages = [f"{_place(piece)}{piece.text}" for piece in pieces]
-        return fenced("\n\n".join([f"Name: {row.name}", EXCERPTS, *passages]), f"passages of {FILE}", str(row.pk))
+        return GivenDocument(str(row.pk), row.name, pieces)
 
     def _load(self, row: Attachment, characters: int) -> str:
         beginnings = self.of_thread.filter(pk=row.pk).values_list(Left("text", max(1, characters)), flat=True)
@@ -262,17 +265,50 @@ def _kind(row: Attachment) -> str:
     return row.text_format if row.text_format in ("pdf", "text") else "markdown"
 
 
-def _place(piece: Piece) -> str:
-    """Return the line that says where a passage stands, for quotations; "" if nothing is known."""
+@dataclass(slots=True)
+class _Numbering:
+    """Numbers the passages of a conversation's documents, in its order, so that an answer can name them.
+
+    Attributes:
+        next: the number of the next passage.
+        given: the documents that were put into messages.
+    """
+
+    next: int
+    given: list[GivenDocument] = field(default_factory=list)
+
+    def put_before(self, message: Message, files: Sequence[GivenDocument | str]) -> Message:
+        """Return a message with its files before its text, and how to name passages, which is no part of a file."""
+        first = self.next
+        texts = [one if isinstance(one, str) else self._shown(one) for one in files]
+        if self.next > first:
+            texts.append(INSTRUCTION % first)
+        return replace(message, content="\n\n".join([*texts, message.content]))
+
+    def _shown(self, document: GivenDocument) -> str:
+        document = replace(document, first=self.next)
+        self.next += len(document.pieces)
+        self.given.append(document)
+        places = (f"[{number}]\n{_place(piece, document)}" for number, piece in document.numbered())
+        numbered = (f"{place}{piece.text}" for place, piece in zip(places, document.pieces, strict=True))
+        head = f"Name: {document.name}\n{WHOLE if document.is_whole else EXCERPTS}"
+        what = FILE if document.is_whole else f"passages of {FILE}"
+        return fenced("\n\n".join([head, *(text.rstrip("\n") for text in numbered)]), what, document.id)
+
+
+def _unnumbered(given: GivenDocument | str) -> str:
+    """Return a document without numbers: the text beside a file that the model reads itself."""
+    if isinstance(given, str):
+        return given
+    texts = [f"{_place(piece, given)}{piece.text}".strip("\n") for piece in given.pieces]
+    return fenced("\n\n".join([f"Name: {given.name}", *texts]), FILE, given.id)
+
+
+def _place(piece: Piece, document: GivenDocument) -> str:
+    """Return the line that says where a passage stands; "" if nothing is known, or its text has the heading itself."""
     names = [f"page {piece.page}"] if piece.page else []
-    names += [piece.heading] if piece.heading else []
+    names += [piece.heading] if piece.heading and not document.is_whole else []
     return f"[{', '.join(names)}]\n" if names else ""
-
-
-def _with_pages(row: Attachment, text: str) -> str:
-    if row.text_format != "pdf":
-        return text
-    return "\n\n".join(f"[page {number}]\n{page}" for number, page in enumerate(text.split("\f"), start=1))
 
 
 def _media(row: Attachment, text: str = "") -> Media | None:

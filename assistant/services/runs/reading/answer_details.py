@@ -20,8 +20,8 @@ def answer_details(*, member: Member, thread_id: uuid.UUID, number: int | None =
 
     Answers have `messageId`, `runId`, `createdAt`, and where they are known `model`, `isFallback` (if that model took
     over because the first could not answer), `feedback` (`rating`, `comment`), `usage` (`inputTokens`, `outputTokens`
-    and `cost` of the whole run) and `sources` (the passages of attached documents that the run's answer is based on,
-    each with `source_id`, `source`, `heading`, `page` and `text`).
+    and `cost` of the whole run) and `sources` (the passages that the run's answer names, each with `number`,
+    `source_id`, `source`, `heading`, `page` and `text`).
 
     Args:
         number: of the only run that is asked for; None for the newest messages of all.

@@ -82,7 +82,7 @@ export class Footer {
     this.#up.hidden = this.#down.hidden = false;
   }
 
-  /** The passages of attached documents that the answer stands on. */
+  /** The passages that the answer names. */
   get passages() {
     return [...this.#details.values()].flatMap(({ sources }) => sources ?? []);
   }

@@ -1,116 +1,72 @@
-/* The passages that an answer stands on: numbered chips in its text and under it, which open them.
- * Loaded with the first answer that stands on some. */
+/* The passages that an answer names by their numbers: chips in place of the numbers, and under the answer, which open them.
+ * Loaded with the first answer that names some. */
 
 import { make } from "./elements.js";
 import { gettext } from "./i18n.js";
 
-const SHORTEST_TITLE = 4; // characters: a shorter title is found in too many words
-const SKIPPED = "pre, button, math, .cites, .host";
-const BLOCKS = "p, li, td, h1, h2, h3, h4, h5, h6, dd, blockquote";
-const PAGE = /^[^\d.!?\n]{1,20}?(\d+)/; // behind a title: ", page 3"
-const WORD = /[\p{L}\p{N}]{4,}|\p{N}{2,}/gu;
+const SKIPPED = "pre, code, a, button, math, .host";
+// As the server reads them (services/knowledge/citations.py): [3], [3, 7.2].
+const MARK = /\[(\d{1,9}(?:\.\d{1,9})?(?:[,;] ?\d{1,9}(?:\.\d{1,9})?){0,9})\]/g;
 
 const onPage = (page) => gettext("page %(page)s", { page: String(page) });
 const nameOf = ({ source, page, heading }) => [source, page ? onPage(page) : heading].filter(Boolean).join(", ");
-const spoken = (number, passage) => gettext("Source %(number)s: %(title)s", { number, title: nameOf(passage) });
-const wordsOf = (text) => new Set(text.toLowerCase().match(WORD));
+const spoken = (passage) => gettext("Source %(number)s: %(title)s", { number: passage.number, title: nameOf(passage) });
 
-function chip(number, passage, open) {
-  const button = make("button.cite", { type: "button", title: nameOf(passage), "aria-label": spoken(number, passage) }, String(number));
-  button.addEventListener("click", () => open(passage, number, button));
+function chip(passage, open) {
+  const button = make("button.cite", { type: "button", title: nameOf(passage), "aria-label": spoken(passage) }, passage.number);
+  button.addEventListener("click", () => open(passage, passage.number, button));
   return button;
 }
 
-/** Return the places in the text of these elements where a title is: the node, the offset behind it, and the page named there. */
-function placesOf(title, elements) {
-  const wanted = title.toLocaleLowerCase();
-  const places = [];
-  for (const element of elements) {
-    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      const node = walker.currentNode;
-      const text = node.data.toLocaleLowerCase();
-      if (!text.includes(wanted) || node.parentElement.closest(SKIPPED)) continue;
-      const within = node.parentElement.closest("a, code"); // no button within a link
-      for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
-        const end = at + title.length;
-        const then = within?.nextSibling;
-        const page = PAGE.exec(within ? then?.data ?? "" : node.data.slice(end));
-        const place = { node, end, within, page: page ? Number(page[1]) : null };
-        if (page) Object.assign(place, within ? { node: then, end: page[0].length, within: null } : { end: end + page[0].length });
-        places.push(place);
-      }
-    }
+/** Return what stands in place of numbers: chips, and behind them those that name nothing; null if none names a passage. */
+function cites(numbers, known, open) {
+  const parts = numbers.split(/[,;] ?/);
+  const named = parts.filter((number) => known.has(number));
+  if (!named.length) return null;
+  const others = parts.filter((number) => !known.has(number));
+  return make("span.cites", {}, ...named.map((number) => chip(known.get(number), open)), others.length ? ` [${others.join(", ")}]` : "");
+}
+
+function textsOf(element) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) {
+    if (walker.currentNode.data.includes("[") && !walker.currentNode.parentElement.closest(SKIPPED)) texts.push(walker.currentNode);
   }
-  return places;
+  return texts;
 }
 
-/** Return where in an answer a passage belongs: where its title and page are named, else its title; undefined if neither. */
-function namedPlace(passage, places) {
-  return places.find(({ page }) => page && page === passage.page) ?? places.find(({ page }) => !page) ?? places[0];
-}
-
-/** Return the block of an answer that shares most words with a passage, if it shares enough. */
-function likelyBlock({ text }, elements) {
-  const wanted = wordsOf(text);
-  let best = null;
-  let most = 2; // words
-  for (const block of elements.flatMap((element) => [...element.querySelectorAll(BLOCKS)])) {
-    if (block.querySelector("p, li, td, pre") || block.closest("pre")) continue;
-    const shared = [...wordsOf(block.textContent)].filter((word) => wanted.has(word)).length;
-    if (shared > most) [best, most] = [block, shared];
+/** Put chips in place of the marks of a text. */
+function replaceMarks(text, known, open) {
+  const parts = [];
+  let end = 0;
+  for (const found of text.data.matchAll(MARK)) {
+    const element = cites(found[1], known, open);
+    if (!element) continue;
+    const before = text.data.slice(end, found.index).replace(/ $/, "");
+    parts.push(before, element);
+    element.instead = text.data.slice(end + before.length, found.index + found[0].length); // the blank before it too
+    end = found.index + found[0].length;
   }
-  return best;
+  if (parts.length) text.replaceWith(...parts, text.data.slice(end));
 }
 
-/** Put chips at their places, the last place of a text first, since each is cut there. */
-function insert(chips) {
-  const byPlace = Map.groupBy?.(chips, ({ place }) => place) ?? grouped(chips);
-  const cuts = [...byPlace].sort(([one], [other]) => (other.end ?? 0) - (one.end ?? 0));
-  for (const [place, here] of cuts) {
-    const cites = make("span.cites", {}, ...here.map(({ button }) => button));
-    if (!place.node) place.block.append(cites);
-    else if (place.within) place.within.after(cites);
-    else if (place.end >= place.node.length) place.node.after(cites);
-    else place.node.splitText(place.end).before(cites);
-  }
-}
-
-function grouped(chips) {
-  const groups = new Map();
-  for (const one of chips) groups.set(one.place, [...(groups.get(one.place) ?? []), one]);
-  return groups;
-}
-
-/** Return the list of chips under an answer, and put chips where its elements name or use the passages.
+/** Return the list of chips under an answer, and put chips in place of the numbers by which its elements name the passages.
  * `open(passage, number, button)` shows a passage. */
 export function citeSources(passages, elements, open) {
-  const byId = new Map(passages.map((passage) => [passage.source_id, passage]));
-  const all = [...byId.values()];
+  const known = new Map(passages.map((passage) => [passage.number, passage]));
   for (const element of elements) {
     for (const old of element.querySelectorAll(".cites")) {
       const parent = old.parentNode;
-      old.remove();
+      old.replaceWith(old.instead);
       parent.normalize();
     }
+    for (const text of textsOf(element)) replaceMarks(text, known, open);
   }
-  const titles = new Map();
-  const blocks = new Map();
-  const chips = all.flatMap((passage, index) => {
-    const title = passage.source.trim();
-    if (title.length < SHORTEST_TITLE) titles.set(title, []);
-    if (!titles.has(title)) titles.set(title, placesOf(title, elements));
-    let place = namedPlace(passage, titles.get(title));
-    const block = place ? null : likelyBlock(passage, elements);
-    if (block && !blocks.has(block)) blocks.set(block, { block });
-    place ??= blocks.get(block);
-    return place ? [{ place, button: chip(index + 1, passage, open) }] : [];
-  });
-  insert(chips);
-  const items = all.map((passage, index) => {
-    const button = make("button.source", { type: "button" }, make("span.number", { "aria-hidden": "true" }, String(index + 1)), make("span.name", { dir: "auto" }, nameOf(passage)));
-    button.setAttribute("aria-label", spoken(index + 1, passage));
-    button.addEventListener("click", () => open(passage, index + 1, button));
+  const items = [...known.values()].map((passage) => {
+    const button = make("button.source", { type: "button" }, make("span.number", { "aria-hidden": "true" }, passage.number), make("span.name", { dir: "auto" }, nameOf(passage)));
+    button.setAttribute("aria-label", spoken(passage));
+    button.addEventListener("click", () => open(passage, passage.number, button));
     return make("li", {}, button);
   });
   return make("ol.sources", { "aria-label": gettext("Sources") }, ...items);

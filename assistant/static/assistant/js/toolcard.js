@@ -19,13 +19,6 @@ export const formOfState = (state) => FORMS[state] ?? "slash";
 let asking = null;
 const loadAsking = () => (asking ??= import("./interrupt.js").catch(() => (asking = null)));
 
-const isPassage = (one) => typeof one?.source_id === "string" && typeof one.source === "string" && typeof one.text === "string";
-
-/** Return the passages in the result of a search of documents, or nothing. */
-export function passagesIn(value) {
-  return Array.isArray(value?.results) && value.results.length && value.results.every(isPassage) ? value.results : [];
-}
-
 /** Asks about a run's open interrupts in the cards of their calls, and hands the decisions over once all are made. */
 export class Decisions {
   #made = new Map();

@@ -8,7 +8,7 @@ import { Footers } from "./footers.js";
 import { gettext, ngettext } from "./i18n.js";
 import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, switchedLines, textOf, whyCut, wholeId } from "./shared.js";
 import { Reasoning } from "./reasoning.js";
-import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "./toolcard.js";
+import { Decisions, ToolCard, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
 
 const STOPPED = gettext("Stopped.");
@@ -211,8 +211,7 @@ export class Transcript {
   }
 
   async #cite(turn) {
-    const cards = [...turn.querySelectorAll(":scope > .items > .tool, :scope > .items > .activity > * > .tool")].map(cardOf);
-    const passages = [...cards.flatMap((card) => passagesIn(card.resultValue)), ...this.#footers.of(turn).passages];
+    const { passages } = this.#footers.of(turn);
     if (!passages.length) return;
     const { citeSources } = await import("./sources.js");
     const answers = turn.querySelectorAll(OWN_ANSWERS);

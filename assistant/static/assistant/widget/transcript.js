@@ -5,7 +5,7 @@ import { make } from "../js/elements.js";
 import { Footers } from "../js/footers.js";
 import { gettext } from "../js/i18n.js";
 import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, switchedLines, textOf, whyCut, wholeId } from "../js/shared.js";
-import { Decisions, ToolCard, cardOf, passagesIn, placeCard } from "../js/toolcard.js";
+import { Decisions, ToolCard, placeCard } from "../js/toolcard.js";
 import { Answer, Reasoning } from "./answer.js";
 
 // Errors that would occur again: they get no retry button.
@@ -225,8 +225,7 @@ export class Transcript {
   }
 
   async #cite(turn) {
-    const ofTools = [...turn.querySelectorAll(".tool")].flatMap((element) => passagesIn(cardOf(element).resultValue));
-    const passages = [...ofTools, ...this.#footers.of(turn).passages];
+    const { passages } = this.#footers.of(turn);
     if (!passages.length) return;
     const { citeSources, passageShown } = await import("../js/sources.js");
     for (const old of turn.querySelectorAll(":scope > :is(.sources, .passage)")) old.remove();
