@@ -88,7 +88,7 @@ button.icon{padding:6px;border-color:transparent;background:none;color:var(--sof
 .sources{display:flex;flex-wrap:wrap;gap:6px;list-style:none}
 .sources>li{max-width:100%}
 .source{display:flex;align-items:center;gap:6px;max-width:100%;padding-block:2px;padding-inline:4px 11px;border-color:var(--line);border-radius:99px;font-size:13px}
-.number{display:grid;place-items:center;min-width:20px;height:20px;border-radius:99px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));color:var(--accent);font-weight:600;font-size:12px}
+.number{display:grid;flex:none;place-items:center;min-width:20px;height:20px;padding-inline:5px;border-radius:99px;background:color-mix(in srgb,var(--accent) 15%,var(--paper));color:var(--accent);font-weight:600;font-size:12px}
 .name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .passage{display:grid;gap:7px;justify-items:start;padding:12px 14px;border-inline-start:3px solid var(--accent);border-radius:3px;background:var(--sunken);font-size:14px}
 .passage-title{font-weight:650}
