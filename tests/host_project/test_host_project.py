@@ -109,12 +109,13 @@ def test_a_project_has_none_of_the_library_unless_it_asks_and_keeps_its_own_pack
 
 async def ask(project: Project, who: str, tenant: str) -> list[dict[str, Any]]:
     """What a member sees in answer to a question about invoices, for which the model calls the project's own tool."""
-    project.provider.call("list_invoices", {})
-    project.provider.reply("Here they are")
     session = project.visitor(who).cookies["sessionid"]
     cookie = {"Cookie": f"sessionid={session}"}
     url = project.server.url
     async with open_socket(url, tenant=tenant, assistant="helper", headers=cookie, origin=url) as socket:
+        # Not for who is refused.
+        project.provider.call("list_invoices", {})
+        project.provider.reply("Here they are")
         return await socket.ask("Which invoices are open?")
 
 
@@ -316,8 +317,8 @@ def test_who_leaves_is_found_by_the_field_that_the_project_signs_in_with(project
 
 def test_large_bodies_are_refused_at_our_own_addresses_alone(project: Project) -> None:
     large = b"x" * 1_000_000
-    ours = httpx2.post(f"{project.server.url}/assistant/v1/chat/completions", content=large, timeout=30)
-    assert (ours.status_code, ours.json()["error"]["code"]) == (413, "too_large")
+    ours = httpx2.post(f"{project.server.url}/assistant/api/v1/tenants/acme/usage/", content=large, timeout=30)
+    assert (ours.status_code, ours.json()["code"]) == (413, "too_large")
     theirs = httpx2.post(f"{project.server.url}/api/imports/", content=large, timeout=30)
     assert theirs.text == "1000000 bytes"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assistant.providers.standin.rules import Done
+from assistant.providers.standin.rules import MAX_QUESTION_CHARACTERS, Done
 from assistant.toolkit.bounded_json import load_json
 
 _MAX_ENTRIES = 8
@@ -29,6 +29,7 @@ _ABILITIES = {
 
 def small_talk(question: str, tools: Sequence[str]) -> str:
     """Return the answer to a message that needs no tool: it explains the stand-in and suggests questions."""
+    question = question[:MAX_QUESTION_CHARACTERS]
     opening = "I am a scripted stand-in, not a language model: "
     if _THANKS.search(question):
         return "You're welcome!"
