@@ -75,6 +75,12 @@ class Provider(models.Model):
             '"output": 8, "cached_input": 0.5}}; also "cache_write". Empty: costs are not computed.'
         ),
     )
+    is_untested = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text=_("It answers only where it was chosen, until it is tested or put into use."),
+    )
     is_small = models.BooleanField(
         _("small model"),
         default=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import admin, messages
@@ -26,9 +27,9 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.base.links import assistant_label, link
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
-from assistant.models import Provider
+from assistant.models import Provider, TenantLimits
 from assistant.providers.given_settings import InvalidSetting, key_of
-from assistant.services.assistants.provider_check import KeyRefused, check_choice, default_choice_of, rotate_key
+from assistant.services.assistants.provider_check import KeyRefused, check_provider, put_into_use, rotate_key
 from assistant.services.assistants.provider_use import ProviderUse, assistants_of, fallbacks_of, tenants_of, uses_of
 
 # Assistants and tenants listed of those that use a provider.
@@ -121,6 +122,7 @@ class ProviderPages(TenantScopedAdmin):
         wrap = self.admin_site.admin_view
         return [
             path("<path:object_id>/test/", wrap(require_POST(self.test_view)), name="assistant_provider_test"),
+            path("<path:object_id>/use/", wrap(require_POST(self.use_view)), name="assistant_provider_use"),
             path("<path:object_id>/rotate/", wrap(self.rotate_view), name="assistant_provider_rotate"),
             *super().get_urls(),
         ]
@@ -129,12 +131,25 @@ class ProviderPages(TenantScopedAdmin):
         """Ask the provider, and say what it answered."""
         provider = self.row_or_404(request, object_id, self.has_change_permission)
         try:
-            found = check_choice(default_choice_of(provider))
+            found = check_provider(provider=provider, actor=request.user)
         except ImproperlyConfigured:
             self.message_user(request, gettext("No key of this deployment decrypts its API key."), messages.ERROR)
         else:
             self.message_user(request, found.sentence, messages.SUCCESS if found.is_good else messages.ERROR)
         return HttpResponseRedirect(reverse("admin:assistant_provider_change", args=[provider.pk]))
+
+    def use_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Put a provider into use without a test."""
+        provider = self.row_or_404(request, object_id, self.has_change_permission)
+        if put_into_use(provider=provider, actor=request.user):
+            self.message_user(request, gettext("The provider is in use."), messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:assistant_provider_change", args=[provider.pk]))
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        provider = context.get("original")
+        if provider is not None and provider.tenant_id is not None:
+            context["first_use"] = first_use_of(provider)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     @method_decorator(csrf_protect)
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -163,6 +178,16 @@ class ProviderPages(TenantScopedAdmin):
     def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
         """List those that use the providers; if these were deleted, another model would answer without notice."""
         return [reason for provider in rows for reason in _reason_to_keep(provider)]
+
+
+def first_use_of(provider: Provider) -> dict[str, Any]:
+    """Return what the page of a tenant's provider says before it is in use: where what goes, and of a cap of spend."""
+    limits = TenantLimits.objects.filter(tenant=provider.tenant_id).first()
+    return {
+        "host": urlsplit(provider.base_url).hostname or "",
+        "has_cap": bool(limits and (limits.tenant_cost_per_month or limits.tenant_cost_per_day)),
+        "limits": reverse("admin:assistant_tenant_spend", args=[provider.tenant_id]),
+    }
 
 
 def users_of(provider: Provider) -> list[Any]:

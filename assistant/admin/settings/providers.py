@@ -167,6 +167,8 @@ class ProviderAdmin(ProviderPages):
         return format_html_join("", "<strong>{}</strong> ({}): {}<br>", lines) or gettext("None.")
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change and obj.tenant_id is not None:
+            obj.is_untested = True
         if form.cleaned_data["clear_api_key"]:
             obj.api_key = ""
         elif form.cleaned_data["new_api_key"]:

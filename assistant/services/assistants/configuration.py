@@ -32,7 +32,7 @@ def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
         published_uses_variables=Subquery(published.values("uses_variables")[:1]),
         published_id=Subquery(published.values("pk")[:1]),
         has_delegates=Exists(Assistant.objects.filter(delegators=OuterRef("pk"))),
-        has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"))),
+        has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"), is_untested=False)),
         listed_prices=price_column(),
     )
 

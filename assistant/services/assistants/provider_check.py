@@ -112,9 +112,37 @@ def rotate_key(*, provider: Provider, api_key: str, actor: audit_trail.Actor) ->
             # The key was tried at the old address, and must not be sent to another one.
             raise KeyRefused(_("The provider was changed meanwhile: try again."))
         row.api_key = api_key
-        row.save(update_fields=["api_key"])
+        row.is_untested = False
+        row.save(update_fields=["api_key", "is_untested"])
         audit_trail.record(actor=actor, action="provider.rotate_key", target=row.name, tenant=row.tenant)
     return found
+
+
+def check_provider(*, provider: Provider, actor: audit_trail.Actor) -> Check:
+    """Ask a provider, and put it into use if it answers as it is stored."""
+    found = check_choice(default_choice_of(provider))
+    if found.is_good:
+        put_into_use(provider=provider, actor=actor, is_tested=True)
+    return found
+
+
+@transaction.atomic
+def put_into_use(*, provider: Provider, actor: audit_trail.Actor, is_tested: bool = False) -> bool:
+    """Let a tenant's provider answer for assistants for which none is chosen. Returns whether it did not before.
+
+    Args:
+        is_tested: it has answered a test, at this address and with this model; else nothing is done if they changed.
+    """
+    rows = Provider.objects.filter(pk=provider.pk, tenant=provider.tenant_id, is_untested=True)
+    if is_tested:
+        rows = rows.filter(base_url=provider.base_url, default_model=provider.default_model)
+    if not rows.update(is_untested=False):
+        return False
+    details = {"tested": is_tested}
+    audit_trail.record(
+        actor=actor, action="provider.use", target=provider.name, tenant=provider.tenant, details=details
+    )
+    return True
 
 
 def _server(choice: ProviderChoice) -> Server:

@@ -124,11 +124,11 @@ def _if_not_foreign(provider: Provider | None, assistant: Assistant) -> Provider
 
 
 def _oldest_own(assistant: Assistant) -> Provider | None:
-    """Return the tenant's oldest provider: a tenant with providers but no default does not use the deployment's."""
+    """Return the tenant's oldest provider that is in use: a tenant with one does not use the deployment's."""
     # Queried only if `with_prompt` has found one or was not used.
     if not getattr(assistant, "has_own_providers", True):
         return None
-    return min(assistant.tenant.providers.all(), key=lambda row: row.pk, default=None)
+    return min(assistant.tenant.providers.filter(is_untested=False), key=lambda row: row.pk, default=None)
 
 
 def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:

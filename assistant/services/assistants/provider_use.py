@@ -29,7 +29,7 @@ def assistants_of(*, provider: Provider) -> QuerySet[Assistant]:
     """Return the assistants that answer with a provider, with their tenants, by `choose_provider`'s order of layers.
 
     They have it themselves; or have none and their tenant has it as its default; or neither has one and it is the
-    tenant's oldest.
+    tenant's oldest that is in use.
     """
     found = _answering().filter(answering=provider.pk)
     return found.select_related("tenant").order_by("tenant__name", "name", "slug")
@@ -72,7 +72,8 @@ def _counts(rows: QuerySet[Any], column: str, ids: list[int]) -> dict[int, int]:
 
 def _answering() -> QuerySet[Any]:
     """Return all assistants, with the id of the provider that they answer with."""
-    oldest = Provider.objects.filter(tenant=OuterRef("tenant")).order_by().values("tenant").annotate(first=Min("pk"))
+    own = Provider.objects.filter(tenant=OuterRef("tenant"), is_untested=False)
+    oldest = own.order_by().values("tenant").annotate(first=Min("pk"))
     return Assistant.objects.annotate(
         answering=Coalesce(F("provider"), F("tenant__default_provider"), Subquery(oldest.values("first")))
     )

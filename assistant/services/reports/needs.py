@@ -176,7 +176,7 @@ def _without_model(tenants: TenantFilter) -> list[Item]:
     """Return the assistants that the stand-in answers, as `provider_choice` decides."""
     if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL:
         return []
-    own = Provider.objects.filter(tenant=OuterRef("tenant"))
+    own = Provider.objects.filter(tenant=OuterRef("tenant"), is_untested=False)
     usable = Q(provider__tenant=None) | Q(provider__tenant=F("tenant"))
     default = Q(tenant__default_provider__tenant=None) | Q(tenant__default_provider__tenant=F("tenant"))
     rows = Assistant.objects.filter(is_active=True, tenant__is_active=True)
