@@ -7,6 +7,7 @@
 import { afterFlush } from "./shared.js";
 
 const ABOVE_FORM = 16; // pixels
+const BEFORE_PRESS = 1_000; // milliseconds for which a pointer on the scrollbar holds the text
 const UP = new Set(["ArrowUp", "PageUp", "Home"]);
 const DOWN = new Set(["ArrowDown", "PageDown", "End"]);
 const FIELDS = "input, textarea, select, [contenteditable]";
@@ -33,7 +34,8 @@ export class Follow {
   #jump;
   #isWelcome;
   #isFollowing = true;
-  #held = ""; // what holds the text: "pointer" or "touch"
+  #held = ""; // what holds the text: "pointer", "touch", or "bar" for a pointer that has come to the scrollbar
+  #heldUntil = 0;
   #top = 0;
   #end = 0; // where it could be scrolled to when it was last looked at
   #wanted = Infinity; // the end that the reader is on the way to, which moves on meanwhile
@@ -53,6 +55,7 @@ export class Follow {
     listen(scroller, "wheel", (event) => this.#wheeled(event));
     listen(scroller, "keydown", (event) => this.#pressed(event));
     listen(scroller, "touchstart touchmove touchend touchcancel", (event) => this.#touch(event));
+    listen(scroller, "pointermove", (event) => this.#hover(event));
     listen(scroller, "pointerdown", (event) => this.#press(event));
     listen(window, "pointerup pointercancel blur", () => this.#held === "pointer" && this.#hold(""));
     listen(window, "pointermove", ({ buttons }) => this.#held === "pointer" && !buttons && this.#hold("")); // the release was not told
@@ -139,10 +142,18 @@ export class Follow {
     else if (down < 0) this.#goDown();
   }
 
+  /** Hold the text for a moment where the scrollbar is about to be pressed: Chromium loses a press while its thumb shrinks. */
+  #hover({ pointerType, buttons, target, offsetX }) {
+    if (pointerType !== "mouse" || buttons || !["", "bar"].includes(this.#held)) return;
+    clearTimeout(this.#heldUntil);
+    const isOnBar = target === this.#scroller && (offsetX < 0 || offsetX >= target.clientWidth);
+    this.#hold(isOnBar ? "bar" : "");
+    if (isOnBar) this.#heldUntil = setTimeout(() => this.#held === "bar" && this.#hold(""), BEFORE_PRESS);
+  }
+
   #press({ pointerType, button, target }) {
     if (pointerType === "touch" || button !== 0) return;
-    this.#hold("pointer");
-    if (target === this.#scroller) this.#freeze(true); // its scrollbar
+    this.#hold("pointer", target === this.#scroller);
   }
 
   #pressed({ key, shiftKey, target }) {
@@ -167,10 +178,11 @@ export class Follow {
   }
 
   /** Whatever is held (the scrollbar, text under a finger, text being selected) does not move away; then the end is followed. */
-  #hold(held) {
+  #hold(held, isBar = held === "bar") {
     if (held === this.#held) return;
     this.#held = held;
     this.#wanted = Infinity;
+    if (isBar) this.#freeze(true);
     if (held) return;
     this.#freeze(false);
     this.#update();
