@@ -135,7 +135,7 @@ class Loop:
     def serve(self) -> Mapping[str, Any] | None:
         """Answer until the orders end. In a fork that is to be a server, return its order."""
         while line := self._orders.readline():
-            order = json.loads(line)
+            order: dict[str, Any] = json.loads(line)
             answer = self._ended(order) if "ended" in order else self._start(order)
             if answer == 0 and "ended" not in order:
                 self._orders.close()

@@ -1,0 +1,166 @@
+"""Single attacks, each stopped by one defence whose test takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Testbed
+from benchmarks.resilience.pytests import failed
+
+TITLE = "Single attacks"
+HOW = (
+    "Tests of the suite, on SQLite: one tenant's files at all readers; one long paragraph that ends in a dash; an "
+    "address in a question that is suggested after untrusted text; a stranger's invitation of another tenant's member; "
+    "heads of requests without end; a member's token on a page of another origin; an image of more than 50 megapixels; "
+    "packages from npm that bring scripts; `asyncio.to_thread` in a tool. A planted fault takes the defence away."
+)
+READERS, PIECES, SUGGESTED, INVITED, HEADS = (
+    "tests failed of readers that tenants share",
+    "tests failed of pieces that hold the event loop",
+    "tests failed of suggested questions",
+    "tests failed of invitations at sign-in",
+    "tests failed of requests' heads",
+)
+TOKENS, IMAGES, PACKAGES, CONNECTIONS = (
+    "tests failed of a member's token elsewhere",
+    "tests failed of large images",
+    "tests failed of packages with scripts",
+    "tests failed of connections that tools leave",
+)
+TESTS: Mapping[str, Sequence[str]] = {
+    READERS: ["tests/services/files/test_reader_turns.py::test_no_tenant_holds_all_places_and_tenants_take_turns"],
+    PIECES: ["tests/websocket/test_longest_piece.py::test_a_text_of_a_snapshot_is_sent_in_short_pieces"],
+    SUGGESTED: [
+        "tests/services/runs/test_after_run.py"
+        "::test_nothing_is_suggested_in_a_conversation_that_has_read_text_from_outside"
+    ],
+    INVITED: ["tests/pages/oidc/test_oidc.py::test_a_stranger_who_invites_an_address_of_another_tenant_gets_nobody"],
+    HEADS: ["tests/asgi/test_request_heads.py::test_a_head_without_end_is_not_read_on"],
+    TOKENS: ["tests/widget/test_member_visits.py::test_a_token_works_on_pages_of_its_own_origin_alone"],
+    IMAGES: [
+        "tests/services/files/test_images.py::test_an_image_of_more_than_fifty_megapixels_is_refused_by_its_header"
+    ],
+    PACKAGES: ["tests/site/test_npm_locks.py::test_installing_runs_no_script_and_resolves_nothing"],
+    CONNECTIONS: ["tests/services/toolcalls/test_tool_connections.py::test_a_tools_to_thread_leaves_no_connection"],
+}
+
+
+def _in_servers_too() -> None:
+    """Let servers that tests start plant the fault as well: its name is in their environment."""
+    from tests.live import serve
+
+    serve.__wrapped__.__kwdefaults__["application"] = "benchmarks.resilience.planted:application"  # type: ignore[attr-defined]
+
+
+def let_a_tenant_have_all_readers() -> None:
+    """A tenant may hold all places of readers."""
+    from assistant.services.files.reader_turns import FairPlaces
+
+    begin: Callable[..., None] = FairPlaces.__init__
+
+    def begin_without_share(self: Any, places: int) -> None:
+        begin(self, places)
+        self._most_of_one = places
+
+    FairPlaces.__init__ = begin_without_share  # type: ignore[method-assign]
+
+
+def parse_blocks_of_any_length() -> None:
+    """Blocks of any length are parsed to find their end."""
+    from assistant.markdown import block_splitter
+
+    block_splitter.MAX_PARSED_CHARACTERS = 10**9
+
+
+def suggest_after_untrusted_text() -> None:
+    """Questions are suggested whatever the conversation has read."""
+    from assistant.services.runs import after_run
+
+    _in_servers_too()
+    after_run.sources_of = lambda messages: ()  # type: ignore[attr-defined]
+
+
+def join_without_being_asked() -> None:
+    """Who signs in by OpenID Connect joins every tenant that has invited them."""
+    from assistant.pages.accounts import oidc_accounts
+    from assistant.services.signin import joining
+    from assistant.services.tenancy import invitations
+
+    join = joining.join
+
+    def join_all(*, user: Any, email: str, name: str = "") -> Any:
+        joined = join(user=user, email=email, name=name)
+        for invitation in joining._invitations_to(email):
+            invitations.accept(invitation=invitation, user=user)
+        return joined
+
+    oidc_accounts.join = join_all  # type: ignore[attr-defined]
+
+
+def take_heads_of_any_size() -> None:
+    """Heads of requests are read on."""
+    from assistant.asgi import request_heads
+
+    _in_servers_too()
+    request_heads.MAX_HEAD = 2**40
+
+
+def take_tokens_of_any_origin() -> None:
+    """A member's token counts on every page."""
+    from assistant.services.tenancy import authentication
+    from assistant.services.tenancy.sessions import read_member_token
+
+    _in_servers_too()
+    by_token = authentication._by_member_token
+
+    def by_token_of_any_origin(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Any:
+        said = read_member_token(token)
+        return by_token(token, tenant_slug, assistant_slug, said.origin if said else origin)
+
+    authentication._by_member_token = by_token_of_any_origin
+
+
+def take_images_of_any_size() -> None:
+    """An image may have any number of pixels."""
+    from assistant.toolkit import image_sizes
+
+    image_sizes.MAX_PIXELS = 2**62
+
+
+def run_scripts_of_packages() -> None:
+    """The commands of the Makefile run what packages from npm bring."""
+    from tests.site import test_npm_locks
+
+    test_npm_locks.MAKEFILE = test_npm_locks.MAKEFILE.replace(" --ignore-scripts", "")
+
+
+def leave_connections_open() -> None:
+    """Threads of the loop keep the connections that a tool's jobs have opened."""
+    from assistant.toolkit.thread_context import set_loop_pool_cleanup
+
+    set_loop_pool_cleanup(None)
+
+
+FAULTS = (
+    Fault("a tenant may have all readers of files", READERS, let_a_tenant_have_all_readers),
+    Fault("Markdown blocks of any length are parsed", PIECES, parse_blocks_of_any_length),
+    Fault("questions are suggested after untrusted text", SUGGESTED, suggest_after_untrusted_text),
+    Fault("people join by an invitation without being asked", INVITED, join_without_being_asked),
+    Fault("heads of requests have no bound", HEADS, take_heads_of_any_size),
+    Fault("a member's token counts on every page", TOKENS, take_tokens_of_any_origin),
+    Fault("images of any size are taken", IMAGES, take_images_of_any_size),
+    Fault("packages from npm run their scripts", PACKAGES, run_scripts_of_packages),
+    Fault("threads of tools keep their connections", CONNECTIONS, leave_connections_open),
+)
+
+
+def measure(testbed: Testbed) -> Sequence[Line]:
+    fault = testbed.fault
+    chosen = TESTS if fault is None else {fault.misses: TESTS[fault.misses]}
+    lines: list[Line] = []
+    for what, tests in chosen.items():
+        found = failed(tests, fault, {})
+        lines.append(Line(what, len(found), "", 0, beside=f"of {len(tests)}" + "".join(f", {one}" for one in found)))
+    return lines
