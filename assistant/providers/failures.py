@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import socket
+import ssl
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,8 @@ from assistant.core.llm.protocol import FailureDetails, ModelError, ModelRequest
 from assistant.core.values.messages import Usage
 from assistant.providers.failure_masking import masked
 from assistant.providers.given_settings import InvalidSetting
-from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW, UNUSABLE, request_id_in
+from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW, UNREACHABLE, UNUSABLE, request_id_in
+from assistant.toolkit.guards.url_guard import UnsafeUrl
 from assistant.toolkit.logs import request_id
 
 log = logging.getLogger(__name__)
@@ -27,8 +30,13 @@ def as_model_error(exc: Exception) -> ModelError:
         error.details = FailureDetails(message=str(exc))
         return error
     causes = list(_causes(exc))
-    timed_out = any(isinstance(cause, TimeoutError) for cause in causes)
-    error = ModelError(TOO_SLOW, "provider_timeout", kind="slow") if timed_out else ModelError(BROKEN, kind="down")
+    if reason := _unreachable(causes):
+        error = ModelError(UNREACHABLE, kind="down")
+        error.details = FailureDetails(message=reason)
+    elif any(isinstance(cause, TimeoutError) for cause in causes):
+        error = ModelError(TOO_SLOW, "provider_timeout", kind="slow")
+    else:
+        error = ModelError(BROKEN, kind="down")
     place = traceback.extract_tb(exc.__traceback__)[-1]
     names = " from ".join(type(cause).__name__ for cause in causes)
     error.add_note(f"{names}, {Path(place.filename).name} line {place.lineno}")
@@ -69,7 +77,25 @@ def request_id_header() -> dict[str, str]:
     return {"X-Client-Request-Id": known} if known else {}
 
 
+def _unreachable(causes: Iterable[BaseException]) -> str:
+    """Return why no connection was made, in words without the address; "" if one was made, or that is not known."""
+    for cause in causes:
+        match cause:
+            case UnsafeUrl():
+                return str(cause)
+            case socket.gaierror():
+                return "its name has no address (DNS)"
+            # aiohttp's exceptions are of these classes too, without the attributes, and have the original as cause.
+            case ssl.SSLCertVerificationError(verify_message=message):
+                return f"its certificate is not accepted: {message}"
+            case ssl.SSLError(reason=reason):
+                return f"no TLS connection was made: {reason}"
+            case ConnectionRefusedError():
+                return "it refuses connections"
+    return ""
+
+
 def _causes(exc: BaseException | None) -> Iterator[BaseException]:
     while exc is not None:
         yield exc
-        exc = exc.__cause__
+        exc = exc.__cause__ or exc.__context__

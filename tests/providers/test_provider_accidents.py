@@ -32,10 +32,16 @@ def text(outcome: Reply | ModelError) -> str:
     return outcome.text
 
 
-@pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_key_has_its_own_error(fake_provider: FakeProvider, status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (401, "The provider refused the key."),
+        (403, "The provider does not allow this account to use this model or address."),
+    ],
+)
+async def test_a_refused_key_has_its_own_error(fake_provider: FakeProvider, status: int, sentence: str) -> None:
     fake_provider.respond(status)
-    assert failed((await ask(fake_provider))[1]) == ("provider_error", "The provider refused the key.")
+    assert failed((await ask(fake_provider))[1]) == ("provider_error", sentence)
 
 
 async def test_an_unknown_model_has_its_own_error(fake_provider: FakeProvider) -> None:

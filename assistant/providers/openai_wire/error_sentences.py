@@ -13,6 +13,8 @@ from assistant.toolkit.translation import gettext_noop
 
 NO_KEY = "OpenAI needs a key: set OPENAI_API_KEY, or the key of the provider in the admin."
 REFUSED_KEY = gettext_noop("The provider refused the key.")
+FORBIDDEN = gettext_noop("The provider does not allow this account to use this model or address.")
+UNREACHABLE = gettext_noop("The provider cannot be reached. Try again later.")
 TOO_BUSY = gettext_noop("The provider is receiving too many requests. Try again later.")
 TOO_SLOW = gettext_noop("The provider took too long to answer.")
 TOO_LONG = gettext_noop("The conversation is too long for this model.")
@@ -58,6 +60,7 @@ _BAD_FILE = re.compile(
 )
 # The same where other failures could name an image too: in a stream, and with a status that says nothing.
 _NO_FILES = re.compile(r"image input|mmproj|not a multi-?modal|process (?:input )?image", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]{0,200}>(.{0,300}?)</title>", re.DOTALL | re.IGNORECASE)
 _RAW_CALL = re.compile(r"raw='(.{1,4000}?)', err=", re.DOTALL)
 # Statuses after which the same request may soon succeed.
 _PASSING = frozenset({408, 409, 429})
@@ -118,8 +121,10 @@ def _by_hint(status: int | None, hint: str, said: str) -> ModelError | None:
 
 def _by_status(status: int | None) -> ModelError:
     match status:
-        case 401 | 403:
+        case 401:
             return ModelError(REFUSED_KEY)
+        case 403:
+            return ModelError(FORBIDDEN)
         case 404:
             return ModelError(NOT_FOUND)
         case 429 | 498:  # 498 is Groq's for a tier without room
@@ -188,7 +193,15 @@ def _said(reported: object) -> str:
         return "; ".join(
             filter(None, (_said(one.get("msg") if isinstance(one, dict) else one) for one in reported[:5]))
         )
-    return reported if isinstance(reported, str) else ""
+    return _text_of_page(reported) if isinstance(reported, str) else ""
+
+
+def _text_of_page(text: str) -> str:
+    """Return the title of a page of HTML, as proxies answer with; any other text as it is."""
+    if not text[:MAX_SEARCHED].lstrip().lower().startswith(("<!doctype", "<html")):
+        return text
+    title = _TITLE.search(text[:MAX_SEARCHED])
+    return f"a web page: {' '.join(title[1].split())}" if title else "a web page"
 
 
 def _failed_call(reported: object) -> object:

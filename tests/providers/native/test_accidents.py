@@ -57,7 +57,7 @@ def done(wire: Wire, *steps: Step) -> Answer:
     [
         (400, "provider_error", "did not accept"),
         (401, "provider_error", "refused the key"),
-        (403, "provider_error", "refused the key"),
+        (403, "provider_error", "does not allow this account"),
         (404, "provider_error", "does not know this model"),
         (429, "provider_rate_limited", "too many requests"),
         (500, "provider_error", "provider failed"),

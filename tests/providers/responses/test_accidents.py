@@ -28,7 +28,7 @@ BROKEN = {"type": "error", "code": "server_error", "message": "x"}
     ("status", "code", "sentence"),
     [
         (401, "provider_error", "refused the key"),
-        (403, "provider_error", "refused the key"),
+        (403, "provider_error", "does not allow this account"),
         (404, "provider_error", "does not know this model"),
         (400, "provider_error", "did not accept"),
         (422, "provider_error", "did not accept"),
