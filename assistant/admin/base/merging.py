@@ -176,7 +176,9 @@ class MergingAdmin:
     """
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        kwargs["form"] = _merging(kwargs.get("form", self.form))  # type: ignore[attr-defined]
+        # A new row has nobody else's changes, and users have another form for it.
+        if obj is not None:
+            kwargs["form"] = _merging(kwargs.get("form", self.form))  # type: ignore[attr-defined]
         return super().get_form(request, obj, change=change, **kwargs)  # type: ignore[misc]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

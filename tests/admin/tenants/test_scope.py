@@ -159,6 +159,11 @@ def test_an_admin_sets_retention_up_to_the_deployments_maximum(amys: Client, cas
     assert not Retention.objects.filter(tenant=cast.globex).exists()
 
 
+def test_operators_add_users(client: Client, cast: Cast) -> None:
+    client.force_login(cast.root)
+    assert 'name="password1"' in client.get("/admin/auth/user/add/").content.decode()
+
+
 @pytest.mark.parametrize("path", ["user/", "user/add/", "group/", "user/1/password/"])
 def test_only_operators_manage_users(amys: Client, cast: Cast, path: str) -> None:
     assert amys.get(f"/admin/auth/{path}").status_code == 403
