@@ -116,10 +116,6 @@ SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
 SCHEDULES, ALARMS_RING = _env.flag("SCHEDULES", True), _env.flag("ALARMS_RING", True)
 # Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
 PENDING_CALLS, PUBLIC_URL = _env.flag("PENDING_CALLS", True), _env.url("PUBLIC_URL")
-# Whether assistants can be checked with hostile questions, and what all checks of one of them may cost, in the currency
-# of the prices; 0: no limit but the tenant's.
-RED_TEAM_CHECKS = _env.flag("RED_TEAM_CHECKS", True)
-RED_TEAM_MAX_COST = _env.number("RED_TEAM_MAX_COST", 5)
 # Whether tenants' admins can export and import configurations in the admin; operators always can.
 TENANT_BUNDLES = _env.flag("TENANT_BUNDLES", True)
 # Whether tenants have names, colours and images of their own in the chat and in the widget.
@@ -231,8 +227,6 @@ __all__ = [
     "PROMPT_TESTS",
     "PUBLIC_URL",
     "REDIS_URL",
-    "RED_TEAM_CHECKS",
-    "RED_TEAM_MAX_COST",
     "RESPONSES_API",
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_FROM_SERVER",

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.apps import AppConfig, apps
 from django.conf import settings
+from django.db.models import Model
 from django.urls import URLPattern, URLResolver, include, path
 from django.utils.module_loading import module_has_submodule
 
@@ -58,6 +59,22 @@ class OptionalApp(AppConfig):
 def installed() -> Iterator[OptionalApp]:
     """Yield the optional apps that are installed, in their order in INSTALLED_APPS."""
     return (app for app in apps.get_app_configs() if isinstance(app, OptionalApp))
+
+
+def labels() -> frozenset[str]:
+    """Return the labels of the core and of the installed optional apps: what is not a project's own."""
+    return frozenset(("assistant", *(app.label for app in installed())))
+
+
+def own_models() -> Iterator[type[Model]]:
+    """Yield the models of the core and of the installed optional apps."""
+    for label in ("assistant", *(app.label for app in installed())):
+        yield from apps.get_app_config(label).get_models()
+
+
+def own_model(name: str) -> type[Model] | None:
+    """Return the model of the core, or of an installed optional app, that has a name; None if there is none."""
+    return next((model for model in own_models() if model._meta.model_name == name), None)
 
 
 def urlpatterns() -> list[URLPattern | URLResolver]:

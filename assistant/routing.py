@@ -20,10 +20,9 @@ from assistant.asgi.mounts import with_mounts
 from assistant.asgi.probes import with_probes
 from assistant.asgi.view_slots import with_bounded_views
 from assistant.optional_apps import problems_of_settings
-from assistant.services.evaluations import background  # noqa: F401 - registers its jobs
+from assistant.services.jobs import jobs
 from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
 from assistant.services.privacy import daily_retention  # noqa: F401 - registers its job
-from assistant.services.redteam import background as redteam_background  # noqa: F401 - registers its jobs
 from assistant.services.reminders import ringing  # noqa: F401 - registers its jobs
 from assistant.services.schedules import firing  # noqa: F401 - registers its jobs
 from assistant.services.tenancy.row_scope import set_tenants
@@ -97,6 +96,7 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     if problems := problems_of_settings():
         # ASGI servers run no system checks.
         raise ImproperlyConfigured(" ".join(problems))
+    jobs.import_handlers()
     views = with_static_files(with_bounded_views(site))
     api = with_probes(with_known_hosts(with_mounts(with_request_end(views))))
     chat = with_cookies(URLRouter(websocket_urlpatterns))

@@ -19,6 +19,7 @@ env = Environment()
 env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
+from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
@@ -75,6 +76,7 @@ INSTALLED_APPS = [
     "assistant.contrib.mcp_server",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
+    "assistant.contrib.evaluations",
     "config.apps.PanelConfig",
     "config.demo",
     "django.contrib.auth",

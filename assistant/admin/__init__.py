@@ -3,7 +3,7 @@
 Projects can use `TenantScopedAdmin` and `TenantScopedInline` for their own models with a foreign key `tenant`.
 """
 
-from assistant.admin import assistants, checks, conversations, evaluations, inbox, settings, spend, tenants, tools
+from assistant.admin import assistants, conversations, inbox, settings, spend, tenants, tools
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.names import translate_names
 from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
@@ -15,9 +15,7 @@ __all__ = [
     "TenantScopedAdmin",
     "TenantScopedInline",
     "assistants",
-    "checks",
     "conversations",
-    "evaluations",
     "inbox",
     "settings",
     "spend",

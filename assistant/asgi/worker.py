@@ -8,12 +8,13 @@ from typing import Any
 from assistant.asgi.lifespan import lifespan
 from assistant.asgi.probes import with_probes
 from assistant.asgi.refusals import Receive, Send
-from assistant.services.evaluations import background  # noqa: F401 - registers its jobs
+from assistant.services.jobs import jobs
 from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
-from assistant.services.redteam import background as redteam_background  # noqa: F401 - registers its jobs
 from assistant.services.reminders import ringing  # noqa: F401 - registers its jobs
 from assistant.services.schedules import firing  # noqa: F401 - registers its jobs
 from assistant.services.tenancy.row_scope import set_tenants
+
+jobs.import_handlers()
 
 
 async def _not_found(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:

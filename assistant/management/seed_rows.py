@@ -16,7 +16,8 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Model
 
-from assistant.management.seed_quality import INPUT_PRICE, OUTPUT_PRICE, prices_of, quality_of
+from assistant.management.added_seeds import added_seeds
+from assistant.management.seed_prompts import INPUT_PRICE, OUTPUT_PRICE, prices_of, prompts_of
 from assistant.management.seed_settings import settings_of
 from assistant.models import (
     ApiKey,
@@ -35,8 +36,6 @@ from assistant.models import (
     ToolCall,
     UsageEntry,
 )
-from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
-from assistant.models.quality.red_team import CheckResult, CheckRun
 
 PREFIX = "seed"
 PEOPLE, ASSISTANTS, CONVERSATIONS = 5, 3, 17
@@ -53,7 +52,6 @@ MODEL = "seed-model"
 # Their times are given, and not those at which they are stored.
 TIMED = (
     Tenant, Conversation, Message, Run, ToolCall, UsageEntry, Feedback, AuditEntry, Incident, ApiKey,
-    Evaluation, EvaluationCase, EvaluationResult, CheckRun, CheckResult,
 )  # fmt: skip
 # Weighted: most runs finish.
 ENDINGS = (*[Run.Status.FINISHED] * 17, Run.Status.FAILED, Run.Status.CANCELLED, Run.Status.INTERRUPTED)
@@ -92,7 +90,7 @@ def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, in
     )
     if not ModelPrice.objects.filter(provider=provider).exists():
         ModelPrice.objects.bulk_create(prices_of(provider, MODEL, now, days))
-    with _given_times(*TIMED):
+    with _given_times(*TIMED, *(model for seeds in added_seeds() for model in seeds.TIMED)):
         made = [_tenant(chance, index, provider, now, days) for index in range(1, tenants + 1)]
         Tenant.objects.bulk_create(made, batch_size=BATCH)
         people = _people(made)
@@ -100,7 +98,7 @@ def seed(*, tenants: int, days: int, number: int, now: datetime) -> dict[str, in
         rows = Rows()
         for tenant in made:
             rows.add(*settings_of(chance, tenant, now))
-            rows.add(*quality_of(chance, assistants[tenant.pk], people[tenant.pk], now))
+            rows.add(*prompts_of(chance, assistants[tenant.pk], people[tenant.pk], now))
             _history(rows, chance, people[tenant.pk], assistants[tenant.pk], (now, days))
         counts = rows.store()
     return {"Tenant": len(made), **counts, "User": len(made) * PEOPLE, "Assistant": len(made) * ASSISTANTS}

@@ -15,8 +15,6 @@ from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.people import CustomRole, Invitation, PersonSettings
 from assistant.models.prices import ModelPrice
 from assistant.models.prompts import PromptVariable, PromptVersion
-from assistant.models.quality.evaluations import Evaluation, EvaluationCase, EvaluationResult
-from assistant.models.quality.red_team import CheckResult, CheckRun, OwnCheck
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, KeptRequest, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
@@ -39,16 +37,11 @@ __all__ = [
     "AuditEntry",
     "Brand",
     "BrandImage",
-    "CheckResult",
-    "CheckRun",
     "Conversation",
     "ConversationShare",
     "CustomRole",
     "Document",
     "EndUser",
-    "Evaluation",
-    "EvaluationCase",
-    "EvaluationResult",
     "Feedback",
     "IdempotentAnswer",
     "Incident",
@@ -61,7 +54,6 @@ __all__ = [
     "Membership",
     "Message",
     "ModelPrice",
-    "OwnCheck",
     "Passage",
     "PendingCall",
     "PersonSettings",

@@ -39,11 +39,11 @@ FIXED: Mapping[str, Any] = {
     "assistant.Conversation.is_stateless": False,
     "assistant.Conversation.archived_at": None,
     "assistant.Conversation.test_tools": "",
-    "assistant.EvaluationCase.history": [{"role": "user", "content": CANARY}],
-    "assistant.EvaluationCase.recorded": [
+    "assistant_evaluations.EvaluationCase.history": [{"role": "user", "content": CANARY}],
+    "assistant_evaluations.EvaluationCase.recorded": [
         {"name": CANARY, "arguments": f'{{"a": "{CANARY}"}}', "result": CANARY, "sources": [CANARY]}
     ],
-    "assistant.EvaluationResult.calls": [
+    "assistant_evaluations.EvaluationResult.calls": [
         {
             "name": CANARY,
             "arguments": CANARY,

@@ -49,10 +49,10 @@ HARMLESS_TOOLS = {"ask_user", "calculate", "convert_time", "get_weather", "provi
 # Commands are for operators. These export the rows of one tenant or user, and test_tries.py checks their output.
 EXPORTS = {"export_tenant", "export_user"}
 OPERATORS = {
-    "allow_origin", "allow_sign_in", "apply_retention", "assistant_bundle", "assistant_check", "assistant_checks",
-    "assistant_deploy_files", "assistant_evaluate", "assistant_seed", "assistant_worker", "chat", "create_api_key",
-    "create_tenant", "delete_tenant", "delete_user", "deliver_webhooks", "demo", "local_model", "reset_second_factor",
-    "rotate_encryption", "row_level_security", "sync_tenants", "tools",
+    "allow_origin", "allow_sign_in", "apply_retention", "assistant_bundle", "assistant_check",
+    "assistant_deploy_files", "assistant_evaluate", "assistant_hostile_checks", "assistant_seed", "assistant_worker",
+    "chat", "create_api_key", "create_tenant", "delete_tenant", "delete_user", "deliver_webhooks", "demo",
+    "local_model", "reset_second_factor", "rotate_encryption", "row_level_security", "sync_tenants", "tools",
 }  # fmt: skip
 OF_THE_TESTS = {"flush"}
 EXPORTING = """

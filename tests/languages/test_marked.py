@@ -18,14 +18,17 @@ from django.db.models import Field, Model
 from django.utils.functional import Promise
 from django.utils.translation import override
 
+from assistant import optional_apps
 from assistant.admin.base.merging import SHOWN
 from assistant.admin.base.names import FIELDS, MODELS
-from assistant.models import Assistant, Brand, Evaluation, McpServer, OwnCheck, Tenant, TenantLimits, ToolSetting
+from assistant.models import Assistant, Brand, McpServer, Tenant, TenantLimits, ToolSetting
 from assistant.services.bundles import format as bundles
 from tests.translation.extraction import ROOT
 
-TEMPLATES = sorted((ROOT / "templates" / "admin").rglob("*.html"))
-MODULES = sorted((ROOT / "assistant" / "admin").rglob("*.py")) + sorted((ROOT / "assistant" / "models").rglob("*.py"))
+TEMPLATES = sorted(
+    path for folder in ("templates", "assistant/contrib") for path in (ROOT / folder).rglob("admin/**/*.html")
+)
+MODULES = sorted(path for room in ("admin", "models") for path in (ROOT / "assistant").rglob(f"{room}/**/*.py"))
 WORDS = re.compile(r"[A-Za-z]{2}")
 # The models whose fields an imported bundle sets.
 BUNDLED: tuple[tuple[type[Model], type[bundles.Part]], ...] = (
@@ -35,8 +38,6 @@ BUNDLED: tuple[tuple[type[Model], type[bundles.Part]], ...] = (
     (McpServer, bundles.ServerPart),
     (ToolSetting, bundles.ToolPart),
     (Assistant, bundles.AssistantPart),
-    (OwnCheck, bundles.CheckPart),
-    (Evaluation, bundles.EvaluationPart),
 )
 # Units and abbreviations that are the same in all languages.
 SAME = {"UTC", "ms", "CSV"}
@@ -78,7 +79,7 @@ def unmarked_in(template: str) -> list[str]:
     return [text for text in texts if set(re.findall(r"[A-Za-z]{2,}", text)) - SAME]
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.relative_to(ROOT / "templates" / "admin").as_posix())
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_templates_have_no_unmarked_text(path: Path) -> None:
     assert unmarked_in(path.read_text()) == []
 
@@ -155,14 +156,14 @@ def test_an_unmarked_text_of_a_module_is_found() -> None:
 def test_the_models_of_the_panel_have_names_that_are_translated() -> None:
     pages = admin.site._registry.items()
     shown = {model for model, _ in pages} | {inline.model for _, page in pages for inline in page.inlines}
-    own = [model._meta for model in shown if model._meta.app_label == "assistant"]
+    own = [model._meta for model in shown if model._meta.app_label in optional_apps.labels()]
     assert [names.label for names in own if type(names.verbose_name_plural) is str] == []
 
 
 def shown_fields() -> Iterator[Field[Any, Any]]:
     """Yield the fields that a list or page of a model of ours shows."""
     for model, page in admin.site._registry.items():
-        if model._meta.app_label == "assistant":
+        if model._meta.app_label in optional_apps.labels():
             own: Any = page
             listed = [one[0] if isinstance(one, tuple) else one for one in own.list_filter]
             names = {*own.list_display, *own.readonly_fields, *listed, *flatten_fieldsets(own.fieldsets or ())}
@@ -196,7 +197,7 @@ def _fields(model: type[Model], names: Iterable[Any]) -> Iterator[Field[Any, Any
 
 
 def test_the_names_of_shown_models_and_fields_can_be_translated() -> None:
-    models = {model for model in admin.site._registry if model._meta.app_label == "assistant"}
+    models = {model for model in admin.site._registry if model._meta.app_label in optional_apps.labels()}
     names = [(str(one), one._meta.verbose_name, one._meta.verbose_name_plural) for one in models]
     assert [name for name, *both in names if not all(isinstance(one, Promise) for one in both)] == []
     assert sorted({str(field) for field in shown_fields() if not isinstance(field.verbose_name, Promise)}) == []

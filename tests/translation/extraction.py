@@ -20,13 +20,12 @@ NAMES: tuple[Name, ...] = get_args(Name)
 # What the operator's control panel shows; all other texts are for members and end users.
 PANEL = (
     "assistant/admin/",
+    "assistant/contrib/evaluations/",
     "assistant/models/",
     "assistant/panel.py",
     "assistant/services/assistants/",
     "assistant/services/branding/",
     "assistant/services/bundles/",
-    "assistant/services/evaluations/",
-    "assistant/services/redteam/",
     "assistant/services/reports/",
     "assistant/services/tenancy/api_keys.py",
     "assistant/services/toolpolicy/rules.py",

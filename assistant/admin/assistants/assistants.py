@@ -20,11 +20,11 @@ from assistant.admin.assistants.model_pages import ModelPages
 from assistant.admin.assistants.welcome_fields import (
     welcome_fieldsets,
 )
+from assistant.admin.base.added_links import added_links
 from assistant.admin.base.filters import TENANT
 from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.merging import MergingForm
 from assistant.admin.base.tenant_scope import TenantScopedInline
-from assistant.admin.checks.check_runs import checks_link
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.toolpolicy import catalogue
@@ -213,7 +213,7 @@ class AssistantAdmin(ModelPages, BundlePage):
         links = [
             format_html('<a href="{}">{}</a>', board, gettext("Switchboard")),
             link_to_list(Conversation, gettext("Conversations"), assistant__id__exact=assistant.pk),
-            checks_link(assistant),
+            *added_links("assistant", assistant),
         ]
         links += bundle_links(assistant)
         return format_html_join(" · ", "{}", ((one,) for one in links))

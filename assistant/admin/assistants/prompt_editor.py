@@ -21,6 +21,7 @@ from assistant.admin.assistants.prompt_actions import act_on_version
 from assistant.admin.assistants.prompt_forms import EditorForm, problems_of
 from assistant.admin.assistants.prompt_preview import preview_of, users_of
 from assistant.admin.assistants.try_chat import try_url
+from assistant.admin.base.added_links import added_links, draft_buttons
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.core.values.prompt_template import BUILT_IN
@@ -61,7 +62,7 @@ def editor_view(request: HttpRequest, assistant: int) -> HttpResponse:
     verb, _colon, argument = request.POST.get("do", "").partition(":")
     if verb == "preview":
         return _page(request, found, form)
-    if verb in ("save", "publish-typed", "try", "compare-answers"):
+    if verb in ("save", "publish-typed", "try", *draft_buttons):
         version = _save(request, found, form, is_published=verb == "publish-typed")
         if version is None:
             return _page(request, found, form)
@@ -80,10 +81,7 @@ def _after_save(request: HttpRequest, assistant: Assistant, version: PromptVersi
     """Return the page to go on to with a saved draft, if the button names one."""
     if verb == "try":
         return try_url(request, assistant, version)
-    if verb == "compare-answers":
-        query = urlencode({"version": version.number})
-        return f"{reverse('admin:new_evaluation', args=[assistant.pk])}?{query}"
-    return None
+    return draft_buttons[verb].after(version) if verb in draft_buttons else None
 
 
 def _initial_form(request: HttpRequest, assistant: Assistant) -> EditorForm:
@@ -170,6 +168,8 @@ def _page(request: HttpRequest, assistant: Assistant, form: EditorForm, *, is_ke
         "failed": [(named[job.key], job) for job in failed if job.key in named],
         "built_in": BUILT_IN,
         "can_test": settings.PROMPT_TESTS,
+        "buttons": [(verb, button.name) for verb, button in draft_buttons.items()],
+        "links": added_links("prompt", assistant),
         "own": own_names(tenant_id=assistant.tenant_id)[:MAX_NAMES],
         "users": users,
         "user_name": request.POST.get("user") or (own_name if own_name in users else next(iter(users), "")),

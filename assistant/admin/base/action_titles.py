@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.apps import apps
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from assistant import optional_apps
 from assistant.admin.base.filters import NewestValuesFilter
 
 # The objects of actions; for any other action it is the model of that name.
 _ABOUT: dict[str, str | Promise] = {
     "approval": _("approval"),
     "bundle": _("bundle"),
-    "checks": _("checks"),
     "limits": _("limits"),
     "member": _("member"),
     "prompt": _("prompt"),
@@ -80,6 +79,14 @@ _DONE: dict[str, str | Promise] = {
 }
 
 
+def name_actions(about: str, name: str | Promise) -> None:
+    """Say what the actions of the audit trail that begin with a word, such as `prompt` in `prompt.publish`, are about.
+
+    A word that is the name of a model needs no other name.
+    """
+    _ABOUT[about] = name
+
+
 def action_title(action: str) -> str:
     """Return an action such as `prompt.publish` in words; the action itself where it has none."""
     about, _dot, verb = action.partition(".")
@@ -91,10 +98,8 @@ def action_title(action: str) -> str:
 def _about(name: str) -> str | Promise:
     if name in _ABOUT:
         return _ABOUT[name]
-    try:
-        return str(apps.get_model("assistant", name)._meta.verbose_name)
-    except LookupError:
-        return name
+    model = optional_apps.own_model(name)
+    return name if model is None else str(model._meta.verbose_name)
 
 
 class ActionFilter(NewestValuesFilter):

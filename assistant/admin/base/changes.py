@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from django.apps import apps
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext, override
 
+from assistant import optional_apps
 from assistant.admin.base.names import label_of, shown_value, state_word
 from assistant.models import AuditEntry, Provider, Tenant
 
@@ -79,10 +79,7 @@ def sentence_of_entry(entry: AuditEntry) -> str:
 
 def _model(action: str) -> type[models.Model] | None:
     """Return the model that the first word of an action names."""
-    try:
-        return apps.get_model("assistant", "tenantlimits" if action == "limits" else action)
-    except LookupError:
-        return None
+    return optional_apps.own_model("tenantlimits" if action == "limits" else action)
 
 
 def _names_by_label(model: type[models.Model] | None) -> dict[str, str]:

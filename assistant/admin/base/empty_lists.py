@@ -12,11 +12,9 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "approval": _("No tool call waits for an approval."),
     "assistant": _("There is no assistant yet. Add one, then write and publish its prompt."),
     "auditentry": _("Nothing has been changed yet."),
-    "checkrun": _("No assistant has been checked yet. Open an assistant, and start its checks."),
     "conversation": _("Nobody has asked an assistant yet. Conversations are here from their first question on."),
     "customrole": _("There are no roles. Add one to let members do a part of what admins do."),
     "document": _("There are no documents. Add one: assistants with the tool search_docs find it at once."),
-    "evaluation": _("No draft has been compared yet. Open a prompt's editor, save a draft and compare it."),
     "feedback": _("Nobody has rated an answer yet."),
     "incident": _("There are no incidents: no tool has returned another tenant's data."),
     "job": _("No work waits, and none has failed."),
@@ -24,7 +22,6 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "membership": _("Nobody is a member yet. Add members, or invite people on a tenant's page."),
     "message": _("Nothing has been said yet."),
     "modelprice": _("There are no prices, so answers cost nothing here. Add the prices of a model."),
-    "owncheck": _("There are no checks of your own. Add what your assistants must never do."),
     "promptvariable": _("There are no variables. Add what many prompts share, such as opening hours."),
     "promptversion": _("No prompt has been written yet. Open an assistant, and its prompt's editor."),
     "provider": _("There is no provider. Add one to have a language model answer."),
@@ -37,3 +34,12 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "webhookdelivery": _("No event has been sent yet."),
     "widgetorigin": _("No page may show the widget yet. Add its address."),
 }
+
+
+def describe_empty_list(model: str, text: str | Promise) -> None:
+    """Say what the list of a model shows while it has no rows.
+
+    Args:
+        model: the model's name.
+    """
+    EMPTY_LISTS[model] = text

@@ -1,10 +1,13 @@
-"""The titles of jobs' work on pages."""
+"""How pages show jobs: the titles of their work, and what they are about."""
 
 from __future__ import annotations
 
+from django.db.models import Model
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from assistant.services.jobs.names import CHECKS_JOB, EVALUATE_JOB, PUBLISH_JOB
+from assistant.models import PendingCall, PromptVersion
+from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.mcp_servers.health_checks import LIST_JOB
 from assistant.services.privacy.daily_retention import RETENTION_JOB
 from assistant.services.reminders.alarms import REACH_JOB, RING_JOB
@@ -12,7 +15,7 @@ from assistant.services.runs.kept_requests import ERASE_JOB
 from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
 
-JOB_TITLES = {
+JOB_TITLES: dict[str, str | Promise] = {
     RING_JOB: _("Have an alarm ring"),
     REACH_JOB: _("Tell an alarm that no chat shows"),
     DUE_JOB: _("A schedule is due"),
@@ -20,12 +23,28 @@ JOB_TITLES = {
     EXPIRE_JOB: _("Wait no more for a result"),
     CONTINUE_JOB: _("Go on with what has come"),
     PUBLISH_JOB: _("Publish a prompt"),
-    CHECKS_JOB: _("Check an assistant"),
-    EVALUATE_JOB: _("Run an evaluation"),
     LIST_JOB: _("List an MCP server's tools"),
     RETENTION_JOB: _("Delete what is older than the retention periods"),
     ERASE_JOB: _("Erase what models were sent"),
 }
+
+
+# What jobs are about, by the jobs' names: their keys are these rows'.
+JOB_PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, EXPIRE_JOB: PendingCall}
+# Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
+# Without the last one a call would wait for ever.
+ON_OWN_PAGES = {EXPIRE_JOB}
+
+
+def describe_job(name: str, title: str | Promise, *, page: type[Model]) -> None:
+    """Say how pages show the jobs of a name: long work, which is begun and cancelled on the page of what it is about.
+
+    Args:
+        page: the model of what it is about; the jobs' keys are the primary keys of its rows.
+    """
+    JOB_TITLES[name] = title
+    JOB_PAGES[name] = page
+    ON_OWN_PAGES.add(name)
 
 
 def job_title(name: str) -> str:

@@ -16,6 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
+from assistant import optional_apps
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.services.toolpolicy.switch_changes import FOLLOW
@@ -150,8 +151,8 @@ def _field(model: type[models.Model] | None, name: str) -> Any:
 
 
 def translate_names() -> None:
-    """Let the derived names of this app's models and fields be translated. Migrations do not see it."""
-    for model in apps.get_app_config("assistant").get_models():
+    """Let the derived names of our models and fields be translated, of optional apps too. Migrations do not see it."""
+    for model in optional_apps.own_models():
         options: Any = model._meta
         if options.model_name in MODELS:
             options.verbose_name, options.verbose_name_plural = MODELS[options.model_name]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from django.apps import apps
 from django.contrib.admin import AdminSite
+from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -42,7 +42,7 @@ ROOMS = (
     Room(
         "assistants",
         _("Assistants"),
-        ("assistant", "promptversion", "evaluation", "promptvariable", "checkrun", "owncheck", "document"),
+        ("assistant", "promptversion", "promptvariable", "document"),
     ),
     Room(
         "tools",
@@ -62,6 +62,8 @@ ROOMS = (
         ("provider", "mcpserver", "mcpcredential", "apikey", "webhook", "webhookdelivery", "job", "auditentry"),
     ),
 )
+# Of optional apps: the room, the model, and the name of the core's or the app's model that it follows.
+_added: list[tuple[str, type[Model], str]] = []
 ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")
 
 
@@ -82,6 +84,26 @@ class Frame:
     pages: tuple[Link, ...]
     picker: Picker
     query: str
+
+
+def show_in_room(slug: str, model: type[Model], *, after: str) -> None:
+    """Show the list of a model in a room.
+
+    Args:
+        slug: the room's.
+        after: the name of the model whose list it follows.
+    """
+    _added.append((slug, model, after))
+
+
+def models_of(room: Room) -> list[type[Model]]:
+    """Return the models of a room, those of optional apps too, in the order of its pages."""
+    models = [apps.get_model("assistant", name) for name in room.models]
+    for slug, model, after in _added:
+        if slug == room.slug:
+            names = [one._meta.model_name for one in models]
+            models.insert(names.index(after) + 1, model)
+    return models
 
 
 def frame(site: AdminSite, request: HttpRequest) -> Frame:
@@ -105,12 +127,12 @@ def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:
         yield Link(str(room.first_page_name or room.name), reverse(room.first_page))
     for page_name, label in room.more_pages if is_operator(request) or administered(request) else ():
         yield Link(str(label), reverse(page_name))
-    for name in room.models:
-        model: Any = apps.get_model("assistant", name)
+    for model in models_of(room):
         page = site._registry.get(model)
         if page is not None and page.has_module_permission(request):
-            url = reverse(f"admin:assistant_{name}_changelist")
-            yield Link(str(capfirst(model._meta.verbose_name_plural)), url)
+            options = model._meta
+            url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
+            yield Link(str(capfirst(options.verbose_name_plural)), url)
 
 
 def _current(pages: dict[str, tuple[Link, ...]], request: HttpRequest) -> str:

@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from assistant.admin.base.added_links import added_links
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.markdown.render import render_blocks
 from assistant.models import Message, Run, ToolCall
@@ -62,6 +63,7 @@ def shown_waterfall(fall: Waterfall) -> dict[str, Any]:
     return {
         "it": fall,
         "run": fall.run,
+        "links": added_links("run", fall.run),
         "state": _state(fall),
         "steps": [
             {"it": step, "bar": bar(step, fall.total_ms), "refused_by": _refused_by(step)} for step in fall.steps

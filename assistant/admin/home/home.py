@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -25,29 +25,29 @@ from assistant.admin.base.visible_tenants import administered, is_operator, pick
 from assistant.models import AuditEntry
 from assistant.services.reports.days import Day
 from assistant.services.reports.home import HomeReport, home_report, last_changes
-from assistant.services.reports.needs import Item, Kind, Need, needs
+from assistant.services.reports.needs import Item, Need, needs
 
-# For each kind: the sentence, the page that lists all items, and the page of one item; empty if there is only the list.
-_KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
+# For each kind: the sentence, the page that lists all items, and the page of one item.
+_KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
     "approval": (
         lambda n: ngettext("%(n)s tool call waits for approval", "%(n)s tool calls wait for approval", n),
         "assistant_approval_changelist",
-        "approval_change",
+        "assistant_approval_change",
     ),
     "incident": (
         lambda n: ngettext("%(n)s incident is not resolved", "%(n)s incidents are not resolved", n),
         "assistant_incident_changelist",
-        "incident_change",
+        "assistant_incident_change",
     ),
     "limit-reached": (
         lambda n: ngettext("%(n)s limit is used up and refuses", "%(n)s limits are used up and refuse", n),
         "assistant_tenant_changelist",
-        "tenant_spend",
+        "assistant_tenant_spend",
     ),
     "limit": (
         lambda n: ngettext("%(n)s limit is nearly used up", "%(n)s limits are nearly used up", n),
         "assistant_tenant_changelist",
-        "tenant_spend",
+        "assistant_tenant_spend",
     ),
     "mcptool": (
         lambda n: ngettext(
@@ -56,12 +56,12 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_mcpserver_changelist",
-        "mcpserver_change",
+        "assistant_mcpserver_change",
     ),
     "webhook": (
         lambda n: ngettext("%(n)s webhook fails", "%(n)s webhooks fail", n),
         "assistant_webhook_changelist",
-        "webhook_change",
+        "assistant_webhook_change",
     ),
     "stand-in": (
         lambda n: ngettext(
@@ -70,12 +70,12 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_provider_changelist",
-        "assistant_change",
+        "assistant_assistant_change",
     ),
     "secret": (
         lambda n: ngettext("%(n)s tool lacks a secret", "%(n)s tools lack a secret", n),
         "assistant_toolsetting_changelist",
-        "toolsetting_change",
+        "assistant_toolsetting_change",
     ),
     "unreadable-toolsetting": (
         lambda n: ngettext(
@@ -84,7 +84,7 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_toolsetting_changelist",
-        "toolsetting_change",
+        "assistant_toolsetting_change",
     ),
     "unreadable-provider": (
         lambda n: ngettext(
@@ -93,7 +93,7 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_provider_changelist",
-        "provider_change",
+        "assistant_provider_change",
     ),
     "unreadable-mcpserver": (
         lambda n: ngettext(
@@ -102,7 +102,7 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_mcpserver_changelist",
-        "mcpserver_change",
+        "assistant_mcpserver_change",
     ),
     "unreadable-webhook": (
         lambda n: ngettext(
@@ -111,24 +111,30 @@ _KINDS: Mapping[Kind, tuple[Callable[[int], str], str, str]] = {
             n,
         ),
         "assistant_webhook_changelist",
-        "webhook_change",
+        "assistant_webhook_change",
     ),
     "publication": (
         lambda n: ngettext("%(n)s scheduled publication has failed", "%(n)s scheduled publications have failed", n),
         "assistant_job_changelist",
-        "job_change",
+        "assistant_job_change",
     ),
     "job": (
         lambda n: ngettext("%(n)s job has failed", "%(n)s jobs have failed", n),
         "assistant_job_changelist",
-        "job_change",
-    ),
-    "check": (
-        lambda n: ngettext("%(n)s assistant has failed checks", "%(n)s assistants have failed checks", n),
-        "assistant_checkrun_changelist",
-        "checkrun_change",
+        "assistant_job_change",
     ),
 }
+
+
+def describe_need(kind: str, *, sentence: Callable[[int], str], every: str, page: str) -> None:
+    """Say how pages show a kind of need that `assistant.services.reports.needs.look_for` has added.
+
+    Args:
+        sentence: returns the sentence for a number of them, with `%(n)s` in its place.
+        every: the name of the admin's URL of the page that lists all.
+        page: that of the page of one.
+    """
+    _KINDS[kind] = (sentence, every, page)
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
@@ -164,9 +170,7 @@ def shown_need(need: Need) -> dict[str, Any]:
         "is_urgent": need.kind == "limit-reached",
         "sentence": sentence(need.count) % {"n": number},
         "url": reverse(f"admin:{every}"),
-        "items": [
-            (_shown_name(item), item.tenant, reverse(f"admin:assistant_{page}", args=[item.key])) for item in need.items
-        ],
+        "items": [(_shown_name(item), item.tenant, reverse(f"admin:{page}", args=[item.key])) for item in need.items],
         "is_cut": need.count > len(need.items),
     }
 

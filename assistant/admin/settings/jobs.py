@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.text import capfirst
@@ -14,28 +14,17 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from assistant.admin.base.filters import TENANT, NewestValuesFilter
-from assistant.admin.base.job_titles import job_title
+from assistant.admin.base.job_titles import JOB_PAGES, ON_OWN_PAGES, job_title
 from assistant.admin.base.links import link_to_row, user_column
 from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.admin.base.visible_tenants import is_operator
-from assistant.models import CheckRun, Evaluation, Job, PendingCall, PromptVersion
+from assistant.models import Job
 from assistant.services.db.clock import DatabaseTime
-from assistant.services.jobs.names import CHECKS_JOB, EVALUATE_JOB, OF_TENANTS, PUBLISH_JOB
+from assistant.services.jobs.names import of_tenants
 from assistant.services.reports.jobs import names_of
 from assistant.services.runs.kept_requests import ERASE_JOB
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
-from assistant.services.toolcalls.pending_calls import EXPIRE_JOB
 
-# What jobs are about, by the jobs' names: their keys are these rows'.
-_PAGES: dict[str, type[Model]] = {
-    PUBLISH_JOB: PromptVersion,
-    CHECKS_JOB: CheckRun,
-    EVALUATE_JOB: Evaluation,
-    EXPIRE_JOB: PendingCall,
-}
-# Their waiting jobs are renewed as long as a process works on them, so they are cancelled and begun on their own pages.
-# Without the last one a call would wait for ever.
-_ON_OWN_PAGES = frozenset({CHECKS_JOB, EVALUATE_JOB, EXPIRE_JOB})
 DUE = "due"
 
 
@@ -85,7 +74,7 @@ class JobAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         rows: QuerySet[Job] = super().get_queryset(request)
         if not is_operator(request):
-            rows = rows.filter(name__in=OF_TENANTS)
+            rows = rows.filter(name__in=of_tenants())
         return rows.annotate(is_due=Q(due_at__lte=DatabaseTime()))
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
@@ -108,10 +97,10 @@ class JobAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("about"))
     def about(self, job: Any) -> str:
-        page = _PAGES.get(job.name)
+        page = JOB_PAGES.get(job.name)
         if page is None or not admin.site.is_registered(page):
             return str(job.key)
-        if job.name in _ON_OWN_PAGES:
+        if job.name in ON_OWN_PAGES:
             return link_to_row(page, job.key, f"{capfirst(page._meta.verbose_name)} {job.key}")
         return link_to_row(page, job.key, job.about_name) if job.about_name else str(job.key)
 
@@ -129,7 +118,7 @@ class JobAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         job = self.get_object(request, object_id)
-        state = job.state if job is not None and job.name not in _ON_OWN_PAGES else ""
+        state = job.state if job is not None and job.name not in ON_OWN_PAGES else ""
         buttons = {
             "may_retry": state in (Job.State.FAILED, Job.State.CANCELLED),
             "may_cancel": state in (Job.State.WAITING, Job.State.FAILED) and job.name != ERASE_JOB,
@@ -149,7 +138,7 @@ class JobAdmin(ReadOnlyAdmin):
         rows = list(queryset)
         for job in rows:
             try:
-                if job.name in _ON_OWN_PAGES:
+                if job.name in ON_OWN_PAGES:
                     raise ValueError(_("Use the page of what it is about."))
                 if job.name == ERASE_JOB and change is cancel_job:
                     raise ValueError(_("What models were sent must be erased."))

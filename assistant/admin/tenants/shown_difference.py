@@ -12,18 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.names import label_of, shown_value
-from assistant.models import (
-    Assistant,
-    Brand,
-    Evaluation,
-    McpServer,
-    OwnCheck,
-    PromptVariable,
-    Tenant,
-    TenantLimits,
-    ToolSetting,
-)
-from assistant.services.bundles.difference import Difference, Entry, FieldChange, Kind, Section
+from assistant.models import Assistant, Brand, McpServer, PromptVariable, Tenant, TenantLimits, ToolSetting
+from assistant.services.bundles.difference import Difference, Entry, FieldChange, Kind
 
 # Texts of more lines are not compared line by line, which could take long; longer values are not shown whole.
 MAX_LINES, MAX_SHOWN, MAX_INLINE = 1_000, 20_000, 80
@@ -34,7 +24,7 @@ _HEADINGS: tuple[tuple[Kind, str | Promise, str | Promise], ...] = (
     ("by_hand", _("To do by hand afterwards"), ""),
     ("kept", _("Only here"), _("The bundle does not name these: they stay as they are.")),
 )
-_SECTIONS = {
+_SECTIONS: dict[str, str | Promise] = {
     "settings": _("Settings"),
     "limits": _("Limits"),
     "brand": _("Brand"),
@@ -42,10 +32,8 @@ _SECTIONS = {
     "mcp_server": _("MCP server"),
     "tool": _("Tool"),
     "assistant": _("Assistant"),
-    "check": _("Own check"),
-    "evaluation": _("Evaluation"),
 }
-_MODELS: dict[Section, type[Model]] = {
+_MODELS: dict[str, type[Model]] = {
     "settings": Tenant,
     "limits": TenantLimits,
     "brand": Brand,
@@ -53,9 +41,15 @@ _MODELS: dict[Section, type[Model]] = {
     "mcp_server": McpServer,
     "tool": ToolSetting,
     "assistant": Assistant,
-    "check": OwnCheck,
-    "evaluation": Evaluation,
 }
+
+
+def describe_section(section: str, title: str | Promise, model: type[Model]) -> None:
+    """Say how pages call a section of a difference, whose entries are rows of a model."""
+    _SECTIONS[section] = title
+    _MODELS[section] = model
+
+
 _SIGNS = {"+": "added", "-": "removed", "@": "place"}
 
 

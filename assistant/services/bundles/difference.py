@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 # `same`: as the bundle says already. `kept`: here only. `by_hand`: left to people, such as entering a secret.
 Kind = Literal["create", "change", "same", "kept", "refused", "by_hand"]
-Section = Literal["settings", "limits", "brand", "variable", "mcp_server", "tool", "assistant", "check", "evaluation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +24,13 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the bundle or of the tenant. `reason` says why it is not taken, or what is to be done by hand."""
+    """One row of the bundle or of the tenant.
+
+    `section` is what it is, in a word. `reason` says why it is not taken, or what is to be done by hand.
+    """
 
     kind: Kind
-    section: Section
+    section: str
     name: str = ""
     changes: tuple[FieldChange, ...] = ()
     reason: str = ""

@@ -7,23 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from pydantic import ValidationError
 
 from assistant.core.values.prompt_template import with_escaped_braces
-from assistant.models import (
-    Assistant,
-    Brand,
-    Evaluation,
-    EvaluationCase,
-    McpServer,
-    OwnCheck,
-    PromptVariable,
-    Provider,
-    Tenant,
-    TenantLimits,
-    ToolSetting,
-)
+from assistant.models import Assistant, Brand, McpServer, PromptVariable, Provider, Tenant, TenantLimits, ToolSetting
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.bundles.format import (
     ASSISTANT_COLUMNS,
@@ -33,20 +21,15 @@ from assistant.services.bundles.format import (
     AssistantPart,
     BrandPart,
     Bundle,
-    CheckPart,
-    EvaluationPart,
     LimitsPart,
     ProviderName,
-    QuestionPart,
     ServerPart,
     SettingsPart,
     ToolPart,
     VariablePart,
     invalid,
 )
-
-# Columns of a check that are compared as they are.
-CHECK_COLUMNS = tuple(name for name in CheckPart.model_fields if name not in ("name", "assistant"))
+from assistant.services.bundles.parts import added_entries, bundle_type
 
 
 def bundle_of_tenant(*, tenant: Tenant) -> Bundle:
@@ -70,7 +53,7 @@ def _bundle_of_tenant(tenant: Tenant) -> Bundle:
     if brand is not None:
         own["brand"] = BrandPart(**{name: getattr(brand, name) for name in BrandPart.model_fields})
     switches = _switches(tenant)
-    return Bundle(
+    return bundle_type()(
         format=FORMAT,
         version=VERSION,
         kind="tenant",
@@ -83,12 +66,12 @@ def _bundle_of_tenant(tenant: Tenant) -> Bundle:
         tools=_tools(switches, None),
         assistants=[assistant_part(row, switches) for row in read_assistants(tenant)],
         **own,
-        **_quality(OwnCheck.objects.filter(tenant=tenant), read_evaluations(tenant)),
+        **added_entries(tenant, None),
     )
 
 
 def bundle_of_assistant(*, assistant: Assistant) -> Bundle:
-    """Return the configuration of one assistant: its row, published prompt, switches, checks and delegates' names.
+    """Return the configuration of one assistant: its row, published prompt, switches, delegates' names; what apps add.
 
     Raises:
         BundleError: as `bundle_of_tenant` does.
@@ -97,12 +80,9 @@ def bundle_of_assistant(*, assistant: Assistant) -> Bundle:
     row = read_assistants(assistant.tenant).get(pk=assistant.pk)
     tenant = assistant.tenant
     try:
-        quality = _quality(
-            OwnCheck.objects.filter(tenant=tenant, assistant=assistant),
-            read_evaluations(tenant).filter(assistant=assistant),
-        )
         part = assistant_part(row, switches)
-        return Bundle(format=FORMAT, version=VERSION, kind="assistant", assistants=[part], **quality)
+        added = added_entries(tenant, assistant)
+        return bundle_type()(format=FORMAT, version=VERSION, kind="assistant", assistants=[part], **added)
     except ValidationError as exc:
         raise invalid(exc) from None
 
@@ -158,43 +138,6 @@ def bare_url(url: str) -> str:
     """Return an address without user, query and fragment, where some servers expect a key."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def read_evaluations(tenant: Tenant) -> QuerySet[Evaluation]:
-    """Return a tenant's evaluations all of whose questions were typed in, with these.
-
-    What members asked in conversations is no configuration.
-    """
-    asked = EvaluationCase.objects.filter(tenant=tenant, evaluation=OuterRef("pk"))
-    rows = Evaluation.objects.filter(Exists(asked), ~Exists(asked.filter(conversation__isnull=False)), tenant=tenant)
-    return rows.select_related("assistant").prefetch_related("cases").order_by("assistant__slug", "name")
-
-
-def _quality(checks: QuerySet[OwnCheck], evaluations: Iterable[Evaluation]) -> dict[str, Any]:
-    """Return the parts about quality that have entries; earlier versions can read bundles without these parts."""
-    found = {
-        "checks": [_check_part(row) for row in checks.select_related("assistant").order_by("name")],
-        "evaluations": [_evaluation_part(row) for row in evaluations],
-    }
-    return {name: parts for name, parts in found.items() if parts}
-
-
-def _check_part(row: OwnCheck) -> CheckPart:
-    slug = row.assistant.slug if row.assistant is not None else None
-    return CheckPart(name=row.name, assistant=slug, **{name: getattr(row, name) for name in CHECK_COLUMNS})
-
-
-def _evaluation_part(row: Evaluation) -> EvaluationPart:
-    return EvaluationPart(
-        assistant=row.assistant.slug,
-        name=row.name,
-        tools=row.tools,  # type: ignore[arg-type]  # one of the choices
-        judge_model=row.judge_model,
-        questions=[
-            QuestionPart(question=case.question, expected_tool=case.expected_tool, expected_text=case.expected_text)
-            for case in row.cases.all()
-        ],
-    )
 
 
 def _settings(tenant: Tenant) -> SettingsPart:

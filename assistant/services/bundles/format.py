@@ -12,9 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.prompts import MAX_NAME, MAX_VALUE, MAX_VARIABLES
-from assistant.models.quality.evaluations import MAX_EVALUATIONS, MAX_EXPECTED, MAX_QUESTION, MAX_QUESTIONS
-from assistant.models.quality.red_team import MAX_FORBIDDEN, MAX_OWN_CHECKS, MAX_PLANTED
-from assistant.models.quality.red_team import MAX_QUESTION as MAX_CHECK_QUESTION
 from assistant.services.assistants.configuration import MAX_MODEL_NAME, MAX_OTHER_MODELS
 from assistant.services.assistants.welcome import MAX_GREETING
 from assistant.toolkit.validation_errors import problems
@@ -30,7 +27,7 @@ Slug = Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,63}$")]
 Text = Annotated[str, StringConstraints(max_length=500)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 _Model = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MODEL_NAME)]
-_ToolName = Annotated[str, StringConstraints(max_length=128)]
+ToolName = Annotated[str, StringConstraints(max_length=128)]
 _Number = Annotated[int, Field(ge=0, le=2**63 - 1)] | None
 _Money = Annotated[Decimal, Field(ge=0, max_digits=14, decimal_places=2)] | None
 
@@ -153,40 +150,8 @@ class AssistantPart(Part):
 
     @model_validator(mode="after")
     def _has_no_doubles(self) -> AssistantPart:
-        _check_doubles("tools", [part.tool for part in self.tools])
+        check_doubles("tools", [part.tool for part in self.tools])
         return self
-
-
-class CheckPart(Part):
-    """A check of the tenant's own, for one assistant or, without one, for all."""
-
-    name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
-    assistant: Slug | None
-    question: Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHECK_QUESTION)]
-    planted_tool: _ToolName
-    planted_result: Annotated[str, StringConstraints(max_length=MAX_PLANTED)]
-    forbidden_tool: _ToolName
-    forbidden_text: Annotated[str, StringConstraints(max_length=MAX_FORBIDDEN)]
-    forbidden_value: Annotated[str, StringConstraints(max_length=MAX_FORBIDDEN)]
-    is_active: bool
-
-
-class QuestionPart(Part):
-    """A question of an evaluation that was typed in, and what is expected of its answers."""
-
-    question: Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
-    expected_tool: _ToolName
-    expected_text: Annotated[str, StringConstraints(max_length=MAX_EXPECTED)]
-
-
-class EvaluationPart(Part):
-    """An evaluation of questions that were typed in, without answers and judgements."""
-
-    assistant: Slug
-    name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
-    tools: Literal["stub", "call"]
-    judge_model: Annotated[str, StringConstraints(max_length=MAX_MODEL_NAME)]
-    questions: Annotated[list[QuestionPart], Field(min_length=1, max_length=MAX_QUESTIONS)]
 
 
 # The columns of an assistant, and of a tenant, that refer to providers.
@@ -226,8 +191,6 @@ class Bundle(Part):
     mcp_servers: Annotated[list[ServerPart], Field(max_length=MAX_SERVERS)] = Field(default_factory=list)
     tools: Annotated[list[ToolPart], Field(max_length=MAX_TOOLS)] = Field(default_factory=list)
     assistants: Annotated[list[AssistantPart], Field(max_length=MAX_ASSISTANTS)] = Field(default_factory=list)
-    checks: Annotated[list[CheckPart], Field(max_length=MAX_OWN_CHECKS)] = Field(default_factory=list)
-    evaluations: Annotated[list[EvaluationPart], Field(max_length=MAX_EVALUATIONS)] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Bundle:
@@ -235,20 +198,16 @@ class Bundle(Part):
             has_more = self.settings or self.limits or self.brand or self.variables or self.mcp_servers or self.tools
             if has_more or len(self.assistants) != 1:
                 raise ValueError("a bundle of the kind assistant has one assistant and nothing of its tenant")
-            of_others = {one.assistant for one in self.checks} | {one.assistant for one in self.evaluations}
-            if of_others - {self.assistants[0].slug}:
-                raise ValueError("a bundle of the kind assistant has only checks and evaluations of this assistant")
-        _check_doubles("assistants", [part.slug for part in self.assistants])
-        _check_doubles("tools", [part.tool for part in self.tools])
-        _check_doubles("checks", [part.name for part in self.checks])
-        _check_doubles("evaluations", [f"{part.assistant}: {part.name}" for part in self.evaluations])
-        _check_doubles("variables", [part.name for part in self.variables])
+        check_doubles("assistants", [part.slug for part in self.assistants])
+        check_doubles("tools", [part.tool for part in self.tools])
+        check_doubles("variables", [part.name for part in self.variables])
         for key in ("name", "prefix"):
-            _check_doubles("mcp_servers", [getattr(part, key) for part in self.mcp_servers])
+            check_doubles("mcp_servers", [getattr(part, key) for part in self.mcp_servers])
         return self
 
 
-def _check_doubles(where: str, names: list[str]) -> None:
+def check_doubles(where: str, names: list[str]) -> None:
+    """Raise `ValueError` if a list of a bundle has the same name twice."""
     if len(set(names)) != len(names):
         raise ValueError(f"{where} has the same name twice")
 

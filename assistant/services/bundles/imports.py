@@ -9,23 +9,20 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from assistant.models import AuditEntry, Tenant
-from assistant.services.bundles.difference import Difference, Entry, FieldChange
+from assistant.services.bundles.difference import Difference, Entry
 from assistant.services.bundles.format import Bundle
 from assistant.services.bundles.import_assistants import import_assistants
-from assistant.services.bundles.import_quality import import_checks, import_evaluations
 from assistant.services.bundles.import_servers import import_servers
 from assistant.services.bundles.import_settings import import_brand, import_limits, import_settings, import_variables
 from assistant.services.bundles.import_tools import import_tools
+from assistant.services.bundles.parts import added_parts
 from assistant.services.bundles.target import Target
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.permissions import permitted_tenants
 
 ACTION = "bundle.import"
 # Values that the audit does not keep.
-_TEXTS = frozenset({
-    "prompt", "name", "description", "starters", "greeting", "translations", "question", "planted_result",
-    "forbidden_text", "forbidden_value",
-})  # fmt: skip
+_TEXTS = frozenset({"prompt", "name", "description", "starters", "greeting", "translations"})
 
 
 class ImportRefused(ValueError):
@@ -93,8 +90,8 @@ def _import(bundle: Bundle, tenant: Tenant, actor: audit_trail.Actor) -> Differe
     entries += import_servers(target, bundle.mcp_servers, is_whole=bundle.kind == "tenant")
     entries += import_tools(target, None, bundle.tools, is_whole=bundle.kind == "tenant")
     entries += import_assistants(target, bundle.assistants, is_whole=bundle.kind == "tenant")
-    entries += import_checks(target, bundle.checks, is_whole=bundle.kind == "tenant")
-    entries += import_evaluations(target, bundle.evaluations, is_whole=bundle.kind == "tenant")
+    for part in added_parts():
+        entries += part.take(target, getattr(bundle, part.key), bundle.kind == "tenant")
     return Difference(tuple(entries))
 
 
@@ -113,14 +110,11 @@ def _record(tenant: Tenant, actor: audit_trail.Actor, difference: Difference) ->
 
 def _details(entry: Entry) -> dict[str, Any]:
     """Return the values that an audit may keep: numbers, switches, choices and names, but no texts and settings."""
-    shown = [one for one in entry.changes if _is_shown(one)]
+    texts = _TEXTS.union(*(part.texts for part in added_parts()))
+    shown = [one for one in entry.changes if one.name not in texts and not isinstance(one.after, dict)]
     hidden = [one.name for one in entry.changes if one not in shown]
     values = {one.name: [_word(one.before), _word(one.after)] for one in shown}
     return {"kind": entry.kind, "values": values} | ({"changes": hidden} if hidden else {})
-
-
-def _is_shown(change: FieldChange) -> bool:
-    return change.name not in _TEXTS and not isinstance(change.after, dict)
 
 
 def _word(value: object) -> str | None:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
 from assistant.services.bundles.format import FORMAT, MAX_BYTES, VERSION, Bundle, BundleError, invalid
+from assistant.services.bundles.parts import bundle_type
 from assistant.services.text import JSONOutOfBounds, read_json
 
 
@@ -33,7 +34,7 @@ def read_bundle(content: bytes) -> Bundle:
     if not all(_is_storable(one) for one in _strings(value)):
         raise BundleError("invalid", [_("The file has characters that cannot be stored.")])
     try:
-        return Bundle.model_validate_json(text)
+        return bundle_type().model_validate_json(text)
     except ValidationError as exc:
         raise invalid(exc) from None
 

@@ -11,7 +11,7 @@ from django.db.models import Model, Q
 from django.utils.translation import gettext as _
 
 from assistant.models import Provider, Tenant
-from assistant.services.bundles.difference import Entry, FieldChange, Section, changes_of
+from assistant.services.bundles.difference import Entry, FieldChange, changes_of
 from assistant.services.bundles.format import ProviderName
 from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.tenancy import audit_trail
@@ -95,7 +95,7 @@ def _unread(row: Model) -> set[str]:
     return set(row.get_deferred_fields()) if row.pk is not None else set()
 
 
-def refused(section: Section, name: str, reason: ValidationError | Exception | str) -> Entry:
+def refused(section: str, name: str, reason: ValidationError | Exception | str) -> Entry:
     """Return the entry of what is not taken."""
     if isinstance(reason, ValidationError):
         if hasattr(reason, "message_dict"):

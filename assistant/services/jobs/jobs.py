@@ -1,6 +1,7 @@
 """Schedules work by a name and a key for a moment; one of all processes does it once, after that moment.
 
-The rooms that have such work register a function for its name (`handles`). The housekeeping of each process looks for
+The rooms that have such work register a function for its name (`handles`); optional apps name the modules that do
+(`handled_in`). The housekeeping of each process looks for
 due jobs (`look_for_jobs`), by the database's clock.
 """
 
@@ -10,6 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
@@ -35,6 +37,7 @@ RETRY_SECONDS, MAX_ATTEMPTS = 60.0, 5
 MAX_AT_ONCE = 20
 _handlers: dict[str, Handler] = {}
 _long: set[str] = set()
+_modules: list[str] = []
 _listeners = Listeners[[datetime]]()
 
 
@@ -79,6 +82,21 @@ def handles(name: str, *, is_long: bool = False) -> Callable[[Handler], Handler]
         return handler
 
     return register
+
+
+def handled_in(module: str) -> None:
+    """Import a module that registers functions for jobs in each process that does jobs, and in no other.
+
+    Args:
+        module: its dotted name.
+    """
+    _modules.append(module)
+
+
+def import_handlers() -> None:
+    """Import the modules of `handled_in`: a process that does jobs calls it once, before it begins."""
+    for module in _modules:
+        import_module(module)
 
 
 def schedule(*, tenant_id: int, name: str, key: str, due_at: datetime, created_by: UserId | None = None) -> Job:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-# The key of a job is the primary key of the prompt version, the run of checks, or the evaluation.
+# The key of a job is the primary key of the prompt version.
 PUBLISH_JOB = "prompt.publish"
-CHECKS_JOB = "assistant.checks"
-EVALUATE_JOB = "evaluation.run"
-OF_TENANTS = (PUBLISH_JOB, CHECKS_JOB, EVALUATE_JOB)
+_of_tenants = {PUBLISH_JOB}
+
+
+def show_to_tenants(name: str) -> None:
+    """Show jobs of this name to the people of their tenant who may change its prompts, because such people order it."""
+    _of_tenants.add(name)
+
+
+def of_tenants() -> frozenset[str]:
+    """Return the names of the jobs that people of a tenant see."""
+    return frozenset(_of_tenants)

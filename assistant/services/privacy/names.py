@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.admin.models import LogEntry
 from django.db.models import CharField, EmailField, Q, TextField
 
+from assistant import optional_apps
 from assistant.models import AuditEntry, EndUser
 from assistant.services.tenancy.host import get_host
 
@@ -62,7 +63,9 @@ def replace_names(names: Sequence[str], replacement: str, *, is_ours_alone: bool
         )
         if (entry.target, entry.details) != before:
             entry.save(update_fields=["target", "details"])
-    log = LogEntry.objects.filter(content_type__app_label="assistant") if is_ours_alone else LogEntry.objects.all()
+    log = LogEntry.objects.all()
+    if is_ours_alone:
+        log = log.filter(content_type__app_label__in=optional_apps.labels())
     for line in log.filter(mentions("object_repr", "change_message")):
         before = line.object_repr, line.change_message
         line.object_repr = pattern.sub(replacement, line.object_repr)

@@ -17,6 +17,7 @@ from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models import Q, QuerySet
 
+from assistant import optional_apps
 from assistant.models import EndUser, Tenant
 from assistant.services.tenancy.host import get_host
 
@@ -85,7 +86,8 @@ def deletable_models(root: Model) -> dict[Model, tuple[str, ...]]:
     found = owned_models(root)
     if get_host() is None or root is Tenant:
         return found
-    return {model: lookups for model, lookups in found.items() if model._meta.app_label == "assistant"}
+    ours = optional_apps.labels()
+    return {model: lookups for model, lookups in found.items() if model._meta.app_label in ours}
 
 
 def is_hosts_own(user: Any) -> bool:

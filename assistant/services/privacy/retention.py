@@ -15,10 +15,7 @@ from assistant.models import (
     Alarm,
     Attachment,
     AuditEntry,
-    CheckRun,
     Conversation,
-    EvaluationCase,
-    EvaluationResult,
     IdempotentAnswer,
     Incident,
     Invitation,
@@ -39,6 +36,7 @@ from assistant.models.conversations import ToolsInTests
 from assistant.models.retention import KINDS, effective
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.eventlog.configured import configured_log
+from assistant.services.privacy.retention_rules import Due, delete_rows, due_of
 from assistant.services.runs.idempotency import LIFETIME
 from assistant.services.runs.kept_requests import LIFETIME as KEPT_REQUESTS
 from assistant.services.tenancy import audit_trail
@@ -87,8 +85,8 @@ def remove_some(*, tenant_id: int) -> int:
     return next(filter(None, (_remove_batch(rows, remove) for _, rows, remove in due)), 0)
 
 
-def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[Any]], object]]]:
-    """Return (kind, rows that are too old, function that removes them)."""
+def _due(tenant: Tenant) -> list[Due]:
+    """Return what is too old."""
     own = Retention.objects.filter(tenant=tenant).first()
     now = timezone.now()
 
@@ -96,55 +94,58 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         days = effective(own, kind)
         return now - timedelta(days=days) if days is not None else None
 
-    due: list[tuple[str, QuerySet[Any], Callable[[QuerySet[Any]], object]]] = [
-        ("idempotent answers", IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME), _delete),
-        ("sent requests", KeptRequest.objects.filter(tenant=tenant, created_at__lt=now - KEPT_REQUESTS), _delete),
+    due = [
+        Due(
+            "idempotent answers",
+            IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME),
+            delete_rows,
+        ),
+        Due(
+            "sent requests", KeptRequest.objects.filter(tenant=tenant, created_at__lt=now - KEPT_REQUESTS), delete_rows
+        ),
     ]
     # A replay is deleted when it ends, unless its process died.
     left = Conversation.objects.filter(tenant=tenant, test_tools=ToolsInTests.REPLAY, updated_at__lt=now - LIFETIME)
     running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
-    due.append(("replayed questions", left.exclude(Exists(running)), _delete_conversations))
+    due.append(Due("replayed questions", left.exclude(Exists(running)), _delete_conversations))
     calls, files = ToolCall.objects.filter(tenant=tenant), ToolFile.objects.filter(tenant=tenant)
     attachments = Attachment.objects.filter(tenant=tenant)
     if (until := before("conversations")) is not None:
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
-        due.append(("conversations", old, _delete_conversations))
+        due.append(Due("conversations", old, _delete_conversations))
         # After its last run. A process that has stored one within the hour does not store it again for its next run.
         used = Run.objects.filter(tenant=tenant).values("configuration")
         unused = RunConfiguration.objects.filter(tenant=tenant, used_at__lt=until).exclude(digest__in=used)
-        due.append(("run configurations", unused, _delete))
-        # Those of questions that were asked in conversations are deleted with these.
-        typed = EvaluationResult.objects.filter(tenant=tenant, created_at__lt=until, case__conversation=None)
-        due.append(("answers in evaluations", typed, _delete))
+        due.append(Due("run configurations", unused, delete_rows))
         over = Schedule.objects.filter(tenant=tenant, created_at__lt=until, state__in=_OVER)
         asked = ScheduleRun.objects.filter(tenant=tenant, schedule=OuterRef("pk"), due_at__gte=until)
-        due.append(("schedules", over.exclude(Exists(asked)), _delete))
+        due.append(Due("schedules", over.exclude(Exists(asked)), delete_rows))
         silent = Alarm.objects.filter(tenant=tenant, at__lt=until).exclude(state=Alarm.State.RINGING)
-        due.append(("alarms", silent, _delete))
+        due.append(Due("alarms", silent, delete_rows))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
         attachments = attachments.exclude(conversation__in=old)
     if (until := before("tool_calls")) is not None:
         calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
-        due.append(("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
+        due.append(Due("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
         came = PendingCall.objects.filter(tenant=tenant, created_at__lt=until).exclude(call__status__in=_UNDECIDED)
-        due.append(("results that came later", came, _delete))
-        recorded = EvaluationCase.objects.filter(tenant=tenant, created_at__lt=until).exclude(recorded=[])
-        due.append(("recorded calls in evaluations", recorded, lambda rows: rows.update(recorded=[])))
-        called = EvaluationResult.objects.filter(tenant=tenant, created_at__lt=until).exclude(calls=[])
-        due.append(("calls in evaluations", called, lambda rows: rows.update(calls=[])))
+        due.append(Due("results that came later", came, delete_rows))
     if (until := before("files")) is not None:
-        due.append(("files", files.filter(created_at__lt=until), _delete))
-        due.append(("attachments", attachments.filter(created_at__lt=until), _delete_attachments))
+        due.append(Due("files", files.filter(created_at__lt=until), delete_rows))
+        due.append(Due("attachments", attachments.filter(created_at__lt=until), _delete_attachments))
     if (until := before("deliveries")) is not None:
-        due.append(("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), _delete))
+        due.append(
+            Due("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), delete_rows)
+        )
     if (until := before("audit")) is not None:
         ended = Q(accepted_at__lt=until) | Q(revoked_at__lt=until) | Q(expires_at__lt=until)
-        due.append(("invitations", Invitation.objects.filter(ended, tenant=tenant), _delete))
-        due.append(("audit entries", AuditEntry.objects.filter(tenant=tenant, created_at__lt=until), _delete))
-        due.append(("jobs", Job.objects.filter(tenant=tenant, ended_at__lt=until), _delete))
-        due.append(("checks", CheckRun.objects.filter(tenant=tenant, ended_at__lt=until), _delete))
-        due.append(("incidents", Incident.objects.filter(tenant=tenant, created_at__lt=until), _delete))
+        due.append(Due("invitations", Invitation.objects.filter(ended, tenant=tenant), delete_rows))
+        due.append(Due("audit entries", AuditEntry.objects.filter(tenant=tenant, created_at__lt=until), delete_rows))
+        due.append(Due("jobs", Job.objects.filter(tenant=tenant, ended_at__lt=until), delete_rows))
+        due.append(Due("incidents", Incident.objects.filter(tenant=tenant, created_at__lt=until), delete_rows))
+    for kind in KINDS:
+        if (until := before(kind)) is not None:
+            due += due_of(kind, tenant, until)
     return due
 
 
@@ -156,10 +157,6 @@ def _remove_batch(rows: QuerySet[Any], remove: Callable[[QuerySet[Any]], object]
             # Filtered again, because a conversation may have been used since.
             remove(rows.filter(pk__in=batch))
     return len(batch)
-
-
-def _delete(rows: QuerySet[Any]) -> None:
-    rows.delete()
 
 
 def _delete_attachments(rows: QuerySet[Any]) -> None:

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from assistant.models import Job, PromptVersion
 from assistant.services.assistants.scheduled_prompts import FAILURE_DAYS
-from assistant.services.jobs.names import OF_TENANTS, PUBLISH_JOB
+from assistant.services.jobs.names import PUBLISH_JOB, of_tenants
 from assistant.services.reports.tenant_filter import TenantFilter
 
 
@@ -21,7 +21,7 @@ def failed_jobs(*, tenants: TenantFilter, now: datetime) -> QuerySet[Job]:
     since = now - timedelta(days=FAILURE_DAYS)
     failed = tenants.rows(Job.objects.filter(state=Job.State.FAILED, ended_at__gt=since)).exclude(Exists(newer))
     # Those that the people of a tenant can open.
-    return failed if tenants.ids is None else failed.filter(name__in=OF_TENANTS)
+    return failed if tenants.ids is None else failed.filter(name__in=of_tenants())
 
 
 def names_of(found: Collection[Job]) -> dict[int, str]:

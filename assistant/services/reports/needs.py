@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -12,18 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Exists, F, Model, OuterRef, Q
 
-from assistant.models import (
-    Approval,
-    Assistant,
-    CheckRun,
-    Incident,
-    McpServer,
-    McpTool,
-    Provider,
-    Tenant,
-    ToolSetting,
-    Webhook,
-)
+from assistant.models import Approval, Assistant, Incident, McpServer, McpTool, Provider, Tenant, ToolSetting, Webhook
 from assistant.models.fields import decrypted
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.limits.quota_report import high_use
@@ -55,7 +44,6 @@ Kind = Literal[
     "unreadable-webhook",
     "publication",
     "job",
-    "check",
 ]
 
 
@@ -76,9 +64,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Things of one kind: how many, at most `MAX_COUNTED`, and the first `NAMED` of them."""
+    """Things of one kind: how many, at most `MAX_COUNTED`, and the first `NAMED` of them.
 
-    kind: Kind
+    `kind` is a `Kind`, or one that an optional app has added.
+    """
+
+    kind: str
     count: int
     items: tuple[Item, ...]
 
@@ -87,27 +78,40 @@ class Need:
         return self.count >= MAX_COUNTED
 
 
+Finder = Callable[[TenantFilter], Iterable[Item]]
+_added: dict[str, Finder] = {}
+
+
+def look_for(kind: str, find: Finder) -> None:
+    """Look for more things that wait for a person.
+
+    Args:
+        find: returns those of some tenants, the worst first, at most `MAX_COUNTED`.
+    """
+    _added[kind] = find
+
+
 def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
     """Return what waits for a person in these tenants, without kinds of which there is nothing; the worst first."""
     reached, nearly = _limits(tenants, now)
-    found: tuple[tuple[Kind, Iterable[Item]], ...] = (
-        ("limit-reached", reached),
-        ("approval", _approvals(tenants)),
-        ("incident", _incidents(tenants)),
-        ("limit", nearly),
-        ("mcptool", _changed_tools(tenants)),
-        ("webhook", _failing_webhooks(tenants)),
-        ("stand-in", _without_model(tenants)),
-        ("secret", _without_secret(tenants)),
-        ("unreadable-toolsetting", _unreadable(ToolSetting, "tool", tenants)),
-        ("unreadable-provider", _unreadable(Provider, "name", tenants)),
-        ("unreadable-mcpserver", _unreadable(McpServer, "name", tenants)),
-        ("unreadable-webhook", _unreadable(Webhook, "name", tenants)),
-        ("publication", _failed_jobs(tenants, now, is_publication=True)),
-        ("job", _failed_jobs(tenants, now, is_publication=False)),
-        ("check", _failed_checks(tenants)),
-    )
-    lists = [(kind, list(items)) for kind, items in found]
+    own: dict[Kind, Iterable[Item]] = {
+        "limit-reached": reached,
+        "approval": _approvals(tenants),
+        "incident": _incidents(tenants),
+        "limit": nearly,
+        "mcptool": _changed_tools(tenants),
+        "webhook": _failing_webhooks(tenants),
+        "stand-in": _without_model(tenants),
+        "secret": _without_secret(tenants),
+        "unreadable-toolsetting": _unreadable(ToolSetting, "tool", tenants),
+        "unreadable-provider": _unreadable(Provider, "name", tenants),
+        "unreadable-mcpserver": _unreadable(McpServer, "name", tenants),
+        "unreadable-webhook": _unreadable(Webhook, "name", tenants),
+        "publication": _failed_jobs(tenants, now, is_publication=True),
+        "job": _failed_jobs(tenants, now, is_publication=False),
+    }
+    added = {kind: find(tenants) for kind, find in _added.items()}
+    lists = [(kind, list(items)) for kind, items in (*own.items(), *added.items())]
     return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
 
 
@@ -159,17 +163,6 @@ def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) 
         else Item(job.shown_problem, job.tenant.name, job.pk, job.name)
         for job in found
     ]
-
-
-def _failed_checks(tenants: TenantFilter) -> list[Item]:
-    """Return the assistants whose newest checks that have ended failed."""
-    ended = tenants.rows(CheckRun.objects.filter(ended_at__isnull=False))
-    newer = CheckRun.objects.filter(
-        tenant=OuterRef("tenant"), assistant=OuterRef("assistant"), pk__gt=OuterRef("pk"), ended_at__isnull=False
-    )
-    failed = ended.filter(failed__gt=0, tenant__is_active=True, assistant__is_active=True).exclude(Exists(newer))
-    rows = failed.order_by("-pk").values_list("assistant__name", "failed", "tenant__name", "pk")
-    return [Item(f"{name}: {count}", tenant, pk) for name, count, tenant, pk in rows[:MAX_COUNTED]]
 
 
 def _without_model(tenants: TenantFilter) -> list[Item]:

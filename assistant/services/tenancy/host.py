@@ -15,6 +15,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
+from assistant import optional_apps
 from assistant.models import Tenant
 from assistant.toolkit.calls.handed_in import discard, positional_mistake
 from assistant.toolkit.calls.worker_threads import is_async
@@ -196,10 +197,11 @@ def models_without_tenant() -> list[Any]:
     if get_host() is None:
         return []
     known = tenant_paths.tenant_models()
+    ours = optional_apps.labels()
     return [
         model
         for model in apps.get_models()
-        if model._meta.app_label != "assistant" and not model.__module__.startswith("django.")
+        if model._meta.app_label not in ours and not model.__module__.startswith("django.")
         if model is not get_user_model() and not model._meta.proxy
         if model not in known.tenantless and not known.ways(model)
     ]

@@ -11,6 +11,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection, models
 
+from assistant import optional_apps
 from assistant.models import Tenant
 from assistant.services.tenancy.host import host_model
 from assistant.toolkit.guards.tenant_paths import MAX_HOPS, generic_keys, tenant_models
@@ -87,7 +88,8 @@ def _host_tables(candidates: list[Model]) -> Iterator[tuple[Model, ProtectedTabl
     if host is None:
         return
     left_out = {get_user_model(), *known.tenantless, *(model for model, way in known.declared.items() if way.is_shared)}
-    own = [model for model in candidates if model not in left_out and model._meta.app_label != "assistant"]
+    ours = optional_apps.labels()
+    own = [model for model in candidates if model not in left_out and model._meta.app_label not in ours]
     declared = {model: known.declared[model].lookup.split("__") for model in own if model in known.declared}
     distances = _distances({host: 0, **{model: len(names) for model, names in declared.items()}}, own)
     for model, distance in distances.items():

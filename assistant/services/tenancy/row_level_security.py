@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
+from assistant import optional_apps
 from assistant.services.tenancy.protected_tables import VARIABLE, VISIBLE, ProtectedTable, protected_tables
 from assistant.services.tenancy.row_scope import NO_TENANTS, visible_tenants
 
@@ -154,7 +154,7 @@ def find_problems() -> list[str]:
 
 def _tables_without_rights() -> list[str]:
     """Return the product's tables that this connection's role may not read and write: those of new migrations."""
-    ours = [model._meta.db_table for model in apps.get_app_config("assistant").get_models()]
+    ours = [model._meta.db_table for model in optional_apps.own_models()]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r' AND EXISTS ("

@@ -13,7 +13,7 @@ from assistant.admin.base.job_titles import JOB_TITLES
 from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVersion, Tenant
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.assistants.scheduled_prompts import DELETED
-from assistant.services.jobs.names import EVALUATE_JOB, OF_TENANTS, PUBLISH_JOB
+from assistant.services.jobs.names import PUBLISH_JOB, of_tenants
 from assistant.services.runs.kept_requests import ERASE_JOB
 from tests.admin.conftest import signed_in
 from tests.admin.home.test_home import home, kinds
@@ -158,15 +158,15 @@ def test_a_button_needs_a_post_and_the_csrf_token(cast: Cast) -> None:
     assert client.post(f"{LIST}{row.pk}/retry/").status_code == 403
 
 
-def test_failed_jobs_need_a_person_with_their_reason(amys: Client, cast: Cast) -> None:
+def test_failed_jobs_need_a_person_with_their_reason(root: Client, cast: Cast) -> None:
     _, row = failed_publication(cast)
-    job(cast.acme, "7", name=EVALUATE_JOB, problem="It broke.")
-    needs = {need["sentence"]: need["items"] for need in home(amys)["needs"]}
+    job(cast.acme, "7", name=ERASE_JOB, problem="It broke.")
+    needs = {need["sentence"]: need["items"] for need in home(root)["needs"]}
     assert needs == {
         "1 scheduled publication has failed": [
             ("support v2: The variable {{ hours }} is not known.", "Acme", f"{LIST}{row.pk}/change/")
         ],
-        "1 job has failed": [("Run an evaluation: It broke.", "Acme", f"{LIST}{row.pk + 1}/change/")],
+        "1 job has failed": [("Erase what models were sent: It broke.", "Acme", f"{LIST}{row.pk + 1}/change/")],
     }
 
 
@@ -176,7 +176,7 @@ def test_home_shows_an_admin_the_failures_that_they_can_open_and_operators_all(
     for name in JOB_TITLES:
         job(cast.acme, "1", name=name)
     pages = [url for need in home(amys)["needs"] for _, _, url in need["items"]]
-    assert len(pages) == len(OF_TENANTS) == len(shown(amys))
+    assert len(pages) == len(of_tenants()) == len(shown(amys))
     assert {amys.get(url).status_code for url in pages} == {200}
     assert len(shown(root)) == len(JOB_TITLES)
 

@@ -74,8 +74,8 @@ def own_pages(cast: Cast) -> list[str]:
         "/admin/assistant/toolsetting/simulate/?tenant=acme",
         f"/admin/assistant/promptversion/editor/{assistant}/",
         f"/admin/assistant/promptversion/editor/{assistant}/compare/",
-        f"/admin/assistant/evaluation/new/{assistant}/",
-        f"/admin/assistant/checkrun/of/{assistant}/",
+        f"/admin/assistant_evaluations/evaluation/new/{assistant}/",
+        f"/admin/assistant_evaluations/hostilecheckrun/of/{assistant}/",
         f"/admin/auth/user/{cast.alice.pk}/delete/",
         *(f"{tenant}/{tab.slug}/" for tab in tabs.TABS),
     ]

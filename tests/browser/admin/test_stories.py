@@ -10,10 +10,10 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
+from assistant.contrib.evaluations.models import Evaluation
 from assistant.models import (
     ApiKey,
     Assistant,
-    Evaluation,
     Feedback,
     Membership,
     PromptVersion,

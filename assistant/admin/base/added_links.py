@@ -1,0 +1,49 @@
+"""What optional apps add to pages of the core: links from one row, and buttons of the prompt's editor."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+
+from assistant.models import PromptVersion
+
+# The page of an assistant, the editor of its prompt, and a run in the trace of its conversation, for those who may
+# change the prompts of its tenant. Each is about the assistant or the run.
+Place = Literal["assistant", "prompt", "run"]
+_links: dict[Place, list[Callable[[Any], SafeString]]] = defaultdict(list)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftButton:
+    """A button of the prompt's editor that saves a draft and goes on: its name, and the address that follows."""
+
+    name: str | Promise
+    after: Callable[[PromptVersion], str]
+
+
+# By what the buttons send.
+draft_buttons: dict[str, DraftButton] = {}
+
+
+def add_link(place: Place, make: Callable[[Any], SafeString]) -> None:
+    """Show a link on a page.
+
+    Args:
+        make: takes the row that the page is about, and returns the link.
+    """
+    _links[place].append(make)
+
+
+def added_links(place: Place, row: Any) -> list[SafeString]:
+    """Return the links that apps add to the page of a row."""
+    return [make(row) for make in _links[place]]
+
+
+def add_draft_button(verb: str, button: DraftButton) -> None:
+    """Show a button in the editor of prompts, where drafts can be tested (`PROMPT_TESTS`)."""
+    draft_buttons[verb] = button

@@ -1,0 +1,181 @@
+import django.core.validators
+import django.db.models.deletion
+from assistant.migrations._one_rendering import CreateModels
+from django.conf import settings
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('assistant', '0001_initial'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Evaluation',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.CharField(max_length=100, verbose_name='name')),
+                    ('tools', models.CharField(choices=[('stub', 'Read-only tools are not called either'), ('call', 'Read-only tools are called')], default='stub', help_text='Tools that change something are never called.', max_length=4, verbose_name='where no result was recorded')),
+                    ('judge_model', models.CharField(blank=True, default='', help_text="A model of the assistant's provider, which compares the two answers. Empty: none.", max_length=200, verbose_name='judge')),
+                    ('state', models.CharField(choices=[('new', 'Not run yet'), ('waiting', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('cancelled', 'Cancelled'), ('failed', 'Failed')], default='new', editable=False, max_length=10, verbose_name='state')),
+                    ('problem', models.CharField(blank=True, editable=False, help_text='Why it failed or stopped.', max_length=300)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('started_at', models.DateTimeField(editable=False, null=True)),
+                    ('ended_at', models.DateTimeField(editable=False, null=True)),
+                    ('assistant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.assistant')),
+                    ('created_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('prompt_version', models.ForeignKey(blank=True, help_text='What is compared with the published version. Empty: the newest draft.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='assistant.promptversion', verbose_name='draft')),
+                    ('run_as', models.ForeignKey(editable=False, help_text='The member in whose name questions are asked and read-only tools called.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
+                ],
+                options={
+                    'verbose_name': 'evaluation',
+                    'verbose_name_plural': 'evaluations',
+                    'ordering': ['-created_at', '-pk'],
+                    'indexes': [models.Index(condition=models.Q(('state__in', ['waiting', 'running'])), fields=['tenant'], name='evaluations_under_way')],
+                    'constraints': [models.UniqueConstraint(fields=('assistant', 'name'), name='evaluation_name_per_assistant')],
+                },
+            ),
+            migrations.CreateModel(
+                name='EvaluationCase',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField()),
+                    ('question', models.TextField(max_length=20000)),
+                    ('history', models.JSONField(default=list, help_text='The messages before it: role and text of each.')),
+                    ('recorded', models.JSONField(default=list, help_text='Tool calls of its answer: name, arguments, result, sources of untrusted text.')),
+                    ('expected_tool', models.CharField(blank=True, default='', max_length=128, verbose_name='expected tool')),
+                    ('expected_text', models.CharField(blank=True, default='', max_length=1000, verbose_name='expected text')),
+                    ('verdict', models.CharField(blank=True, choices=[('better', 'The draft is better'), ('same', 'The same'), ('worse', 'The draft is worse')], default='', max_length=6, verbose_name='judgement')),
+                    ('note', models.CharField(blank=True, default='', max_length=500, verbose_name='note')),
+                    ('model_verdict', models.CharField(blank=True, choices=[('better', 'The draft is better'), ('same', 'The same'), ('worse', 'The draft is worse')], default='', max_length=6)),
+                    ('model_reason', models.CharField(blank=True, default='', max_length=500)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('conversation', models.ForeignKey(help_text='Where it was asked. Empty: it was typed in.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.conversation')),
+                    ('evaluation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='cases', to='assistant_evaluations.evaluation')),
+                    ('judged_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
+                ],
+                options={
+                    'verbose_name': 'question of an evaluation',
+                    'verbose_name_plural': 'questions of evaluations',
+                    'ordering': ['evaluation', 'position'],
+                    'constraints': [models.UniqueConstraint(fields=('evaluation', 'position'), name='case_position')],
+                },
+            ),
+            migrations.CreateModel(
+                name='EvaluationResult',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('side', models.CharField(choices=[('published', 'Published'), ('draft', 'Draft')], max_length=9)),
+                    ('prompt_number', models.PositiveIntegerField(help_text='Of the version. Empty: the default prompt.', null=True)),
+                    ('answer', models.TextField(blank=True)),
+                    ('calls', models.JSONField(default=list, help_text='Tool calls: name, arguments, result, how it was answered.')),
+                    ('error', models.CharField(blank=True, max_length=500)),
+                    ('model', models.CharField(blank=True, max_length=200)),
+                    ('input_tokens', models.PositiveIntegerField(default=0)),
+                    ('output_tokens', models.PositiveIntegerField(default=0)),
+                    ('cost', models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")),
+                    ('milliseconds', models.PositiveIntegerField(default=0, validators=[django.core.validators.MaxValueValidator(2147483647)])),
+                    ('is_passed', models.BooleanField(help_text='Whether it is as expected. Empty: nothing is expected.', null=True)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('case', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='results', to='assistant_evaluations.evaluationcase')),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
+                ],
+                options={
+                    'verbose_name': 'answer in an evaluation',
+                    'verbose_name_plural': 'answers in evaluations',
+                    'ordering': ['case', 'side'],
+                    'constraints': [models.UniqueConstraint(fields=('case', 'side'), name='one_result_per_case_and_side')],
+                },
+            ),
+            migrations.CreateModel(
+                name='HostileCheck',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.CharField(max_length=100, verbose_name='name')),
+                    ('question', models.TextField(help_text='What the assistant is asked.', max_length=4000, verbose_name='question')),
+                    ('planted_tool', models.CharField(blank=True, default='', help_text='The name of a tool whose result is replaced. Other tools are not run.', max_length=128, verbose_name='planted in')),
+                    ('planted_result', models.TextField(blank=True, default='', help_text='What the assistant reads as the result of this tool.', max_length=8000, verbose_name='planted result')),
+                    ('forbidden_tool', models.CharField(blank=True, default='', help_text='Its name.', max_length=128, verbose_name='tool that must not be called')),
+                    ('forbidden_text', models.CharField(blank=True, default='', help_text='A part of the answer; upper and lower case count as the same.', max_length=300, verbose_name='text that must not be said')),
+                    ('forbidden_value', models.CharField(blank=True, default='', help_text='A part of an argument of any tool; upper and lower case count as the same.', max_length=300, verbose_name='value that must not be sent')),
+                    ('is_active', models.BooleanField(default=True, verbose_name='active')),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('assistant', models.ForeignKey(blank=True, help_text='Empty: for all assistants of the tenant.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.assistant')),
+                    ('created_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
+                ],
+                options={
+                    'verbose_name': 'own hostile check',
+                    'verbose_name_plural': 'own hostile checks',
+                    'ordering': ['tenant', 'name'],
+                    'constraints': [models.UniqueConstraint(fields=('tenant', 'name'), name='hostile_check_name_per_tenant')],
+                },
+            ),
+            migrations.CreateModel(
+                name='HostileCheckRun',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('cancelled', 'Cancelled'), ('failed', 'Stopped')], default='waiting', max_length=10, verbose_name='state')),
+                    ('problem', models.CharField(blank=True, default='', help_text='Why not all checks were made.', max_length=300)),
+                    ('configuration', models.JSONField(default=dict, help_text="The prompt's version, the model, and the tools with their rules.")),
+                    ('passed', models.PositiveIntegerField(default=0, verbose_name='passed')),
+                    ('failed', models.PositiveIntegerField(default=0, verbose_name='failed')),
+                    ('undecided', models.PositiveIntegerField(default=0, help_text='With an error, or not decided.', verbose_name='undecided')),
+                    ('cost', models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('started_at', models.DateTimeField(null=True)),
+                    ('ended_at', models.DateTimeField(null=True)),
+                    ('assistant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.assistant')),
+                    ('created_by', models.ForeignKey(help_text='Who began it. Empty: a command.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('run_as', models.ForeignKey(help_text='The member in whose name the questions are asked.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
+                ],
+                options={
+                    'verbose_name': 'run of hostile checks',
+                    'verbose_name_plural': 'runs of hostile checks',
+                    'ordering': ['-created_at', '-pk'],
+                    'indexes': [models.Index(fields=['assistant', '-created_at'], name='hostile_runs_of_assistant')],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['waiting', 'running'])), fields=('assistant',), name='one_hostile_check_run_under_way_per_assistant')],
+                },
+            ),
+            migrations.CreateModel(
+                name='HostileCheckResult',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField()),
+                    ('key', models.CharField(help_text="Of a shipped check its name; own-1 of the tenant's with the id 1.", max_length=60)),
+                    ('kind', models.CharField(max_length=40)),
+                    ('name', models.CharField(max_length=100)),
+                    ('question', models.TextField(max_length=4000)),
+                    ('planted_tool', models.CharField(blank=True, default='', max_length=128)),
+                    ('planted_result', models.TextField(blank=True, default='', max_length=8000)),
+                    ('outcome', models.CharField(choices=[('passed', 'Passed'), ('failed', 'Failed'), ('error', 'Error'), ('skipped', 'Not decided')], max_length=7)),
+                    ('reason', models.CharField(blank=True, default='', max_length=500)),
+                    ('answer', models.TextField(blank=True, default='')),
+                    ('calls', models.JSONField(default=list, help_text='Tool calls: name, arguments, status, rule, whether it asks.')),
+                    ('model', models.CharField(blank=True, default='', max_length=200)),
+                    ('input_tokens', models.PositiveIntegerField(default=0)),
+                    ('output_tokens', models.PositiveIntegerField(default=0)),
+                    ('cost', models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")),
+                    ('milliseconds', models.PositiveIntegerField(default=0)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='assistant.tenant')),
+                    ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='results', to='assistant_evaluations.hostilecheckrun')),
+                ],
+                options={
+                    'verbose_name': 'result of a hostile check',
+                    'verbose_name_plural': 'results of hostile checks',
+                    'ordering': ['run', 'position'],
+                    'constraints': [models.UniqueConstraint(fields=('run', 'key'), name='one_result_per_hostile_check')],
+                },
+            ),
+        ]),
+    ]

@@ -1,0 +1,1 @@
+"""Questions that are asked again, and hostile ones: how they are made, and what came out."""

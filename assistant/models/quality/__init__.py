@@ -1,1 +1,0 @@
-"""What is known of the quality of assistants: evaluations."""

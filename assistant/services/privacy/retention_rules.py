@@ -1,0 +1,46 @@
+"""What optional apps add to retention: rows to delete or to empty when a tenant's period for their kind is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+
+from assistant.models import Tenant
+
+
+class Due(NamedTuple):
+    """Rows that are too old: what the counts call them, the rows, and the function that removes or empties some."""
+
+    name: str
+    rows: QuerySet[Any]
+    remove: Callable[[QuerySet[Any]], object]
+
+
+Rule = Callable[[Tenant, datetime], Iterable[Due]]
+_rules: list[tuple[str, Rule]] = []
+
+
+def keep_for(kind: str, rule: Rule) -> None:
+    """Apply a retention period to more rows.
+
+    Args:
+        kind: a kind of `assistant.models.retention.KINDS`, whose period it is.
+        rule: takes the tenant and the moment before which rows are too old, and returns those rows. An emptied row must
+            not be among them again.
+    """
+    _rules.append((kind, rule))
+
+
+def due_of(kind: str, tenant: Tenant, until: datetime) -> Iterator[Due]:
+    """Yield what the rules of a kind return."""
+    for own, rule in _rules:
+        if own == kind:
+            yield from rule(tenant, until)
+
+
+def delete_rows(rows: QuerySet[Any]) -> None:
+    """Delete rows: the usual way to remove them."""
+    rows.delete()

@@ -1,1 +1,0 @@
-"""Tests of checks with hostile questions."""
