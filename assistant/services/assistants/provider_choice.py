@@ -128,7 +128,9 @@ def _oldest_own(assistant: Assistant) -> Provider | None:
     # Queried only if `with_prompt` has found one or was not used.
     if not getattr(assistant, "has_own_providers", True):
         return None
-    return min(assistant.tenant.providers.filter(is_untested=False), key=lambda row: row.pk, default=None)
+    # Not filtered by the database: pages with many assistants have fetched these rows for all of them.
+    used = (row for row in assistant.tenant.providers.all() if not row.is_untested)
+    return min(used, key=lambda row: row.pk, default=None)
 
 
 def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model: str) -> ProviderChoice:
