@@ -356,6 +356,43 @@ def test_any_json_argument_is_accepted_or_refused(value: Any) -> None:
             assert str(exc)
 
 
+async def _says_no(*given: Any) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "read_only",
+        "enabled_by_default",
+        "idempotent",
+        "destructive",
+        "open_world",
+        "untrusted",
+        "lists_choices",
+        "return_direct",
+        "barrier",
+        "waits",
+        "atomic",
+        "is_client_side",
+        "is_provider_side",
+    ],
+)
+@pytest.mark.parametrize("value", [_says_no, lambda: False, "no", 1], ids=["async", "sync", "text", "number"])
+def test_an_option_of_yes_or_no_is_one(option: str, value: Any) -> None:
+    made = Tool(name="take", description="Take.", parameters={"type": "object"}, handler=lambda given: given)
+    with pytest.raises(InvalidTool, match=f"The {option} of tool 'take' must be True"):
+        made.replace(**{option: value})
+
+
+@pytest.mark.parametrize("option", ["read_only", "enabled_by_default", "waits"])
+def test_only_what_may_be_unknown_is_none(option: str) -> None:
+    made = Tool(name="take", description="Take.", parameters={"type": "object"}, handler=lambda given: given)
+    assert made.replace(destructive=None, open_world=None).destructive is None
+    with pytest.raises(InvalidTool, match=option):
+        made.replace(**{option: None})
+
+
 def test_the_package_imports_without_django() -> None:
     import subprocess
     import sys

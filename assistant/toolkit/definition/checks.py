@@ -26,6 +26,20 @@ _FUNCTIONS: Mapping[str, int] = {
     "result_converter": 1,
 }
 _MAY_YIELD = frozenset({"preview", "result_converter"})
+_YES_OR_NO = (
+    "return_direct",
+    "read_only",
+    "idempotent",
+    "untrusted",
+    "lists_choices",
+    "enabled_by_default",
+    "atomic",
+    "barrier",
+    "waits",
+    "is_client_side",
+    "is_provider_side",
+)
+_YES_NO_OR_UNKNOWN = ("destructive", "open_world")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
@@ -33,6 +47,7 @@ def check_definition(tool: Tool) -> None:
     """Raise `InvalidTool` for invalid or contradictory options."""
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
         raise InvalidTool(f"A tool's name matches {NAME.pattern}; {tool.name!r} does not.")
+    _check_yes_or_no(tool)
     mistakes = {
         "has no description; the model chooses tools by it": is_blank(tool, "description") and not tool.is_client_side,
         "must have the JSON Schema of an object as its parameters": not isinstance(tool.parameters, dict)
@@ -62,6 +77,16 @@ def check_definition(tool: Tool) -> None:
     for option, function in functions.items():
         if mistake := _mistake_in(option, function):
             raise InvalidTool(f"The {option} of tool {tool.name!r} {mistake}.")
+
+
+def _check_yes_or_no(tool: Tool) -> None:
+    # Anything else would count as yes: a function too, which these options do not take.
+    for option in (*_YES_OR_NO, *_YES_NO_OR_UNKNOWN):
+        value = getattr(tool, option)
+        if isinstance(value, bool) or (value is None and option in _YES_NO_OR_UNKNOWN):
+            continue
+        allowed = "True, False or None" if option in _YES_NO_OR_UNKNOWN else "True or False"
+        raise InvalidTool(f"The {option} of tool {tool.name!r} must be {allowed}, not a {type(value).__name__}.")
 
 
 def _mistake_in(option: str, function: Any) -> str:
