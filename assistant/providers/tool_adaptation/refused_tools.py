@@ -148,23 +148,22 @@ class Asking:
         except Refusal as refusal:
             if not self.request.tools or not _may_be_a_tool(refusal, self.request.tools):
                 raise
-            first = latest = refusal
-        named: list[Tool] = []
+            latest = refusal
         while self._left and (found := named_tools(_said(latest), self.request.tools)):
-            named += found
-            self.request = _without(self.request, found)
+            # At once, so that the next turn goes on from here though this one should come to nothing.
+            self._refused.note(found, latest, self.request, is_certain=True)
+            # The last request must not meet one more that would be refused.
+            unproven = [tool for tool in self.request.tools if not tool.is_provider_side] if self._left == 1 else []
+            self.request = _without(self.request, [*found, *unproven])
             try:
-                response = await self._again()
+                return await self._again()
             except Refusal as refusal:
                 if not _may_be_a_tool(refusal, self.request.tools):
                     raise
                 latest = refusal
-            else:
-                self._refused.note(named, first, self.request, is_certain=True)
-                return response
-        return await self._halved(latest, named)
+        return await self._halved(latest)
 
-    async def _halved(self, refusal: Refusal, named: Sequence[Tool]) -> httpx2.Response:
+    async def _halved(self, refusal: Refusal) -> httpx2.Response:
         """Search the tool that is refused among those that are left."""
         whole = self.request
         suspects = sorted((tool for tool in whole.tools if not tool.is_provider_side), key=_innocence)
@@ -183,7 +182,7 @@ class Asking:
                 suspects = suspects[len(left_out) :]
                 continue
             if is_last or len(left_out) == 1:
-                self._refused.note([*named, *left_out], refusal, self.request, is_certain=len(left_out) == 1)
+                self._refused.note(left_out, refusal, self.request, is_certain=len(left_out) == 1)
                 return response
             await response.aclose()
             self.spent += estimate_usage(self.request, 0)

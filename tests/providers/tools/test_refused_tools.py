@@ -101,6 +101,28 @@ async def test_several_are_left_out_one_after_the_other(fake_provider: FakeProvi
     assert len(server.offered) == 6
 
 
+@pytest.mark.parametrize("wire", WIRE_FORMATS)
+async def test_more_than_a_turn_can_ask_about_cost_no_turn(fake_provider: FakeProvider, wire: str) -> None:
+    server = StrictServer(wire, POISON, SAYS[wire])
+    fake_provider.rule(server)
+    told: list[RefusedTool] = []
+    offered = tools(12, *range(10))
+    for _ in range(3):
+        assert (await ask(model_at(fake_provider, wire, on_refused_tool=told.append), offered)).text == "Fine."
+    assert server.offered == ["tool_10", "tool_11"]
+    assert [one.name for one in told] == [f"tool_{number}" for number in range(10)]
+    assert all(one.is_certain for one in told) and len(server.refused) == len(told)
+
+
+async def test_what_was_named_is_known_after_a_turn_that_failed(fake_provider: FakeProvider) -> None:
+    said = {"tool_0": "Invalid schema for function 'tool_0'.", "tool_1": "temperature: range 0..1"}
+    fake_provider.rule(StrictServer(CHAT_COMPLETIONS, POISON, lambda place, name: said[name]))
+    told: list[RefusedTool] = []
+    with pytest.raises(ModelError):
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), tools(3, 0, 1))
+    assert [one.name for one in told] == ["tool_0"]
+
+
 @pytest.mark.parametrize("guilty", range(8))
 async def test_one_that_is_not_named_is_found_by_halving(fake_provider: FakeProvider, guilty: int) -> None:
     server = StrictServer(CHAT_COMPLETIONS, POISON, vague)
