@@ -1,7 +1,7 @@
 """Calls that end after their time.
 
-Python cannot stop the threads of sync tools, and async tools can ignore that they were stopped. Both may still take
-effect.
+Python cannot stop the threads of sync tools, and async tools can ignore that they were stopped, or wait for threads and
+shielded tasks that go on. All of these may still take effect.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolcalls.protocols import Journal, LateJournal, PlannedCall, RunTakenOver, ToolOutcome
+from assistant.core.toolcalls.replay import EFFECT_UNKNOWN
 from assistant.core.values.events import Custom, Event
 from assistant.toolkit import InvalidTool, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut
@@ -27,7 +28,7 @@ from assistant.toolkit.text import clean_text
 
 logger = logging.getLogger(__name__)
 
-# What a late end says of a tool that was stopped.
+# What a late end says of a tool that was stopped and only reads.
 STOPPED = "It was stopped."
 # Tasks that record late outcomes; asyncio itself keeps only weak references to tasks.
 _recording: set[asyncio.Task[None]] = set()
@@ -132,11 +133,18 @@ class LateCall:
             sentence += " and was not waited for. It has completed since: do not assume that it has failed."
             self._ended(self._late)
         elif self._left is None:
-            sentence += " and was stopped."
+            sentence += self._stopped
         else:
             sentence += " and was not waited for. It still runs, and may complete: do not assume that it has failed."
             self._wait_for_end(self._left)
         return replace(self._initial, status="timeout", content=sentence, error=sentence)
+
+    @property
+    def _stopped(self) -> str:
+        """What the model reads of a tool whose task has ended; threads and shielded tasks of it may go on unseen."""
+        if self._planned.tool.read_only:
+            return " and was stopped."
+        return f" and was not waited for any longer. {EFFECT_UNKNOWN}"
 
     def _wait_for_end(self, left: Future[Any] | asyncio.Task[Attempt]) -> None:
         if isinstance(left, asyncio.Task):
@@ -164,7 +172,8 @@ class LateCall:
         milliseconds = round((time.perf_counter() - self._began) * 1000)
         ended = replace(self._initial, duration_ms=milliseconds)
         if late is None:
-            return replace(ended, status="cancelled", content=STOPPED, error=STOPPED)
+            told = STOPPED if self._planned.tool.read_only else EFFECT_UNKNOWN
+            return replace(ended, status="cancelled", content=told, error=told)
         if late.error is not None:
             exc = late.error
             text = clean_text(cut(str(exc))) if isinstance(exc, ToolError) else type(exc).__name__

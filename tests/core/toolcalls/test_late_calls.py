@@ -51,6 +51,7 @@ def wait_for(journal: LateEndJournal) -> Tool:
 
 
 RELEASED = threading.Event()
+CHARGED = threading.Event()
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +100,42 @@ async def test_a_late_end_is_recorded_and_told(slow: Tool, status: str, content:
     assert event.value["toolCallId"] == journal.late[0].call.id
 
 
-async def test_an_async_tool_is_stopped() -> None:
-    plan = plan_for([ToolCall("", "charge", "{}"), "Done."], hang)
-    events = [event async for event in run_turn(plan)]
-    assert any("and was stopped" in getattr(event, "content", "") for event in events)
+async def run_hanging(slow: Tool) -> str:
+    """Run an async tool past its time; return what the model read."""
+    journal = MemoryJournal()
+    plan = plan_for([ToolCall("", "charge", "{}"), "Done."], slow, journal=journal)
+    _ = [event async for event in run_turn(plan)]
+    return journal.outcomes[0].content
+
+
+async def test_an_async_tool_that_only_reads_is_stopped() -> None:
+    assert "and was stopped" in await run_hanging(hang.replace(read_only=True))
+
+
+@tool(timeout=0.05, name="charge")
+async def charge_in_a_thread() -> str:
+    """Charge."""
+    return await asyncio.to_thread(charge_once_released)
+
+
+@tool(timeout=0.05, name="charge")
+async def charge_behind_a_shield() -> str:
+    """Charge."""
+    return await asyncio.shield(asyncio.create_task(asyncio.to_thread(charge_once_released)))
+
+
+def charge_once_released() -> str:
+    RELEASED.wait(20)
+    CHARGED.set()
+    return "Charged 5 euro"
+
+
+@pytest.mark.parametrize("slow", [charge_in_a_thread, charge_behind_a_shield])
+async def test_an_async_tool_whose_threads_or_tasks_go_on_is_not_said_to_be_stopped(slow: Tool) -> None:
+    CHARGED.clear()
+    told = await run_hanging(slow)
+    assert not CHARGED.is_set()
+    RELEASED.set()
+    assert await asyncio.to_thread(CHARGED.wait, 20)
+    assert "stopped" not in told
+    assert "was not waited for any longer" in told and "Whether this call took effect is not known." in told
