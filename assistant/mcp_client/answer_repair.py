@@ -6,6 +6,7 @@ tools away, and one malformed part the rest of a result, after the tool has done
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -17,12 +18,20 @@ from cachetools import LRUCache
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp.shared.message import SessionMessage
-from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp_types import (
+    PROTOCOL_VERSION_META_KEY,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 from mcp_types.methods import parse_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from assistant.mcp_client.definitions import MAX_NAME, MAX_TOOLS, visible
+from assistant.mcp_client.unparsed_answers import read_unparsed
 from assistant.toolkit.validation_errors import error_details
 
 # A transport's streams of `SessionMessage`: what comes from the server, and what goes to it.
@@ -30,7 +39,7 @@ Streams = tuple[Any, Any]
 # In a page's `_meta`: the tools that were left out, as pairs of their name and the reason.
 LEFT_OUT = "tenant-assistant/left-out"
 MAX_REASON = 300
-_LIST, _CALL = "tools/list", "tools/call"
+_OPEN, _LIST, _CALL = "initialize", "tools/list", "tools/call"
 # Requests of one session whose answers are awaited; older ones were given up.
 _MAX_AWAITED = 1_000
 # Parts of one result that are looked at; `results.MAX_BLOCKS` of them are read.
@@ -69,10 +78,12 @@ class _Outgoing:
 
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
-        if isinstance(message, JSONRPCRequest) and message.method in (_LIST, _CALL):
+        if isinstance(message, JSONRPCRequest) and message.method in (_OPEN, _LIST, _CALL):
             meta = (message.params or {}).get("_meta") or {}
             version = meta.get(PROTOCOL_VERSION_META_KEY, LATEST_HANDSHAKE_VERSION)
             self._awaited[coerce_request_id(message.id)] = (message.method, version)
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._awaited.pop(coerce_request_id((message.params or {}).get("requestId", "")), None)
         await self._stream.send(item)
 
     async def aclose(self) -> None:
@@ -103,7 +114,7 @@ class _Incoming:
         return context
 
     async def receive(self) -> SessionMessage | Exception:
-        return self._repaired(await self._stream.receive())
+        return await self._read(await self._stream.receive())
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -112,7 +123,7 @@ class _Incoming:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        return self._repaired(await self._stream.__anext__())
+        return await self._read(await self._stream.__anext__())
 
     async def __aenter__(self) -> Self:
         await self._stream.__aenter__()
@@ -124,14 +135,25 @@ class _Incoming:
         result: bool | None = await self._stream.__aexit__(exc_type, exc_val, exc_tb)
         return result
 
-    def _repaired(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
-        if isinstance(item, Exception) or not isinstance(item.message, JSONRPCResponse | JSONRPCError):
+    async def _read(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(item, Exception):
+            # In a thread, since a line may have megabytes.
+            meant = await asyncio.to_thread(read_unparsed, item, list(self._awaited))
+            if meant is None:
+                return item
+            item = SessionMessage(meant)
+        return self._repaired(item)
+
+    def _repaired(self, item: SessionMessage) -> SessionMessage:
+        if not isinstance(item.message, JSONRPCResponse | JSONRPCError):
             return item
         message = item.message
         request = self._awaited.pop(coerce_request_id(message.id), None) if message.id is not None else None
         if request is None or isinstance(message, JSONRPCError):
             return item
         method, version = request
+        if method == _OPEN:
+            return item
         result = (repaired_page if method == _LIST else repaired_result)(message.result, version)
         return SessionMessage(message.model_copy(update={"result": result}), item.metadata)
 

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from assistant.mcp_client.definitions import visible
 from assistant.mcp_client.errors import FailureKind, RemoteFailure
 from assistant.mcp_client.last_words import words_of
+from assistant.mcp_client.unparsed_answers import UNREADABLE
 from assistant.toolkit.guards.guarded_http import ResponseTooLong
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 from assistant.toolkit.validation_errors import sentence
@@ -72,6 +73,8 @@ def call_failure_of(exc: BaseException) -> RemoteFailure:
     if error.code in _OF_PROTOCOL:
         return RemoteFailure("protocol", failure.detail, may_have_run=may_have_run)
     said = visible(error.message)[:MAX_SAID]
+    if error.error.data == UNREADABLE:
+        return RemoteFailure("protocol", failure.detail, said=said, may_have_run=True)
     return RemoteFailure("error", failure.detail, said=said, may_have_run=may_have_run)
 
 

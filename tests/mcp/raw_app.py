@@ -15,7 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 Json = dict[str, Any]
-# `pages` are the results of `tools/list`, `answers` the `result` or `error` of `tools/call` by the name of the tool.
+# `pages` are the results of `tools/list`, `answers` the `result` or `error` of `tools/call` by the name of the tool;
+# or, of a program, the `line` with `<id>` for the request's.
 STATE: Json = {"is_modern": False, "pages": [{"tools": []}], "answers": {}}
 LOG: list[Json] = []
 
@@ -43,7 +44,7 @@ def answer(message: Json) -> Json:
 
 def _page(number: int) -> Json:
     page = STATE["pages"][number]
-    if "error" in page:
+    if "error" in page or "line" in page:
         return dict(page)
     more = {"nextCursor": str(number + 1)} if number + 1 < len(STATE["pages"]) else {}
     return {"result": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **more, **page}}
@@ -81,5 +82,7 @@ if __name__ == "__main__":
     for line in sys.stdin:
         sent = json.loads(line)
         if "id" in sent:
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": sent["id"], **answer(sent)}) + "\n")
+            answered = answer(sent)
+            message = json.dumps({"jsonrpc": "2.0", "id": sent["id"], **answered})
+            sys.stdout.write(answered.get("line", message).replace("<id>", str(sent["id"])) + "\n")
             sys.stdout.flush()
