@@ -178,7 +178,8 @@ class MergingAdmin:
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         # A new row has nobody else's changes, and users have another form for it.
         if obj is not None:
-            kwargs["form"] = _merging(kwargs.get("form", self.form))  # type: ignore[attr-defined]
+            shown = self.get_readonly_fields(request, obj)  # type: ignore[attr-defined]
+            kwargs["form"] = _merging(kwargs.get("form", self.form), shown)  # type: ignore[attr-defined]
         return super().get_form(request, obj, change=change, **kwargs)  # type: ignore[misc]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -211,7 +212,8 @@ class MergingInline:
     """The same for an inline."""
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
-        kwargs["form"] = _merging(kwargs.get("form", self.form))  # type: ignore[attr-defined]
+        shown = self.get_readonly_fields(request, obj)  # type: ignore[attr-defined]
+        kwargs["form"] = _merging(kwargs.get("form", self.form), shown)  # type: ignore[attr-defined]
         return super().get_formset(request, obj, **kwargs)  # type: ignore[misc]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -219,8 +221,13 @@ class MergingInline:
         return _with_shown(found) if self.has_change_permission(request, obj) else found  # type: ignore[attr-defined]
 
 
-def _merging(form: Any) -> type[MergingForm]:
-    return form if issubclass(form, MergingForm) else type(form.__name__, (MergingForm, form), {})
+def _merging(form: Any, readonly: Iterable[str]) -> type[MergingForm]:
+    """Return a form that merges, without the declared fields that the page only shows.
+
+    Django leaves these out of a page's own form, but not of one that `get_form` is given.
+    """
+    bases = (form,) if issubclass(form, MergingForm) else (MergingForm, form)
+    return type(form.__name__, bases, dict.fromkeys(name for name in readonly if name in form.declared_fields))
 
 
 def _with_shown(fieldsets: Any) -> list[Any]:
