@@ -96,11 +96,11 @@ class RemoteSession:
         except (MCPError, ValidationError) as exc:
             failure = failure_of(exc)
             if not seen or failure.kind != "protocol":
-                raise failure from exc
+                raise await self._transport.explained(failure) from exc
             # The pages before it stand: one bad page does not take the server's other tools away.
             unread = failure.detail
         except Exception as exc:
-            raise failure_of(exc) from exc
+            raise await self._transport.explained(failure_of(exc)) from exc
         self.listing = await asyncio.to_thread(read_listing, listed, malformed, unread)
         self.tools = {definition.name: definition for definition in self.listing.tools}
         if problems := "; ".join(filter(None, (self.listing.sentence, unread))):
@@ -152,7 +152,8 @@ class RemoteSession:
         except Exception as exc:
             if questions is not None and questions.open is not None:
                 raise NeedsAnswer(questions.open) from exc
-            raise await self._transport.explained(call_failure_of(exc)) from exc
+            sent_call = {"name": name, "arguments": arguments}
+            raise await self._transport.explained(call_failure_of(exc), sent_call) from exc
         if questions is not None and questions.open is not None:
             raise NeedsAnswer(questions.open)
         try:

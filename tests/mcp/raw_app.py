@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from typing import Any
@@ -16,7 +17,7 @@ from starlette.routing import Route
 
 Json = dict[str, Any]
 # `pages` are the results of `tools/list`, `answers` the `result` or `error` of `tools/call` by the name of the tool;
-# or, of a program, the `line` with `<id>` for the request's.
+# or, of a program, the `line` with `<id>` for the request's; or, over HTTP, the `status` and `body` of a refusal.
 STATE: Json = {"is_modern": False, "pages": [{"tools": []}], "answers": {}}
 LOG: list[Json] = []
 
@@ -56,7 +57,12 @@ async def mcp(request: Request) -> Response:
     message = await request.json()
     if "id" not in message:
         return Response(status_code=202)
-    return JSONResponse({"jsonrpc": "2.0", "id": message["id"], **answer(message)})
+    answered = answer(message)
+    if "wait" in answered:
+        await asyncio.sleep(20)
+    if "status" in answered:
+        return JSONResponse(answered["body"], answered["status"])
+    return JSONResponse({"jsonrpc": "2.0", "id": message["id"], **answered})
 
 
 async def control(request: Request) -> Response:

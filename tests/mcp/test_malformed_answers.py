@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import sys
@@ -13,6 +14,7 @@ from pytest_django import Settings
 
 from assistant.contrib.mcp_server.tool_results import describe, result_of
 from assistant.mcp_client import Command, Endpoint, RemoteFailure, connect
+from assistant.mcp_client.pool import SessionPool
 from assistant.models import McpServer, McpTool
 from assistant.models import ToolCall as Audit
 from assistant.services.mcp_servers.calls import session_pool
@@ -168,6 +170,40 @@ async def test_a_refusal_before_the_call_is_a_failure(raw: Outside) -> None:
 async def test_after_an_answer_that_is_none_the_outcome_is_unknown(raw: Outside, answer: dict[str, Any]) -> None:
     error = await failed(raw, answer)
     assert (error.kind, error.may_have_run) == ("protocol", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "may_have_run"),
+    [(401, "unauthorized", False), (403, "forbidden", False), (500, "failing", True), (503, "failing", True)],
+)
+async def test_a_refusal_of_one_call_is_told_as_one_of_the_session(
+    raw: Outside, status: int, kind: str, may_have_run: bool
+) -> None:
+    refusal = {"status": status, "body": {"error": "The plan of token=abcd1234 is over."}}
+    raw.be(pages=[{"tools": [tool("send")]}], answers={"send": refusal})
+    pool = SessionPool()
+    session = await pool.session("one", endpoint(raw))
+    with pytest.raises(RemoteFailure) as caught:
+        await session.call("send", {"to": "Ann"})
+    await pool.close()
+    assert (caught.value.kind, caught.value.may_have_run) == (kind, may_have_run)
+    assert caught.value.detail.startswith(f"HTTP {status} ")
+    assert caught.value.detail.endswith("it said: The plan of … is over.")
+
+
+async def test_a_call_beside_the_one_that_is_refused_may_have_run(raw: Outside) -> None:
+    refusal = {"status": 401, "body": {}}
+    raw.be(pages=[{"tools": [tool("send"), tool("wait")]}], answers={"send": refusal, "wait": {"wait": True}})
+    pool = SessionPool()
+    session = await pool.session("one", endpoint(raw))
+    waiting = asyncio.create_task(session.call("wait", {"to": "Ann"}))
+    while not await asyncio.to_thread(raw.log):
+        await asyncio.sleep(0.01)
+    refused, beside = await asyncio.gather(session.call("send", {}), waiting, return_exceptions=True)
+    await pool.close()
+    assert isinstance(refused, RemoteFailure) and isinstance(beside, RemoteFailure)
+    assert (refused.kind, refused.may_have_run) == ("unauthorized", False)
+    assert (beside.kind, beside.may_have_run) == ("unauthorized", True)
 
 
 async def test_a_program_is_read_as_forgivingly() -> None:
