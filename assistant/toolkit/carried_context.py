@@ -28,6 +28,29 @@ def current_language() -> str | None:
     return _language()
 
 
+# Variables whose values tell a tool nothing that its context does not, or nothing at all.
+_internal: set[contextvars.ContextVar[Any]] = set()
+# What Django keeps in variables of asgiref: the language, which `current_language` tells, and its connections.
+_OF_DJANGO = ("django.utils.translation.", "django.db.backends.", "django.core.cache.")
+
+
+def declare_internal(*variables: contextvars.ContextVar[Any]) -> None:
+    """Declare that tools do not read these variables."""
+    _internal.update(variables)
+
+
+def readable_variables() -> dict[contextvars.ContextVar[Any], Any]:
+    """Return the context variables that are set here and that a tool may read, with their values."""
+    found = contextvars.copy_context().items()
+    return {variable: _without_django(variable, value) for variable, value in found if variable not in _internal}
+
+
+def _without_django(variable: contextvars.ContextVar[Any], value: Any) -> Any:
+    if variable.name != "asgiref.local" or not isinstance(data := getattr(value, "data", None), dict):
+        return value
+    return {name: one for name, one in data.items() if not type(one).__module__.startswith(_OF_DJANGO)}
+
+
 class CarriedContext:
     """A copy of the caller's context, made where it is created.
 

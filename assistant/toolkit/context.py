@@ -225,7 +225,7 @@ class _Call:
         self.is_over = False
 
 
-_current: contextvars.ContextVar[_Call] = contextvars.ContextVar("tool_call")
+current_call: contextvars.ContextVar[_Call] = contextvars.ContextVar("tool_call")
 
 
 def current_context() -> ToolContext:
@@ -237,7 +237,7 @@ def current_context() -> ToolContext:
     Raises:
         LookupError: no tool is running here.
     """
-    call = _current.get(None)
+    call = current_call.get(None)
     if call is None:
         raise LookupError("No tool is running here.")
     if call.is_over:
@@ -252,7 +252,7 @@ def tool_of_task(task: asyncio.Task[Any]) -> str:
     but not in other tasks that they start.
     """
     if hasattr(task, "get_context"):
-        call = task.get_context().get(_current)
+        call = task.get_context().get(current_call)
         return "" if call is None or call.is_over else call.tool
     prefix, _, name = task.get_name().partition("-")
     return name if prefix in {"tool", "call"} else ""
@@ -262,12 +262,12 @@ def tool_of_task(task: asyncio.Task[Any]) -> str:
 def use_context(context: ToolContext, tool: str = "") -> Iterator[None]:
     """Make `context` the current one within the block, in a call of `tool`."""
     call = _Call(context, tool)
-    token = _current.set(call)
+    token = current_call.set(call)
     try:
         yield
     finally:
         call.is_over = True
-        _current.reset(token)
+        current_call.reset(token)
         if call.threads and tool:
             leave_threads(tool, call.threads)
 
@@ -275,20 +275,20 @@ def use_context(context: ToolContext, tool: str = "") -> Iterator[None]:
 @contextmanager
 def _enter(call: _Call) -> Iterator[None]:
     """Make a running call the current one in another thread. Unlike `use_context`, this does not end the call."""
-    token = _current.set(call)
+    token = current_call.set(call)
     try:
         yield
     finally:
-        _current.reset(token)
+        current_call.reset(token)
 
 
 def _capture_context() -> AbstractContextManager[None] | None:
-    call = _current.get(None)
+    call = current_call.get(None)
     return None if call is None else _enter(call)
 
 
 def _note_thread(thread: Thread) -> None:
-    call = _current.get(None)
+    call = current_call.get(None)
     if call is not None and not call.is_over and is_of_tool(thread):
         call.threads.append(thread)
 

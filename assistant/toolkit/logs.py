@@ -26,8 +26,8 @@ class Request:
     tenant: str = ""
 
 
-_run: ContextVar[tuple[str, str]] = ContextVar("logged_run", default=("", ""))
-_request: ContextVar[Request | None] = ContextVar("logged_request", default=None)
+logged_run: ContextVar[tuple[str, str]] = ContextVar("logged_run", default=("", ""))
+logged_request: ContextVar[Request | None] = ContextVar("logged_request", default=None)
 
 
 def log_operation(logger: logging.Logger, context: ToolContext, message: str, *values: Any) -> None:
@@ -45,32 +45,32 @@ def log_extra(context: ToolContext) -> dict[str, str]:
 @contextmanager
 def run_log_context(context: ToolContext) -> Iterator[None]:
     """Add the tenant and the run to all records logged within the block, by way of `ContextFilter`."""
-    token = _run.set((context.tenant.slug, context.run_id))
+    token = logged_run.set((context.tenant.slug, context.run_id))
     try:
         yield
     finally:
-        _run.reset(token)
+        logged_run.reset(token)
 
 
 def begin_request(request: Request) -> Token[Request | None]:
     """Add the request's id to all further log records, also in tasks and runs that the request starts."""
-    return _request.set(request)
+    return logged_request.set(request)
 
 
 def end_request(token: Token[Request | None]) -> None:
     """Restore the request that was current before `begin_request`, which returned the token."""
-    _request.reset(token)
+    logged_request.reset(token)
 
 
 def request_id() -> str:
     """Return the id of the current request, or of the one that started the current run; empty if there is none."""
-    request = _request.get()
+    request = logged_request.get()
     return request.id if request else ""
 
 
 def set_request_tenant(slug: str) -> None:
     """Set the tenant of the current request."""
-    request = _request.get()
+    request = logged_request.get()
     if request is not None:
         request.tenant = slug
 
@@ -82,8 +82,8 @@ class ContextFilter(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        request = _request.get()
-        tenant, run = _run.get()
+        request = logged_request.get()
+        tenant, run = logged_run.get()
         fields = vars(record)
         fields.setdefault("tenant", tenant or (request.tenant if request else ""))
         fields.setdefault("run", run)

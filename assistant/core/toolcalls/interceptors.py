@@ -12,6 +12,7 @@ import math
 import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -53,7 +54,37 @@ async def invoke(invocation: Invocation, interceptors: Sequence[ToolInterceptor]
     return await call(invocation)
 
 
+@dataclass(slots=True, eq=False)
+class Watch:
+    """What a cache gives the interceptors and the tool that it wraps, and whether the tool is called with just that.
+
+    Attributes:
+        given: the invocation for interceptors, whose context notes what they read of it.
+        own: the same for the tool, of whose context only what the tool's function reads is noted.
+    """
+
+    given: Invocation
+    own: Invocation
+    is_unchanged: bool = True
+
+    def of_tool(self, invocation: Invocation) -> Invocation:
+        """Return the invocation that the tool is to be called with, and note whether it is another than was given."""
+        given = self.given
+        is_same = invocation.tool is given.tool and invocation.arguments == given.arguments
+        if is_same and invocation.context is given.context:
+            return self.own
+        self.is_unchanged = False
+        return invocation
+
+
+# Set by a cache while what it wraps runs.
+watching: ContextVar[Watch | None] = ContextVar("watching", default=None)
+
+
 async def _run(invocation: Invocation) -> ToolResult:
+    watch = watching.get()
+    if watch is not None:
+        invocation = watch.of_tool(invocation)
     return await invocation.tool.call(invocation.arguments, invocation.context)
 
 

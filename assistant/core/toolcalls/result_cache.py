@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from types import FunctionType, MethodType
 
 from cachetools import TTLCache
 
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.interceptors import CallTool, Invocation, Watch, watching
+from assistant.core.toolcalls.run_call import current_parent
 from assistant.core.toolcalls.value_keys import ValueKey, key_of
 from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.arguments import parse_arguments
-from assistant.toolkit.carried_context import current_language
+from assistant.toolkit.calls.worker_threads import on_left_running
+from assistant.toolkit.carried_context import current_language, declare_internal, readable_variables
+from assistant.toolkit.context import current_call, home_loop
+from assistant.toolkit.logs import logged_request, logged_run
+from assistant.toolkit.read_context import as_tool_sees
 
 # What is part of the key. Everything else in a context is new with each call or may change within it.
 _KEYED = ("tenant", "user", "assistant", "config", "extra", "secrets", "deps")
 # What tells the tool nothing: through these it tells others something, which a kept result does not repeat.
 _OUTWARD = frozenset({"progress", "untrusted"})
+declare_internal(current_parent, watching, on_left_running, home_loop, current_call, logged_request, logged_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +39,12 @@ class _CachedResult:
 class Cache:
     """Caches the results of idempotent, read-only tools.
 
-    A result is returned only to a call with the same function (or bound method), arguments and language, and the same
-    tenant, user, assistant, settings, secrets, `extra` and `deps` in its context. No result is kept of a call in which
-    the tool has read something else of its context, such as the history or the thread, or has read settings, `extra` or
-    `deps` with an object in them that may change, such as a connection.
+    A result is returned only to a call with the same function, arguments and language, the same values in a method's
+    object and in context variables, and the same tenant, user, assistant, settings, secrets, `extra` and `deps` in its
+    context. No result is kept of a call in which the tool, or an interceptor within the cache, has read something else
+    of the context, such as the history or the thread, or has read an object that may change, such as a connection. Nor
+    where such an object has the method or is the value of a context variable, nor where an interceptor within the cache
+    calls the tool with another context or other arguments.
 
     Args:
         seconds: how long a result is valid.
@@ -49,8 +58,12 @@ class Cache:
         tool, context = invocation.tool, invocation.context
         if not (tool.idempotent and tool.read_only):
             return await call(invocation)
+        owner, variables = _owner_key(tool), _variables_key()
+        if not (owner.is_exact and variables.is_exact):
+            return await call(invocation)
         inputs = {name: key_of(getattr(context, name)) for name in _KEYED}
-        key = (_identity(tool), parse_arguments(invocation.arguments).text, current_language(), tuple(inputs.values()))
+        text = parse_arguments(invocation.arguments).text
+        key = (_identity(tool), owner, variables, text, current_language(), tuple(inputs.values()))
         found = self._results.get(key)
         if found is not None:
             if found.sources:
@@ -63,8 +76,14 @@ class Cache:
             context.mark_untrusted(*sources)
 
         watched = replace(context, untrusted=mark, read_fields=set())
-        result = await call(replace(invocation, context=watched))
-        if not result.is_error and result.pending is None and _is_keyed(watched, inputs):
+        watch = Watch(replace(invocation, context=as_tool_sees(watched)), replace(invocation, context=watched))
+        token = watching.set(watch)
+        try:
+            result = await call(watch.given)
+        finally:
+            watching.reset(token)
+        is_same = watch.is_unchanged and _owner_key(tool) == owner
+        if is_same and not result.is_error and result.pending is None and _is_keyed(watched, inputs):
             self._results[key] = _CachedResult(result, tuple(marked), tool)
         return result
 
@@ -76,10 +95,18 @@ def _is_keyed(context: ToolContext, inputs: dict[str, ValueKey]) -> bool:
 
 
 def _identity(tool: Tool) -> Hashable:
-    """Return a key for what a tool runs, how it reads its arguments, and how its result is converted.
+    """Return a key for what a tool runs, how it reads its arguments, and how its result is converted."""
+    function = getattr(tool.handler, "__func__", tool.handler)
+    return id(function), id(tool.result_converter), key_of(tool.parameters)
 
-    Bound methods of different objects have the same name and function, so the object is part of the key.
-    """
+
+def _owner_key(tool: Tool) -> ValueKey:
+    """Return the key of the object that a tool's method or callable object reads; that of None for a function."""
     handler = tool.handler
-    function, owner = getattr(handler, "__func__", handler), getattr(handler, "__self__", None)
-    return id(function), id(owner), id(tool.result_converter), key_of(tool.parameters)
+    return key_of(getattr(handler, "__self__", None) if isinstance(handler, FunctionType | MethodType) else handler)
+
+
+def _variables_key() -> ValueKey:
+    """Return the key of all context variables that a tool could read."""
+    keys = {variable: key_of(value) for variable, value in readable_variables().items()}
+    return ValueKey(frozenset(keys.items()), all(key.is_exact for key in keys.values()))

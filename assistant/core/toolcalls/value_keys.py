@@ -6,7 +6,7 @@ import datetime as dt
 from abc import ABC
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, is_dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import Enum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from pathlib import PurePath
@@ -28,6 +28,7 @@ _SHOWN = frozenset(
     {
         float,
         complex,
+        Context,
         Decimal,
         dt.date,
         dt.datetime,

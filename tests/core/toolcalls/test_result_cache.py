@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -15,11 +16,12 @@ from pydantic import BaseModel, SecretStr
 
 from assistant.client import ChatClient
 from assistant.core.llm.scripted import ScriptedModel
+from assistant.core.toolcalls.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.value_keys import key_of
 from assistant.core.values.messages import ToolCall
-from assistant.toolkit import TenantInfo, ToolContext, current_context, tool, tools_of
+from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, current_context, tool, tools_of
 from tests.core.scripted_turns import run_script
 
 CALLS: list[int] = []
@@ -58,19 +60,20 @@ class Reader:
     """Has a tool that returns what `read` finds in its context."""
 
     def __init__(self, read: Callable[[ToolContext], object]) -> None:
-        self._read = read
         self.calls = 0
 
-    @tool(read_only=True, idempotent=True)
-    async def look(self, context: ToolContext) -> str:
-        """Look at the context."""
-        self.calls += 1
-        return str(self._read(context))
+        @tool(read_only=True, idempotent=True)
+        async def look(context: ToolContext) -> str:
+            """Look at the context."""
+            self.calls += 1
+            return str(read(context))
 
-    async def look_with(self, cache: Cache, **given: Any) -> str:
+        self.tool = look
+
+    async def look_with(self, cache: Cache, *inner: ToolInterceptor, **given: Any) -> str:
         """Return the result of a client's call that has these settings."""
         model = ScriptedModel([ToolCall("", "look", "{}"), "ok"])
-        reply = await ChatClient(model=model, tools=tools_of(self), interceptors=[cache]).call("?", **given)
+        reply = await ChatClient(model=model, tools=[self.tool], interceptors=[cache, *inner]).call("?", **given)
         return str(reply.tool_calls[0].result)
 
 
@@ -248,9 +251,9 @@ async def test_calls_with_a_different_context_are_cached_separately() -> None:
 
 
 async def test_calls_of_other_objects_or_with_other_arguments_are_cached_separately() -> None:
+    @dataclass
     class Desk:
-        def __init__(self, city: str) -> None:
-            self.city = city
+        city: str
 
         @tool(read_only=True, idempotent=True)
         def where(self, word: SecretStr) -> str:
@@ -264,6 +267,104 @@ async def test_calls_of_other_objects_or_with_other_arguments_are_cached_separat
         turn = await run_script([call, "ok"], *tools_of(desk), interceptors=(cache,))
         assert turn.results == [f"{desk.city} {word}"]
     assert len(CALLS) == 3
+
+
+WHO: ContextVar[Any] = ContextVar("who")
+
+
+@tool(read_only=True, idempotent=True)
+def who() -> str:
+    """Tell who asks."""
+    CALLS.append(0)
+    return str(getattr(WHO.get(), "owner", WHO.get()))
+
+
+@pytest.mark.parametrize("kind", [str, Connection])
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_the_program_has_set_for_one_caller_is_never_anothers(kind: Any, is_async: bool) -> None:
+    @tool(name="who", read_only=True, idempotent=True)
+    async def who_async() -> str:
+        """Tell who asks."""
+        return str(getattr(WHO.get(), "owner", WHO.get()))
+
+    cache = Cache()
+    for name in ("ann", "bob"):
+        WHO.set(kind(name))
+        asked = who_async if is_async else who
+        turn = await run_script([ToolCall("", "who", "{}"), "ok"], asked, interceptors=(cache,))
+        assert turn.results == [name]
+
+
+async def test_equal_values_that_the_program_has_set_share_a_result() -> None:
+    cache = Cache()
+    for name in ("ann", "bob", "ann"):
+        WHO.set(name)
+        await run_script([ToolCall("", "who", "{}"), "ok"], who, interceptors=(cache,))
+    assert len(CALLS) == 2
+
+
+class Counter:
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+
+    def look(self) -> str:
+        return self.owner
+
+    def __call__(self) -> str:
+        return self.owner
+
+
+@dataclass
+class Desk(Counter):
+    owner: str
+
+
+@pytest.mark.parametrize("kind", [Counter, Desk])
+@pytest.mark.parametrize("is_method", [True, False])
+async def test_an_object_that_has_changed_is_read_again(kind: Any, is_method: bool) -> None:
+    cache, owner = Cache(), kind("ann")
+    handler = owner.look if is_method else owner
+    look = Tool.from_function(handler, name="look", description="Look.", read_only=True, idempotent=True)
+    for name in ("ann", "bob"):
+        owner.owner = name
+        turn = await run_script([ToolCall("", "look", "{}"), "ok"], look, interceptors=(cache,))
+        assert turn.results == [name]
+
+
+ACCOUNT = Counter("ann")
+
+
+def _acts_as(invocation: Invocation) -> Invocation:
+    deps = invocation.context.history[0].content
+    return replace(invocation, context=replace(invocation.context, deps=deps))
+
+
+def _makes_a_context(invocation: Invocation) -> Invocation:
+    return replace(invocation, context=ToolContext(deps=ACCOUNT.owner))
+
+
+@pytest.mark.parametrize("change", [_acts_as, _makes_a_context])
+async def test_what_an_interceptor_within_the_cache_gives_one_caller_is_never_anothers(change: Any) -> None:
+    async def changes(invocation: Invocation, call: CallTool) -> ToolResult:
+        return await call(change(invocation))
+
+    cache, reader = Cache(), Reader(lambda context: context.deps)
+    for name in ("ann", "bob"):
+        ACCOUNT.owner = name
+        model = ScriptedModel([ToolCall("", "look", "{}"), "ok"])
+        client = ChatClient(model=model, tools=[reader.tool], interceptors=[cache, changes])
+        reply = await client.call(name)
+        assert reply.tool_calls[0].result == name
+
+
+async def test_an_interceptor_within_the_cache_that_changes_only_results_lets_them_be_kept() -> None:
+    async def shouts(invocation: Invocation, call: CallTool) -> ToolResult:
+        result = await call(invocation)
+        return replace(result, content=result.content.upper())
+
+    cache, reader = Cache(), Reader(lambda context: context.deps)
+    assert [await reader.look_with(cache, shouts, deps="ann") for _ in range(2)] == ["ANN", "ANN"]
+    assert reader.calls == 1
 
 
 async def test_other_calls_are_not_cached() -> None:
