@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from assistant.optional_apps import installed, setting_names, settings_of_absent_apps
+from assistant.contrib.evaluations.models import Evaluation
+from assistant.models import Tenant
+from assistant.optional_apps import (
+    installed,
+    labels,
+    own_model,
+    own_models,
+    setting_names,
+    settings_of_absent_apps,
+)
+from assistant.services.privacy.ownership import owned_models
+from assistant.services.tenancy.protected_tables import protected_tables
 from tests.docs.snippets import ROOT
 from tests.python_template import forked_python
 
@@ -96,3 +107,15 @@ def test_the_settings_of_an_installed_app_are_no_problem() -> None:
 def test_a_wrong_setting_of_an_optional_app_stops_the_start() -> None:
     script = "import django; django.setup(); from assistant.optional_apps import problems_of_settings as p; print(p())"
     assert "MCP_SESSIONS must be true or false" in run(script, MCP_SESSIONS="perhaps")
+
+
+def test_models_of_optional_apps_are_ours_and_no_projects() -> None:
+    assert {"assistant", "assistant_evaluations"} <= labels() and "auth" not in labels()
+    assert {Tenant, Evaluation} <= {*own_models()}
+    assert (own_model("evaluation"), own_model("user")) == (Evaluation, None)
+
+
+def test_their_rows_are_a_tenants_to_erase_to_export_and_to_hide_from_others() -> None:
+    app = [model for model in own_models() if model._meta.app_label == "assistant_evaluations"]
+    assert len(app) == 6 and {*app} <= {*owned_models(Tenant)}
+    assert {model._meta.db_table for model in app} <= {table.table for table in protected_tables()}

@@ -90,5 +90,6 @@ INSTALLED_APPS += [
     "assistant.contrib.mcp_server",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
+    "assistant.contrib.evaluations",
 ]
 ASSISTANT_TENANTS = "accounts.assistant.Accounts"
