@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from assistant.admin import TenantScopedAdmin
 from assistant.admin.base.merging import SHOWN, MergingAdmin, MergingForm, MergingInline
-from assistant.models import Assistant, AuditEntry, Brand, Tenant, TenantLimits, ToolSetting
+from assistant.models import ApiKey, Assistant, AuditEntry, Brand, Tenant, TenantLimits, ToolSetting, Webhook
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -235,7 +235,7 @@ def test_every_change_page_says_what_it_shows_and_takes_it_back_unchanged(root: 
         if answer.status_code == 302:
             assert in_seconds(rows.all().get()) == before, row
             seen.append(type(row))
-    assert {Tenant, Assistant, User} <= set(seen)
+    assert {Tenant, Assistant, User, ApiKey, Webhook} <= set(seen)
 
 
 def test_no_page_shows_a_refused_value_as_in_force(root: Client, cast: Cast) -> None:
