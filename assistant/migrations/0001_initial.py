@@ -124,6 +124,8 @@ class Migration(migrations.Migration):
                     ('kind', models.CharField(blank=True, choices=assistant.models.assistants.provider_kinds, db_default='', default='', help_text='What the server takes and gives differs by kind. Empty: guessed from the address and the model.', max_length=30)),
                     ('wire_format', models.CharField(choices=assistant.models.assistants.wire_formats, db_default='chat-completions', default='chat-completions', help_text='Most servers speak Chat Completions, beside or instead of a format of their own.', max_length=30)),
                     ('reads_pdfs', models.BooleanField(db_default=False, default=False, help_text='Send PDFs that people attach as files, which the model reads with their pictures. Otherwise it gets their text.', verbose_name='reads PDFs')),
+                    ('refused_tools', models.JSONField(blank=True, db_default=models.Value({}, models.JSONField()), default=dict, editable=False, help_text='Tools that it has refused, by a hash of their definition; those that were found are not offered.', verbose_name='refused tools')),
+                    ('is_untested', models.BooleanField(db_default=False, default=False, editable=False, help_text='It answers only where it was chosen, until it is tested or put into use.')),
                 ],
                 options={
                     'ordering': ['name'],
@@ -511,6 +513,7 @@ class Migration(migrations.Migration):
                     ('month_cost', models.BigIntegerField(default=0, help_text="In millionths of the currency's unit.")),
                     ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                     ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quota_uses', to='assistant.tenant')),
+                    ('refused_at', models.JSONField(blank=True, db_default=models.Value({}, models.JSONField()), default=dict)),
                 ],
                 options={
                     'constraints': [models.UniqueConstraint(fields=('tenant', 'user'), name='one_quota_use_per_member'), models.UniqueConstraint(condition=models.Q(('user', None)), fields=('tenant',), name='one_quota_use_per_tenant')],
@@ -560,6 +563,7 @@ class Migration(migrations.Migration):
                     ('created_at', models.DateTimeField(auto_now_add=True)),
                     ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mcp_servers', to='assistant.tenant')),
                     ('asks_people', models.BooleanField(db_default=False, default=False, help_text='Its tools may ask the people who chat, in a form, and it receives their answers (elicitation).', verbose_name='may ask people')),
+                    ('left_out', models.JSONField(db_default=models.Value([], models.JSONField()), default=list, editable=False, help_text='Listed tools that cannot be used, with the reasons.', verbose_name='left out')),
                 ],
                 options={
                     'verbose_name': 'MCP server',
@@ -829,7 +833,7 @@ class Migration(migrations.Migration):
                     ('agent', models.CharField(blank=True, help_text="The assistant that called within the run. Empty: the run's own.", max_length=64)),
                     ('name', models.CharField(max_length=128)),
                     ('arguments', models.TextField(blank=True)),
-                    ('status', models.CharField(choices=[('running', 'Running'), ('ok', 'Done'), ('error', 'Failed'), ('timeout', 'Timed out'), ('refused', 'Refused'), ('cancelled', 'Cancelled'), ('awaiting_approval', 'Awaiting approval'), ('approved', 'Approved, not started'), ('declined', 'Declined'), ('pending', 'Waits for its result'), ('expired', 'Expired'), ('interrupted', 'Interrupted')], default='running', max_length=20)),
+                    ('status', models.CharField(choices=[('running', 'Running'), ('ok', 'Done'), ('error', 'Failed'), ('unknown', 'Outcome unknown'), ('timeout', 'Timed out'), ('refused', 'Refused'), ('cancelled', 'Cancelled'), ('awaiting_approval', 'Awaiting approval'), ('approved', 'Approved, not started'), ('declined', 'Declined'), ('pending', 'Waits for its result'), ('expired', 'Expired'), ('interrupted', 'Interrupted')], default='running', max_length=20)),
                     ('rule', models.CharField(blank=True, help_text='The rule that allowed or refused the call.', max_length=300)),
                     ('result', models.TextField(blank=True, help_text='The whole result, also if the model read only a part of it.')),
                     ('told', models.TextField(blank=True, help_text='What the model read, if not the whole result.')),
