@@ -81,7 +81,7 @@ async def _check(
     can_wait: bool,
 ) -> PlannedCall | ToolOutcome:
     tool = admission.tool
-    if decision is not None and not decision.approved:
+    if decision is not None and decision.approved is not True:
         return _not_run(call, "declined", _declined_sentence(decision), admission)
     refusal = limiter.admit(call, tool) if decision is None else None
     if refusal is not None:

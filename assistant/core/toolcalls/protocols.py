@@ -16,6 +16,7 @@ from assistant.core.values.messages import ToolCall
 from assistant.core.values.switched_off import SwitchedOff
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import InvalidTool, Media, Registry, Tool
+from assistant.toolkit.calls.handed_in import discard
 from assistant.toolkit.validation_errors import sentence
 from assistant.toolkit.waiting import Pending
 
@@ -66,6 +67,9 @@ class Decision:
         response: the result of the call; the tool is then not run.
         is_answer: `response` is the answer to a tool's question.
         answers: if a running tool asked: the answers to all of its questions so far, by their keys. It is run again.
+
+    Raises:
+        TypeError: `approved` is neither True nor False, such as a text or a coroutine that nobody has awaited.
     """
 
     approved: bool
@@ -74,6 +78,12 @@ class Decision:
     response: str | None = None
     is_answer: bool = False
     answers: Mapping[str, Mapping[str, Any]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        given: object = self.approved
+        if not isinstance(given, bool):
+            discard(given)
+            raise TypeError(f"approved of a Decision must be True or False, not a {type(given).__name__}.")
 
 
 @dataclass(frozen=True, slots=True)
