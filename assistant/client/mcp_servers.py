@@ -49,6 +49,7 @@ class McpServer:
 
     Raises:
         ValueError: neither or both of `url` and `command` are given.
+        TypeError: `requires_approval` is neither True nor False.
     """
 
     url: str = ""
@@ -62,6 +63,9 @@ class McpServer:
     def __post_init__(self) -> None:
         if bool(self.url) == bool(self.command) or isinstance(self.command, str):
             raise ValueError("An MCP server has either a URL, or a command as a sequence.")
+        asks: object = self.requires_approval
+        if not isinstance(asks, bool):
+            raise TypeError(f"requires_approval of an MCP server must be True or False, not a {type(asks).__name__}.")
 
     @property
     def key(self) -> Hashable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -85,3 +86,14 @@ async def test_a_server_that_cannot_be_reached_is_named_as_such() -> None:
 def test_a_server_has_a_url_or_a_command(options: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="either a URL, or a command"):
         McpServer(**options)  # type: ignore[arg-type]
+
+
+async def _says_no(*given: object) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("value", [_says_no, lambda: False, "no", None])
+def test_whether_a_server_asks_first_is_yes_or_no(value: Any) -> None:
+    assert McpServer(url="https://mcp.example/", requires_approval=True).requires_approval
+    with pytest.raises(TypeError, match="requires_approval of an MCP server must be True or False"):
+        McpServer(url="https://mcp.example/", requires_approval=value)
