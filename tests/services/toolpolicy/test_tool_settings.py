@@ -1,0 +1,72 @@
+"""A tool's stored settings are of the types that it declares: nothing is made into something else."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, SecretStr
+
+from assistant.services.toolpolicy.tool_settings import read_config
+from assistant.toolkit import tool
+
+
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+
+class Settings(BaseModel):
+    since: dt.datetime | None = None
+    day: dt.date | None = None
+    most: int = 5
+    rate: float = 0.5
+    is_careful: bool = False
+    level: Level = Level.LOW
+    days: list[dt.date] = []
+    word: SecretStr = SecretStr("")
+
+
+@tool(config=Settings)
+def report() -> str:
+    """Report."""
+    return "Done."
+
+
+@pytest.mark.parametrize(
+    ("stored", "sentence"),
+    [
+        ({"since": "20310307"}, 'since: must be a date and time, such as "2031-03-07T10:30:00".'),
+        ({"since": 20310307}, "since: must be of type string."),
+        ({"day": "20310307"}, 'day: must be a date, such as "2031-03-07".'),
+        ({"days": ["20310307"]}, 'days.0: must be a date, such as "2031-03-07".'),
+        ({"most": True}, "most: must be of type integer."),
+        ({"most": "7"}, "most: must be of type integer."),
+        ({"is_careful": 1}, "is_careful: must be of type boolean."),
+    ],
+)
+def test_a_setting_of_another_type_is_refused_with_the_right_form(stored: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        read_config(report, [{}, stored])
+    assert str(refused.value) == sentence
+
+
+def test_true_is_no_number_of_an_enumeration() -> None:
+    with pytest.raises(ValueError, match=r"^level: "):
+        read_config(report, [{"level": True}])
+
+
+def test_a_refused_setting_is_not_repeated() -> None:
+    with pytest.raises(ValueError, match="since: ") as refused:
+        read_config(report, [{"since": "77777777", "day": "88888888", "word": ["canary"], "level": "canary"}])
+    assert not any(value in str(refused.value) for value in ("77777777", "88888888", "canary"))
+
+
+def test_settings_of_the_declared_types_are_read() -> None:
+    stored = {"since": "2031-03-07T10:30:00", "day": "2031-03-07", "rate": 1, "level": 2, "days": ["2031-03-08"]}
+    read = read_config(report, [{"most": 9}, json.loads(json.dumps(stored))])
+    assert (read.since, read.day) == (dt.datetime(2031, 3, 7, 10, 30), dt.date(2031, 3, 7))
+    assert (read.most, read.rate, read.level, read.days) == (9, 1.0, Level.HIGH, [dt.date(2031, 3, 8)])
