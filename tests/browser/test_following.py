@@ -181,9 +181,8 @@ async def test_keys_let_go(reading: Reading) -> None:
         await reading.start_again()
 
 
+@pytest.mark.parametrize("reading", ["page-phone", "widget-phone"], indirect=True)
 async def test_a_finger_lets_go(reading: Reading) -> None:
-    if not await reading.page.evaluate("navigator.maxTouchPoints"):
-        pytest.skip("no touch screen")
     for step in STEPS:
         await swipe(reading, step)
         await reading.is_let_go()
