@@ -38,11 +38,17 @@ class ConvertedTime:
     enabled_by_default=True,
     examples=[
         Example(
+            "what time is it, and which day?",
+            {},
+            result='{"human":"Friday 3 February 1911, 15:05","iso":"1911-02-03T15:05:00+01:00"}',
+            answer="It is 15:05 on Friday 3 February 1911.",
+        ),
+        Example(
             "what time is it in Honolulu?",
             {"timezone": "Pacific/Honolulu"},
             result='{"human":"Friday 3 February 1911, 04:05","iso":"1911-02-03T04:05:00-10:00"}',
             answer="In Honolulu it is 04:05 on Friday 3 February 1911.",
-        )
+        ),
     ],
 )
 def current_time(

@@ -131,6 +131,7 @@ def _chat_page(
         "accept": "" if attachments is None else attachments.accept(images=sees_images),
         "sees_images": sees_images,
         "reads_pdfs": provider is not None and provider.reads_pdfs,
+        "is_small": provider is not None and provider.is_small,
         "alarms": alarms_are_on(),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
         "starters": welcome.starters if welcome else (),

@@ -41,7 +41,7 @@ def asked() -> str:
     questions = [prompt.text.encode() for prompt in PROMPTS]
     requests = [
         request_body(prepared(request), model="", strict=False, small=False, with_usage=False)
-        for request in likely_requests(count=2)
+        for request in likely_requests(count=4)
     ]
     template = re.sub(r"\{#.*?#\}", "", TEMPLATE.read_text(), flags=re.DOTALL).encode()
     whole = [QWEN.sha256.encode(), template, *questions, *requests]

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,10 @@ from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, is_ready
 from assistant.providers.embedded.model import RESULT_CHARACTERS, prepared
-from assistant.providers.openai_wire.worked_examples import worked_turns
+from assistant.providers.embedded.prefill import read_ahead
+from assistant.providers.small_models import example_turns, worked_turns
 from assistant.toolkit import Example, ExampleStep, Tool
+from tests.fake_answers import Answer, Recorded, reply, respond
 from tests.fake_provider import FakeProvider
 
 EMPTY = {"type": "object", "properties": {}}
@@ -47,7 +50,7 @@ async def saying(*statuses: str) -> AsyncIterator[str]:
 
 
 async def ask(model: EmbeddedModel, *tools: Tool) -> Reply:
-    request = ModelRequest([Message("system", "Be brief."), Message("user", "Hi")], tools=tools)
+    request = ModelRequest([Message("system", "Be brief."), Message("user", "Time?")], tools=tools)
     return [item async for item in model.stream(request) if isinstance(item, Reply)][-1]
 
 
@@ -73,7 +76,7 @@ async def test_worked_turns_are_between_the_prompt_and_the_conversation(fake_pro
     sent = fake_provider.requests[-1].json
     roles = [message["role"] for message in sent["messages"]]
     assert (sent["model"], sent["temperature"], roles[0], roles[-1]) == (MODEL_NAME, 0, "system", "user")
-    assert "tool" in roles and sent["messages"][-1]["content"] == "Hi"
+    assert "tool" in roles and sent["messages"][-1]["content"] == "Time?"
 
 
 async def test_the_assistants_temperature_is_used(fake_provider: FakeProvider) -> None:
@@ -84,7 +87,7 @@ async def test_the_assistants_temperature_is_used(fake_provider: FakeProvider) -
 
 
 def test_an_example_becomes_a_question_a_call_its_result_and_an_answer() -> None:
-    turns = worked_turns([CLOCK])
+    turns = worked_turns([(CLOCK, CLOCK.examples[0])])
     call = next(message for message in turns if message.tool_calls)
     at = turns.index(call)
     assert turns[at - 1] == Message("user", "time?")
@@ -93,7 +96,11 @@ def test_an_example_becomes_a_question_a_call_its_result_and_an_answer() -> None
 
 
 def test_an_example_that_calls_another_tool_first_shows_both_calls() -> None:
-    calls = [call for message in worked_turns([ALARM, CLOCK]) for call in message.tool_calls]
+    calls = [
+        call
+        for message in worked_turns([(one, one.examples[0]) for one in (ALARM, CLOCK)])
+        for call in message.tool_calls
+    ]
     assert [(call.name, json.loads(call.arguments)) for call in calls[:2]] == [
         ("clock", {}),
         ("alarm", {"at": "10:05"}),
@@ -102,11 +109,17 @@ def test_an_example_that_calls_another_tool_first_shows_both_calls() -> None:
 
 
 def test_an_example_whose_first_tool_is_not_offered_is_left_out() -> None:
-    assert worked_turns([ALARM]) == []
+    asked = [Message("user", "an alarm in 5 minutes")]
+    assert example_turns(ModelRequest(asked), [ALARM]) == []
+    assert [call.name for turn in example_turns(ModelRequest(asked), [ALARM, CLOCK]) for call in turn.tool_calls] == [
+        "clock",
+        "alarm",
+    ]
 
 
 def test_tools_without_examples_make_no_turns() -> None:
-    assert worked_turns([Tool(name="plain", description="x", parameters=EMPTY, handler=dict)]) == []
+    plain = Tool(name="plain", description="x", parameters=EMPTY, handler=dict)
+    assert example_turns(ModelRequest([Message("user", "plain")]), [plain]) == []
 
 
 def test_a_request_for_a_typed_answer_has_no_worked_turns() -> None:
@@ -145,3 +158,18 @@ def banned(*messages: Message) -> list[str]:
     """Return the texts that are excluded from the answer."""
     options = prepared(ModelRequest(messages, tools=[CLOCK])).options
     return [text for text, _ in options.get("logit_bias", [])]
+
+
+async def test_prompts_are_read_ahead_from_what_the_first_has_in_common(
+    fake_provider: FakeProvider, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def answer(request: Recorded) -> Answer:
+        asked.append(request.path.partition("?")[2] or "read")
+        return respond(200, {}) if "/slots/" in request.path else reply("x")(request)
+
+    fake_provider.rule(answer)
+    first, second = (ModelRequest([Message("system", text), Message("user", "hi")]) for text in ("One.", "Two."))
+    await read_ahead(fake_provider.url.removesuffix("/v1"), [first, second], states=tmp_path, key="k")
+    assert asked == ["read", "action=save", "action=restore", "read", "action=save"]

@@ -98,7 +98,8 @@ class Model(Protocol):
     Optional attributes: `output_mode`, how typed answers are requested ("native", the default, "tool" or "prompt"),
     `well_known_provider`, the provider's name in OpenTelemetry (default `provider`), `server_url`, the address of its
     server (default none), `circuit_key`, what distinguishes it in `Circuits` (default `provider` and `name`), and
-    `provider_tools`, the names of tools that the provider runs itself if a request offers them (default none).
+    `provider_tools`, the names of tools that the provider runs itself if a request offers them (default none), and
+    `is_small`, whether it reads slowly, so that the time until its first word counts towards no limit (default False).
     """
 
     @property
@@ -110,6 +111,11 @@ class Model(Protocol):
         """The provider's name, for usage figures and for people."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]: ...
+
+
+def is_small(model: Model) -> bool:
+    """Return whether a model is a small one, which reads slowly."""
+    return bool(getattr(model, "is_small", False))
 
 
 class DirectModel(Protocol):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 
 from assistant.core.conversation.open_parts import CloseReason
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, cut_short
-from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta
+from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta, is_small
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
@@ -198,10 +198,13 @@ class _Turn:
         answer_stream = AnswerStream(writer, self._transcript, self._on_text)
         stream = answer_stream.open(requests.model, request)
         yields_text = self._on_text is None  # saves a call for each text delta
+        # A small model may read the prompt for longer than a run may take.
+        wait: AbstractContextManager[None] = self._deadline.paused() if is_small(requests.model) else self._deadline
         try:
             while reply is None:
-                with self._deadline:
+                with wait:
                     item = await anext(stream, None)
+                wait = self._deadline
                 if yields_text and isinstance(item, TextDelta) and (event := writer.text_event(item.text)) is not None:
                     yield event
                 elif isinstance(item, Reply):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 
@@ -32,6 +34,22 @@ class Deadline:
     def remaining(self) -> float:
         """Return the seconds that are left; infinite without a limit."""
         return float("inf") if self.at is None else max(0.0, self.at - asyncio.get_running_loop().time())
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the time of a block count for nothing: the limit moves by as much as the block took."""
+        if self.at is None or self._has_passed:
+            with self:
+                yield
+            return
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        self.close()
+        try:
+            yield
+        finally:
+            self.at += loop.time() - begun
+            self._timer = loop.call_at(self.at, self._time_out)
 
     def close(self) -> None:
         """Cancel the timer."""

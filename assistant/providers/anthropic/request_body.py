@@ -14,7 +14,7 @@ from assistant.providers.anthropic.history import (
     wire_conversation,
 )
 from assistant.providers.native.request_parts import encoded, schema_of, whole_number
-from assistant.providers.openai_wire.request_body import with_examples
+from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 from assistant.toolkit.schema.strict import closed
 
@@ -59,15 +59,15 @@ def request_body(
 
     Args:
         strict: request strict schemas for arguments.
-        small: send worked examples of the tools before the conversation.
+        small: send a short list of tools, and worked examples of those that fit (`small_models`).
         sees_images: send the images that tools returned and users attached.
         extra: further options; those of the same name in `request.options` are used instead.
         changes: what this model has refused before, as `change_for` names it.
         origin: of the provider, as `origin_of` returns it.
     """
-    messages = with_examples(request.messages, request.tools) if small else request.messages
+    request = brief(request) if small else request
     system, wire = wire_conversation(
-        messages, model, origin, sees_images=sees_images, with_state="state" not in changes
+        request.messages, model, origin, sees_images=sees_images, with_state="state" not in changes
     )
     tools = [_tool(tool, strict and "strict" not in changes) for tool in request.tools]
     body: dict[str, Any] = {**extra, **_options(request.options), "model": model, "messages": wire, "stream": True}

@@ -12,7 +12,7 @@ from assistant.core.values.messages import Message, Reply
 from assistant.providers.embedded.readiness import is_ready
 from assistant.providers.embedded.weights import MODEL_NAME
 from assistant.providers.openai import OpenAIModel
-from assistant.providers.openai_wire.worked_examples import worked_turns
+from assistant.providers.small_models import example_turns, listed_tools
 
 # The context of one conversation in tokens, and the part of it that is reserved for the answer.
 CONTEXT_TOKENS = 8192
@@ -23,7 +23,8 @@ RESULT_CHARACTERS = 2400
 _CALL_MARK = "```"
 # After a result the template repeats the question as "I asked: ..."; the model must not copy that.
 _REPEATED_QUESTION = " asked"
-FIRST_TOKEN_SECONDS = 300.0
+# Longer than a busy machine needs to read the longest prompt: a bound for a server that says nothing any more.
+FIRST_TOKEN_SECONDS = 900.0
 LOADING_SECONDS = 120.0
 
 
@@ -37,6 +38,7 @@ class EmbeddedModel:
     name = MODEL_NAME
     provider = "Embedded model"
     well_known_provider = "llama_cpp"
+    is_small = True
 
     def __init__(self, base_url: str) -> None:
         self.server_url = base_url.rstrip("/").removesuffix("/v1") + "/v1"
@@ -60,8 +62,10 @@ class EmbeddedModel:
 
 
 def prepared(request: ModelRequest) -> ModelRequest:
-    """Return the request as the embedded model gets it: shortened, and with worked examples of the tools."""
-    turns = worked_turns(request.tools) if request.tools and not request.response_format else []
+    """Return the request as the embedded model gets it: shortened, and with worked examples of fitting tools."""
+    tools = listed_tools(request)
+    turns = example_turns(request, tools) if not request.response_format else []
+    request = replace(request, tools=tools)
     budget = CONTEXT_TOKENS - ANSWER_TOKENS - sum(map(estimate, turns)) - _tokens_of_tools(request)
     messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))
     head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))

@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 # Conversations that the server keeps in memory at once.
 SLOTS = 4
 MAX_STATES = 2 * SLOTS
-# How many are processed in advance: each takes a minute on two cores, during which answers are slow.
-READ_AHEAD = 2
+# How many are processed in advance, one for each slot. They begin alike, and what they share is processed once.
+READ_AHEAD = SLOTS
 _HTTP_SECONDS = 60.0
 
 
@@ -36,14 +36,18 @@ async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: 
     """
     model = EmbeddedModel(address)
     try:
+        first: Path | None = None
         for slot, request in enumerate(expected[:READ_AHEAD]):
             state = states / f"{_fingerprint(request, key)}.state"
             if await asyncio.to_thread(state.is_file):
                 await asyncio.to_thread(_slot, address, slot, "restore", state.name)
                 await asyncio.to_thread(state.touch)
             else:
+                if first is not None:  # the server goes on where this request differs from the first
+                    await asyncio.to_thread(_slot, address, slot, "restore", first.name)
                 await _read(model, slot, request)
                 await asyncio.to_thread(_slot, address, slot, "save", state.name)
+            first = first or state
     except (ModelError, OSError) as exc:
         logger.warning("The embedded model could not process prompts in advance: %s", exc)
     await asyncio.to_thread(_delete_old_states, states)

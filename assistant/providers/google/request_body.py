@@ -9,7 +9,7 @@ from typing import Any
 from assistant.core.llm.protocol import ModelRequest
 from assistant.providers.google.history import called_names, wire_conversation
 from assistant.providers.native.request_parts import encoded, schema_of
-from assistant.providers.openai_wire.request_body import with_examples
+from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 
 # Options of chat completions, by Google's names. Those without a counterpart are left out.
@@ -42,15 +42,15 @@ def request_body(
     """Return the JSON body to send.
 
     Args:
-        small: send worked examples of the tools before the conversation.
+        small: send a short list of tools, and worked examples of those that fit (`small_models`).
         sees_images: send the images that tools returned and users attached.
         extra: further options; those of the same name in `request.options` are used instead.
         changes: what this model has refused before, as `change_for` names it.
         origin: of the provider, as `origin_of` returns it.
     """
-    messages = with_examples(request.messages, request.tools) if small else request.messages
+    request = brief(request) if small else request
     system, contents = wire_conversation(
-        messages, model, origin, sees_images=sees_images, with_state="state" not in changes
+        request.messages, model, origin, sees_images=sees_images, with_state="state" not in changes
     )
     own = {name: value for name, value in request.options.items() if name in _OWN}
     body: dict[str, Any] = {**extra, **own, "contents": contents}

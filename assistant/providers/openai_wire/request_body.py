@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from assistant.core.llm.protocol import ModelRequest
-from assistant.core.values.messages import Message
 from assistant.providers.openai_wire.history import wire_messages
-from assistant.providers.openai_wire.worked_examples import worked_turns
 from assistant.providers.profiles.profile import Profile
+from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 from assistant.toolkit.schema.strict import closed, strict_form
 
@@ -37,20 +36,20 @@ def request_body(
 
     Args:
         strict: request strict schemas for arguments and typed answers.
-        small: send worked examples of the tools before the conversation.
+        small: send a short list of tools, and worked examples of those that fit (`small_models`).
         with_usage: request token counts, which not every server supports.
         sees_images: send the images that tools returned and users attached.
         profile: what the provider takes.
         extra: further options; those of the same name in `request.options` are used instead.
         origin: stands for the provider's address, whose own state goes back to it.
     """
-    messages = with_examples(request.messages, request.tools) if small else request.messages
+    request = brief(request) if small else request
     body: dict[str, Any] = {
         **profile.defaults,
         **_named(extra, profile),
         **_named(request.options, profile, omitted=profile.omitted),
         "model": model,
-        "messages": wire_messages(messages, profile, model, origin=origin, sees_images=sees_images),
+        "messages": wire_messages(request.messages, profile, model, origin=origin, sees_images=sees_images),
         "stream": True,
     }
     if with_usage:
@@ -70,12 +69,6 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
-    """Return the conversation with worked examples of the tools after the system messages."""
-    start = next((index for index, message in enumerate(messages) if message.role != "system"), len(messages))
-    return [*messages[:start], *worked_turns(tools), *messages[start:]]
 
 
 def _named(options: Mapping[str, Any], profile: Profile, omitted: Collection[str] = frozenset()) -> Mapping[str, Any]:

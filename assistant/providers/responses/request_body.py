@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from assistant.core.llm.protocol import ModelRequest
-from assistant.providers.openai_wire.request_body import encoded, strict_format, with_examples
+from assistant.providers.openai_wire.request_body import encoded, strict_format
 from assistant.providers.profiles.profile import Profile
 from assistant.providers.responses.history import InputWriter
 from assistant.providers.responses.web_search import INCLUDE, MAX_SEARCHES, REQUESTED, WEB_SEARCH
+from assistant.providers.small_models import brief
 from assistant.toolkit import Tool
 
 ENCRYPTED = "reasoning.encrypted_content"
@@ -53,8 +54,8 @@ def response_request(
         strict, small, sees_images, profile, extra, origin: as in `openai_wire.request_body`.
         encrypts: request reasoning in a form that can be sent back.
     """
-    messages = with_examples(request.messages, request.tools) if small else request.messages
-    writer = InputWriter(messages, profile, model, origin, sees_images=sees_images)
+    request = brief(request) if small else request
+    writer = InputWriter(request.messages, profile, model, origin, sees_images=sees_images)
     body = {
         **_options({**extra, **request.options}, profile),
         "model": model,

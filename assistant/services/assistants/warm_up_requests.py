@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from django.db import DatabaseError
+from django.db.models import Window
+from django.db.models.functions import RowNumber
 
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message
@@ -18,7 +20,7 @@ from assistant.services.toolpolicy.policy import effective_tools
 
 
 def likely_requests(*, count: int) -> list[ModelRequest]:
-    """Return the first requests of conversations with the oldest assistants that use the embedded model.
+    """Return the first requests of conversations with assistants that use the embedded model, tenants in turn.
 
     Tools are those of each tenant's first member. Without a database, one request with the whole catalogue.
     """
@@ -30,8 +32,9 @@ def likely_requests(*, count: int) -> list[ModelRequest]:
 
 
 def _requests() -> Iterator[ModelRequest]:
-    active = Assistant.objects.filter(is_active=True, tenant__is_active=True).order_by("pk")
-    for assistant in with_prompt(active):
+    place = Window(RowNumber(), partition_by="tenant_id", order_by="pk")
+    active = Assistant.objects.filter(is_active=True, tenant__is_active=True).annotate(place=place)
+    for assistant in with_prompt(active.order_by("place", "pk")):
         if choose_provider(assistant).source not in ("embedded", "stand-in"):
             continue
         member = Membership.objects.filter(tenant_id=assistant.tenant_id, user__is_active=True).order_by("pk").first()

@@ -37,3 +37,20 @@ async def test_a_cancel_from_outside_in_the_same_moment_stays_a_cancel() -> None
 
     with pytest.raises(asyncio.CancelledError):
         await asyncio.create_task(wait())
+
+
+async def test_a_paused_time_counts_for_nothing() -> None:
+    deadline = Deadline(0.05)
+    before = deadline.remaining()
+    with deadline.paused():
+        await asyncio.sleep(0.1)
+    assert 0 < deadline.remaining() <= before
+    with pytest.raises(DeadlinePassed), deadline:
+        await asyncio.Event().wait()
+
+
+async def test_a_time_that_is_up_is_not_paused() -> None:
+    deadline = Deadline(0.01)
+    await asyncio.sleep(0.02)
+    with pytest.raises(DeadlinePassed), deadline.paused():
+        pytest.fail("this wait must not begin")

@@ -65,7 +65,7 @@ export class Chat {
       rate: (...rating) => this.#thread.rate(...rating),
       passage: showPassage,
       suggest: (text) => this.#write(text),
-    }, JSON.parse(models ?? "[]"));
+    }, JSON.parse(models ?? "[]"), "small" in this.#page.dataset);
     this.#queue = new Queue(() => this.#writeWaiting());
     byId("composer").before(this.#queue.element);
     this.#thread = new Thread({ id: id || newId(), isNew, connection: this.#connection, view: this.#view(), unsent, forwarded });

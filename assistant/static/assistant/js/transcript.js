@@ -10,6 +10,7 @@ import { canGoOn, describedFile, filesOf, inLocalTime, saidOf, switchedLines, te
 import { Reasoning } from "./reasoning.js";
 import { Decisions, ToolCard, placeCard } from "./toolcard.js";
 import { mediaShown } from "./media.js";
+import { Wait } from "./wait.js";
 
 const STOPPED = gettext("Stopped.");
 const RETRYABLE = new Set([
@@ -39,13 +40,15 @@ export class Transcript {
   #footers;
   #actions;
   #versions;
+  #wait;
 
   /** `models` are those to choose from for another answer. `actions`: retry(question), resume(entries), again(question, model), edit(messageId, text, files), uploads,
-   * goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number), suggest(text). */
-  constructor(root, assistantName, actions, models = []) {
+   * goOn(), show(messageId), rate(messageId, rating, comment), passage(passage, number), suggest(text). `isSmall`: whether the model is a small one. */
+  constructor(root, assistantName, actions, models = [], isSmall = false) {
     this.#root = root;
     this.#name = assistantName;
     this.#actions = actions;
+    this.#wait = new Wait(isSmall);
     this.#versions = new Versions(root, { show: (id) => actions.show(id), announce });
     this.#footers = new Footers({
       turnOf: (messageId) => this.#answers.get(messageId)?.element.closest(".turn"),
@@ -184,10 +187,12 @@ export class Transcript {
     if (isWorking) this.#footers.mark(null);
     if (isWorking) this.#openTurn();
     this.#turn?.classList.toggle("working", isWorking);
-    if (!isWorking) this.#settleTurn();
+    if (isWorking) this.#wait.begin(this.#turn.querySelector(":scope > .thinking > .awaited"));
+    else this.#settleTurn();
   }
 
   #settleTurn() {
+    this.#wait.end();
     const turn = this.#turn ?? this.#lastTurn;
     if (!turn?.classList.contains("assistant")) return;
     turn.classList.remove("working");
