@@ -174,9 +174,9 @@ async def test_small_models_see_worked_examples(fake_provider: FakeProvider) -> 
     example = Example("What time is it in Nowhere?", {}, "It is 99:99 in Nowhere.")
     (plain,) = offered("get_time")
     tool = plain.replace(examples=[example])
-    request = ModelRequest([Message("system", "Be kind."), Message("user", "Hi")], [tool])
+    request = ModelRequest([Message("system", "Be kind."), Message("user", "What time is it?")], [tool])
     first, *examples, last = (await sent(fake_provider, request, small=True))["messages"]
-    assert (first["content"], last["content"]) == ("Be kind.", "Hi")
+    assert (first["content"], last["content"]) == ("Be kind.", "What time is it?")
     calls = [call["function"] for message in examples for call in message.get("tool_calls", ())]
     assert calls == [{"name": "get_time", "arguments": "{}"}]
     assert len((await sent(fake_provider, request))["messages"]) == 2
