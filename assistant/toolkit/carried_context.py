@@ -42,10 +42,13 @@ def declare_internal(*variables: contextvars.ContextVar[Any]) -> None:
 def readable_variables() -> dict[contextvars.ContextVar[Any], Any]:
     """Return the context variables that are set here and that a tool may read, with their values."""
     found = contextvars.copy_context().items()
-    return {variable: _without_django(variable, value) for variable, value in found if variable not in _internal}
+    return {variable: _readable(variable, value) for variable, value in found if variable not in _internal}
 
 
-def _without_django(variable: contextvars.ContextVar[Any], value: Any) -> Any:
+def _readable(variable: contextvars.ContextVar[Any], value: Any) -> Any:
+    """Return a value without what Django keeps in it, and without OpenTelemetry's span, which is new with each call."""
+    if type(value).__module__ == "opentelemetry.context.context":
+        return {name: one for name, one in value.items() if not name.startswith("current-span-")}
     if variable.name != "asgiref.local" or not isinstance(data := getattr(value, "data", None), dict):
         return value
     return {name: one for name, one in data.items() if not type(one).__module__.startswith(_OF_DJANGO)}

@@ -421,7 +421,7 @@ async def test_files_in_messages_reach_the_model_and_are_attachments(
         await client.chat.completions.create(model="support", messages=more)
         assert "Thirty days." in fake_provider.requests[1].json["messages"][-3]["content"][0]["text"]
         first = await Message.objects.filter(role="user").order_by("pk").afirst()
-        assert first is not None and first.sources == ["image", "a.docx"]
+        assert first is not None and first.sources == ["image.png", "a.docx"]
         assert not await Attachment.objects.filter(conversation=None).aexists()
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from django.utils import translation
+from opentelemetry import baggage, trace
+from opentelemetry import context as otel_context
 from pydantic import BaseModel, SecretStr
 
 from assistant.client import ChatClient
@@ -379,3 +381,16 @@ async def test_a_full_cache_drops_the_oldest_result() -> None:
     for number in (1, 2, 2, 1):
         await run_script([ask(number), "ok"], lookup, interceptors=(cache,))
     assert CALLS == [1, 2, 1]
+
+
+async def test_a_span_is_no_reason_to_keep_nothing_but_baggage_is_in_the_key() -> None:
+    cache = Cache()
+    WHO.set("ann")
+    for name in ("ann", "ann", "bob"):
+        span = trace.NonRecordingSpan(trace.SpanContext(len(CALLS) + 1, 1, is_remote=False))
+        token = otel_context.attach(baggage.set_baggage("user", name, trace.set_span_in_context(span)))
+        try:
+            await run_script([ToolCall("", "who", "{}"), "ok"], who, interceptors=(cache,))
+        finally:
+            otel_context.detach(token)
+    assert len(CALLS) == 2
