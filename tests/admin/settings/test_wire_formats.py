@@ -126,7 +126,7 @@ def test_a_failed_test_has_the_providers_reason_without_the_key(
 
 def test_a_server_that_cannot_be_reached_or_asked_is_said(amys: Client, cast: Cast, wire: Wire) -> None:
     gone = make_provider(cast.acme, base_url="http://127.0.0.1:9/v1", wire_format=wire.name)
-    assert "cannot be reached" in amys.post(f"{LIST}{gone.pk}/test/", follow=True).content.decode()
+    assert "it refuses connections" in amys.post(f"{LIST}{gone.pk}/test/", follow=True).content.decode()
     inner = make_provider(cast.acme, base_url="https://10.0.0.1/v1", wire_format=wire.name)
     assert "private or special network" in amys.post(f"{LIST}{inner.pk}/test/", follow=True).content.decode()
 
