@@ -546,7 +546,7 @@ async def test_files_are_sent_with_the_message_and_mark_it() -> None:
     await client.call("How long?", files=[notes, dot])
     (sent,) = model.requests[0].messages
     assert sent.content.endswith("How long?") and "Umbrellas: 30 days." in sent.content
-    assert (sent.media, sent.sources) == ((dot,), ("returns.txt", "dot"))
+    assert (sent.media, sent.sources) == ((dot,), ("returns.txt", "dot.png"))
 
 
 async def test_a_file_that_is_neither_image_nor_text_is_refused() -> None:
