@@ -270,9 +270,10 @@ async def test_the_scrollbar_lets_go(barred: Page, fake_provider: FakeProvider) 
 async def drag(reading: Reading, pixels: float, condition: str) -> None:
     """Drag the scrollbar's thumb. Chromium loses a press in whose frame the thumb shrinks: press again then."""
     mouse = reading.page.mouse
-    for _ in range(5):
+    for _ in range(20):
         x, y = await thumb(reading)
         await mouse.move(x, y)
+        await reading.settle()
         await mouse.down()
         await mouse.move(x, y + pixels, steps=3)
         await reading.settle()
