@@ -32,7 +32,7 @@ from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.library.calling import context_of
 from tests.live import KINDS, Server, SharedServer, serve, shared
-from tests.needs import mark, may_be_pure
+from tests.needs import mark, may_be_pure, needs_apps
 from tools.demo import load_demo
 
 # What is imported and collected stays until the end. So Python's garbage collector waits until all of it is there, and
@@ -82,8 +82,10 @@ def _kind(item: pytest.Item) -> int:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import only modules that may have pure tests if no others are asked for: the rest are two thirds."""
+    """Import only modules that may have pure tests if no others are asked for, and those of the core if it is alone."""
     is_module = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    if is_module and os.environ.get("TEST_APPS") == "core" and needs_apps(collection_path):
+        return True
     return True if config.option.markexpr == "pure" and is_module and not may_be_pure(collection_path) else None
 
 

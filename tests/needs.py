@@ -36,6 +36,16 @@ def may_be_pure(path: Path) -> bool:
 
 
 @cache
+def needs_apps(path: Path) -> bool:
+    """Return whether a module needs optional apps, or is about the site with all of them.
+
+    It is not even imported where none is installed: with a model of an absent app, the deletion of a row would look
+    into tables that are not there.
+    """
+    return bool(WHOLE_SITE & {*path.parts}) or NEEDS_APPS.search(path.read_text()) is not None
+
+
+@cache
 def _has(words: re.Pattern[str], module: ModuleType) -> bool:
     return words.search(inspect.getsource(module)) is not None
 
@@ -45,7 +55,7 @@ def mark(item: pytest.Function) -> None:
     fixtures, module = {*item.fixturenames}, item.module
     has_server = bool(fixtures & SERVERS) or _has(STARTS_SERVERS, module)
     has_processes = "outside_process" in fixtures or _has(STARTS_PROCESSES, module)
-    if WHOLE_SITE & {*item.path.parts} or _has(NEEDS_APPS, module):
+    if needs_apps(item.path):
         item.add_marker("apps")
     if "fast_paths" in item.path.parts:
         item.add_marker("fast_paths")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from django.core.management import get_commands, load_command_class
 
 from assistant.management.operator import OperatorCommand
+
+# The commands of all apps.
+pytestmark = pytest.mark.apps
 
 
 def test_every_command_that_works_on_tenants_is_an_operators() -> None:
