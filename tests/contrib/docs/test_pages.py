@@ -105,3 +105,8 @@ def test_every_passage_has_its_anchor() -> None:
     passages = [(one, passage) for group in contents() for one in group.documents for passage in one.passages[1:]]
     assert passages
     assert [passage.title for one, passage in passages if f'id="{passage.anchor}"' not in one.html] == []
+
+
+def test_the_documentation_is_in_english_whatever_is_asked_for(client: Client) -> None:
+    page = client.get("/docs/", headers={"accept-language": "ar"}).content.decode()
+    assert '<html class="tenant-assistant" lang="en" dir="ltr"' in page
