@@ -42,7 +42,8 @@ def needs_apps(path: Path) -> bool:
     It is not even imported where none is installed: with a model of an absent app, the deletion of a row would look
     into tables that are not there.
     """
-    return bool(WHOLE_SITE & {*path.parts}) or NEEDS_APPS.search(path.read_text()) is not None
+    rooms = path.relative_to(Path(__file__).parent).parts
+    return bool(WHOLE_SITE & {*rooms}) or NEEDS_APPS.search(path.read_text()) is not None
 
 
 @cache

@@ -1,8 +1,7 @@
 """W3C trace context: read from requests, and sent to providers, MCP servers and webhooks.
 
 Baggage is neither read nor sent, because it may contain anything. `OTEL_PROPAGATORS` without `tracecontext` switches
-    both off, as it
-does in OpenTelemetry's own instrumentations. Source: https://www.w3.org/TR/trace-context/.
+both off, as it does in OpenTelemetry's own instrumentations. Source: https://www.w3.org/TR/trace-context/.
 """
 
 from __future__ import annotations
