@@ -19,7 +19,7 @@ STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
 # Rooms of tests that are about the whole site with all its apps, and words of other modules that need an optional app.
 WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "conformance"}
-NEEDS_APPS = re.compile(r"\bassistant\.contrib\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/")
+NEEDS_APPS = re.compile(r"\bassistant(\.contrib|_evaluations)\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/")
 # Modules that use a database, and whose subject is the same on each: what documents show, AG-UI's own clients, and what
 # goes to providers and comes from them; what is stored of that is tried on each (tests/providers/cases).
 SAME_ON_EACH = re.compile(r"tests\.(docs|agui_clients|providers\.(?!cases))\b")
