@@ -205,6 +205,29 @@ async def test_responses_leave_out_empty_answers_and_what_openais_own_tools_foun
     assert [one["content"] for one in fake_provider.requests[0].messages[1:]] == ["Hi", "Hello?"]
 
 
+async def test_a_picture_counts_as_new_in_the_users_last_message_alone(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    url = f"data:image/png;base64,{base64.b64encode(samples.PNG).decode()}"
+    shown = [{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": url}}]
+    item = [{"type": "input_text", "text": "What is it?"}, {"type": "input_image", "image_url": url}]
+    more = [NOT_ANSWERED, {"role": "user", "content": "Hello?"}]
+    answered = [{"role": "assistant", "content": "A dot."}, {"role": "user", "content": "Sure?"}]
+    told = [{"role": "developer", "content": "Be brief."}]
+    taken, refused = [more, answered, [*answered, *more], more[1:]], [[], told, more[:1]]
+    async with http(uvicorn_server, cast) as client:
+        for door, name, content in (("chat/completions", "messages", shown), ("responses", "input", item)):
+            first = {"role": "user", "content": content}
+            for history in taken:
+                answer = await client.post(f"v1/{door}", json={"model": "support", name: [first, *history]})
+                assert answer.status_code == 200, answer.text
+                sent = fake_provider.requests[-1].messages
+                assert "that is not shown here" in sent[1]["content"] and sent[-1]["content"] == history[-1]["content"]
+            for history in refused:
+                answer = await client.post(f"v1/{door}", json={"model": "support", name: [first, *history]})
+                assert answer.json()["error"]["code"] == "attachment_refused", answer.text
+
+
 async def test_a_new_sound_recording_and_nothing_at_all_are_refused(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

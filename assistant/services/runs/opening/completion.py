@@ -54,6 +54,8 @@ class StatelessInput:
 
     Attributes:
         new: the number of new messages, at the end of `messages`. They are stored for the audit.
+        question: the id of the user's message to answer, "" if none follows the last answer. The model must be able
+            to read its files; of earlier ones a note is enough.
         files: those of the users' messages, by the id of the message.
         thread_id: set if the request may be repeated, so that the repetition finds the run with its id.
         answers: how tools are answered in a test; None for any other run.
@@ -65,6 +67,7 @@ class StatelessInput:
     run_id: str
     messages: tuple[Message, ...]
     new: int
+    question: str = ""
     files: Mapping[str, tuple[File, ...]] = field(default_factory=dict)
     thread_id: uuid.UUID | None = None
     client_tools: tuple[Tool, ...] = ()
@@ -97,7 +100,7 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
     if body.get("n") not in (None, 1):
         raise InvalidRequest("n", "must be 1.")
     files: dict[str, tuple[File, ...]] = {}
-    messages = _messages(body.get("messages"), files)
+    messages, question = _messages(body.get("messages"), files)
     client_tools = _tools(body.get("tools"))
     options = body.get("stream_options")
     is_streamed = flag_of(body, "stream")
@@ -109,6 +112,7 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
             run_id=f"chatcmpl-{uuid.uuid4().hex}",
             messages=messages,
             new=_new(messages),
+            question=question,
             files=files,
             client_tools=client_tools,
             tool_choice=_tool_choice(body.get("tool_choice"), {tool.name for tool in client_tools}),
@@ -120,14 +124,15 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
     )
 
 
-def _messages(given: object, files: dict[str, tuple[File, ...]]) -> tuple[Message, ...]:
-    """Return the messages; their files are put into `files`."""
+def _messages(given: object, files: dict[str, tuple[File, ...]]) -> tuple[tuple[Message, ...], str]:
+    """Return the messages and the id of the question; their files are put into `files`."""
     if not isinstance(given, list) or not 0 < len(given) <= MAX_MESSAGES:
         raise InvalidRequest("messages", f"must be a list of 1 to {MAX_MESSAGES} messages.")
     # What is before the last answer was accepted once: nothing of it may end the conversation now.
     answered = max((n for n, item in enumerate(given) if _role_of(item) == "assistant"), default=-1)
     messages: list[Message] = []
     where: list[str] = []
+    question = ""
     for number, item in enumerate(given):
         place = f"messages[{number}]"
         message = _message(item, place, files, is_answered=number < answered)
@@ -135,10 +140,14 @@ def _messages(given: object, files: dict[str, tuple[File, ...]]) -> tuple[Messag
         if message.role == "tool" or message.content.strip() or message.tool_calls or message.id in files:
             messages.append(message)
             where.append(place)
+            if message.role == "assistant":
+                question = ""
+            elif _role_of(item) == "user":
+                question = message.id
     if not messages:
         raise InvalidRequest("messages", "must have something to answer.")
     check_turns(messages, where, name="messages")
-    return tuple(messages)
+    return tuple(messages), question
 
 
 def _role_of(item: object) -> object:

@@ -99,7 +99,8 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         response=given.response,
     )
     check_files(messages, tenant=state.assistant.tenant)
-    check_model_reads(new, tenant=state.assistant.tenant, provider=setup.provider)
+    question = [one for one in messages if one.id == given.question]
+    check_model_reads(question, tenant=state.assistant.tenant, provider=setup.provider)
     setup = replace(
         setup,
         client_tools=given.client_tools,

@@ -213,11 +213,13 @@ class Turns:
         messages: what was put together so far.
         where: the field that each came in.
         files: those of users' messages, by the id of the message.
+        question: the id of the user's last message, "" if none follows the last answer.
     """
 
     messages: list[Message] = field(default_factory=list)
     where: list[str] = field(default_factory=list)
     files: dict[str, tuple[InlineFile, ...]] = field(default_factory=dict)
+    question: str = ""
     _calls: list[ToolCall] = field(default_factory=list)
     _results: list[tuple[Message, str]] = field(default_factory=list)
     _has_own_results: bool = False
@@ -238,6 +240,8 @@ class Turns:
                     files = (inline(one) if isinstance(one, uuid.UUID) else one for one in item.files)
                     self.files[message.id] = tuple(files)
                 self._append(message, item.where)
+                if item.role == "user":
+                    self.question = message.id
             case Called(call, where, result):
                 if self._has_own_results or any(one.id == call.id for one in self._calls):
                     self.end()
@@ -265,6 +269,8 @@ class Turns:
 
     def _append(self, message: Message, where: str) -> None:
         self.messages.append(message)
+        if message.role == "assistant":
+            self.question = ""
         self.where.append(where)
 
 

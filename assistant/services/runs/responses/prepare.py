@@ -46,6 +46,7 @@ def stateless_input(
         run_id=response,
         messages=(*told, *before, *turns.messages),
         new=len(turns.messages),
+        question=turns.question,
         files=dict(turns.files),
         thread_id=conversation_of(response),
         client_tools=wanted.client_tools,

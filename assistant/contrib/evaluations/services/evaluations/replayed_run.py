@@ -107,6 +107,7 @@ async def replay(
         run_id=f"replay-{uuid.uuid4().hex}",
         messages=tuple(messages),
         new=1,
+        question=messages[-1].id,
         thread_id=thread_id,
         answers=answers,
         prompt_version_id=prompt_version_id,
