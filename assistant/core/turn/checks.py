@@ -59,15 +59,23 @@ class TurnChecks:
 
     Args:
         output: the type of the answer; None for a text.
+        grace: how many seconds a check may take to clean up when the turn is stopped.
     """
 
     def __init__(
-        self, checks: Checks, context: ToolContext, transcript: Transcript, output: OutputType[Any] | None
+        self,
+        checks: Checks,
+        context: ToolContext,
+        transcript: Transcript,
+        output: OutputType[Any] | None,
+        *,
+        grace: float,
     ) -> None:
         self._checks = checks
         self._context = context
         self._transcript = transcript
         self._output = output
+        self._grace = grace
         self._repairs_left = REPAIRS
         self._reasons: dict[str, str] = {}
 
@@ -88,7 +96,7 @@ class TurnChecks:
             value = text if self._output is None else self._transcript.output
             for validator in self._checks.validators:
                 try:
-                    value = await _called(validator, "output_validators", value, self._context)
+                    value = await self._called(validator, "output_validators", value)
                 except ToolError as exc:
                     return self._to_repair(str(exc), message_id)
             self._transcript.output = value
@@ -119,11 +127,11 @@ class TurnChecks:
     async def _guard(self, guardrails: Sequence[Guardrail], option: str, text: str, code: str) -> None:
         for guardrail in guardrails:
             try:
-                await _called(guardrail, option, text, self._context)
+                await self._called(guardrail, option, text)
             except GuardrailTripped as exc:
                 self._transcript.guardrail = getattr(guardrail, "__name__", type(guardrail).__name__)
                 raise TurnFailed(str(exc) or gettext("This is not allowed."), code) from exc
 
-
-async def _called(function: Callable[..., Any], option: str, value: Any, context: ToolContext) -> Any:
-    return await called(HandedIn(function, (value, context), option, "ChatClient", seconds=CHECK_SECONDS))
+    async def _called(self, function: Callable[..., Any], option: str, value: Any) -> Any:
+        given = (value, self._context)
+        return await called(HandedIn(function, given, option, "ChatClient", seconds=CHECK_SECONDS, grace=self._grace))

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, aclosing
 from assistant.core.conversation.open_parts import CloseReason
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, cut_short
-from assistant.core.llm.protocol import Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta, is_small
+from assistant.core.llm.protocol import Delta, Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta, is_small
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
@@ -114,7 +114,7 @@ class _Turn:
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         limits = plan.settings.limits
         self._limiter = CallLimiter(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
-        self._checks = TurnChecks(plan.checks, plan.context, transcript, plan.output)
+        self._checks = TurnChecks(plan.checks, plan.context, transcript, plan.output, grace=plan.grace)
         self._requests = ModelRequests(
             plan, transcript, deadline, self._limiter, answer=self._answer, checks=self._checks
         )
@@ -196,14 +196,18 @@ class _Turn:
         writer = self._writer = EventWriter(self._plan.new_id(), self._call_id)
         reply: Reply | None = None
         answer_stream = AnswerStream(writer, self._transcript, self._on_text)
-        stream = answer_stream.open(requests.model, request)
+        stream = answer_stream.open(requests.model, request, run_id=self._plan.run_id, grace=self._plan.grace)
+        ready = stream.ready  # saves a call for each delta
         yields_text = self._on_text is None  # saves a call for each text delta
         # A small model may read the prompt for longer than a run may take.
         wait: AbstractContextManager[None] = self._deadline.paused() if is_small(requests.model) else self._deadline
         try:
             while reply is None:
-                with wait:
-                    item = await anext(stream, None)
+                if ready and not self._deadline.has_passed:
+                    item: Delta | Reply | None = ready.popleft()
+                else:
+                    with wait:
+                        item = await stream.next()
                 wait = self._deadline
                 if yields_text and isinstance(item, TextDelta) and (event := writer.text_event(item.text)) is not None:
                     yield event
@@ -222,8 +226,7 @@ class _Turn:
             requests.count_partial(request, reply, writer.length, exc)
             raise
         finally:
-            if isinstance(stream, AsyncGenerator):
-                await stream.aclose()
+            await answer_stream.close()
         for event in writer.finish(reply):
             yield event
         self._transcript.keep_state(writer.message_id, reply.provider_state)

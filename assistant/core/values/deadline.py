@@ -20,6 +20,10 @@ class Deadline:
 
     Args:
         seconds: from now; 0 for no limit.
+
+    Attributes:
+        at: when the time is up, by the loop's clock; None without a limit.
+        has_passed: whether the time is up.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -28,7 +32,7 @@ class Deadline:
         self._timer = loop.call_at(self.at, self._time_out) if self.at is not None else None
         self._task: asyncio.Task[object] | None = None
         self._cancelling = 0
-        self._has_passed = False
+        self.has_passed = False
         self._has_cancelled = False
 
     def remaining(self) -> float:
@@ -38,7 +42,7 @@ class Deadline:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Let the time of a block count for nothing: the limit moves by as much as the block took."""
-        if self.at is None or self._has_passed:
+        if self.at is None or self.has_passed:
             with self:
                 yield
             return
@@ -57,13 +61,13 @@ class Deadline:
             self._timer.cancel()
 
     def _time_out(self) -> None:
-        self._has_passed = True
+        self.has_passed = True
         if self._task is not None:
             self._has_cancelled = True
             self._task.cancel()
 
     def __enter__(self) -> None:
-        if self._has_passed:
+        if self.has_passed:
             raise DeadlinePassed
         self._task = task = asyncio.current_task()
         self._cancelling = task.cancelling() if task is not None else 0

@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assistant.toolkit.calls.stopping import GRACE_SECONDS, stop
 from assistant.toolkit.context import ToolContext, home_loop
 from assistant.toolkit.errors import ToolsError
 from assistant.toolkit.logs import log_extra
@@ -45,6 +46,7 @@ class HandedIn:
         owner: what it belongs to: the name of a tool, a class or a setting.
         kind: the type of its answer; None for any.
         seconds: the time that it has; None for `CHECK_SECONDS`, infinite for as long as the caller waits.
+        grace: how many seconds it may take to clean up when its caller is cancelled.
     """
 
     function: Callable[..., Any]
@@ -53,6 +55,7 @@ class HandedIn:
     owner: str = ""
     kind: type | None = None
     seconds: float | None = None
+    grace: float = GRACE_SECONDS
 
     @property
     def limit(self) -> float:
@@ -60,8 +63,8 @@ class HandedIn:
         return CHECK_SECONDS if self.seconds is None else self.seconds
 
     @property
-    def key(self) -> str:
-        return f"{self.owner}.{self.option}"
+    def label(self) -> str:
+        return f"{self.owner}.{self.option} ({self.function_name})"
 
     @property
     def function_name(self) -> str:
@@ -166,7 +169,7 @@ def settled_in_thread(value: Any, name: str) -> Any:
 
 def call_here(asked: HandedIn) -> Answer:
     """Call a function in this thread. The answer is an awaitable if the function is async, or not checked yet."""
-    if _hanging[asked.key] >= MAX_HANGING:
+    if _hanging[asked.label] >= MAX_HANGING:
         return Answer(asked, problem=f"is not called: {MAX_HANGING} calls of it still run")
     began = time.perf_counter()
     try:
@@ -200,11 +203,10 @@ async def awaited_answer(answer: Answer) -> Answer:
             try:
                 await asyncio.wait([task], timeout=max(asked.limit - answer.seconds, 0.0))
             except asyncio.CancelledError:
-                task.cancel()
+                await _stop(task, asked, asked.grace)
                 raise
             if not task.done():
-                task.cancel()
-                note_hanging(asked.key, task)
+                await _stop(task, asked, 0.0)
                 taken = time.perf_counter() - began
                 return Answer(asked, problem=f"took longer than {taken:.1f} s", seconds=taken)
             value = task.result()
@@ -214,6 +216,14 @@ async def awaited_answer(answer: Answer) -> Answer:
             raise
         return _raised(asked, exc, began)
     return checked_answer(replace(answer, value=value, seconds=time.perf_counter() - began))
+
+
+async def _stop(task: asyncio.Task[Any], asked: HandedIn, grace: float) -> None:
+    try:
+        await stop(task, grace)
+    finally:
+        if not task.done():
+            note_hanging(asked.label, task)
 
 
 def checked_answer(answer: Answer) -> Answer:
@@ -232,17 +242,20 @@ _hanging: Counter[str] = Counter()
 _hanging_lock = threading.Lock()
 
 
-def note_hanging(key: str, running: Future[Any] | asyncio.Task[Any]) -> None:
+def note_hanging(label: str, running: Future[Any] | asyncio.Task[Any]) -> None:
     """Count a call that runs on after its time, until it ends."""
+    began = time.perf_counter()
 
     def ended(finished: Any) -> None:
         with _hanging_lock:
-            _hanging[key] -= 1
-            if not _hanging[key]:
-                del _hanging[key]
+            _hanging[label] -= 1
+            if not _hanging[label]:
+                del _hanging[label]
         if isinstance(finished, asyncio.Task) and not finished.cancelled():
             finished.exception()  # retrieved, so that asyncio does not log it
+        logger.warning("%s ended %.3g seconds after it was given up", label, time.perf_counter() - began)
 
     with _hanging_lock:
-        _hanging[key] += 1
+        _hanging[label] += 1
+    logger.warning("%s goes on after its time, and is not waited for", label)
     running.add_done_callback(ended)
