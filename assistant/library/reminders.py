@@ -60,8 +60,8 @@ class AlarmRecord:
             answer="The alarm is set for 04:30.",
         ),
         Example(
-            "wake me for the ferry on 3 February 2111 at 6:35",
-            {"at": "2111-02-03T06:35", "label": "Ferry"},
+            "wake me tomorrow at 6:35 for the ferry",
+            {"at": "tomorrow 6:35", "label": "Ferry"},
             result='{"alarm_id":90004,"human":"Tuesday 3 February 2111, 06:35","label":"Ferry","state":"set"}',
             answer="The alarm for the ferry is set for Tuesday 3 February 2111, 06:35.",
         ),
@@ -71,7 +71,7 @@ def set_alarm(
     at: Annotated[
         str,
         Param(
-            "Clock time, like 10:42 or 2026-11-21T10:42, or a wait, like in 5 minutes.",
+            "Clock time, like 10:42, tomorrow 10:42 or 2026-11-21T10:42, or a wait, like in 5 minutes.",
             max_length=50,
         ),
     ],

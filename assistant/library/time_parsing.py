@@ -18,7 +18,10 @@ _CLOCK = re.compile(
     r"(?:at\s+)?(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))?(?:[:.](?P<second>\d{2})(?:\.\d+)?)?\s*(?P<half>[ap]\.?m\.?)?",
     re.IGNORECASE,
 )
-_DAY = re.compile(r"(?P<day>today|tomorrow|\d{4}-\d{2}-\d{2})(?:\s*,?\s+(?:at\s+)?|[Tt])(?P<clock>.+)", re.IGNORECASE)
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAY_WORD = rf"(?:on\s+|next\s+)?(?:{'|'.join(_WEEKDAYS)})|today|tomorrow|\d{{4}}-\d{{2}}-\d{{2}}"
+_DAY_AND_CLOCK = re.compile(rf"(?P<day>{_DAY_WORD})(?:\s*,?\s+(?:at\s+)?|T)(?P<clock>.+)", re.IGNORECASE)
+_CLOCK_AND_DAY = re.compile(rf"(?P<clock>.+?)\s*,?\s+(?P<day>{_DAY_WORD})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,9 @@ def parse_zone(text: str) -> zoneinfo.ZoneInfo:
 
 
 def parse_time(text: str, zone: zoneinfo.ZoneInfo, now: datetime) -> ParsedTime:
-    """Parse a time like "10:42", "3 pm", "tomorrow 7:30", "2026-11-21 15:00" or ISO 8601 with or without an offset.
+    """Parse a time like "10:42", "3 pm", "tomorrow at 9", "Friday 7:30", "2026-11-21 15:00" or ISO 8601.
+
+    A day of the week is the next one, never today. Only beside a day may an hour stand alone: it is of 24.
 
     Raises:
         ToolError: it is none of these; the message gives examples.
@@ -75,13 +80,13 @@ def parse_time(text: str, zone: zoneinfo.ZoneInfo, now: datetime) -> ParsedTime:
     if moment is not None and len(normalised) > len("2026-11-21"):
         clock = moment.time()
         return ParsedTime(clock, moment.date(), moment if moment.tzinfo is not None else None)
-    dated = _DAY.fullmatch(normalised)
+    dated = _DAY_AND_CLOCK.fullmatch(normalised) or _CLOCK_AND_DAY.fullmatch(normalised)
     day = _read_day(dated["day"].lower(), zone, now) if dated else None
     clock_text = dated["clock"].strip() if dated else normalised
-    found = _CLOCK.fullmatch(_NAMED.get(clock_text.lower(), clock_text))
-    if found is None or (found["minute"] is None and found["half"] is None):
-        raise ToolError(f"{text!r} is not a time. Write it like 10:42 or 2026-11-21T10:42.")
-    return ParsedTime(_read_clock(found, text), day)
+    clock_match = _CLOCK.fullmatch(_NAMED.get(clock_text.lower(), clock_text))
+    if clock_match is None or (clock_match["minute"] is None and clock_match["half"] is None and day is None):
+        raise ToolError(f"{text!r} is not a time. Write it like 10:42, tomorrow 10:42 or 2026-11-21T10:42.")
+    return ParsedTime(_read_clock(clock_match, text), day)
 
 
 def _read_moment(written: str) -> datetime | None:
@@ -100,6 +105,9 @@ def _read_day(word: str, zone: zoneinfo.ZoneInfo, now: datetime) -> date:
     today = now.astimezone(zone).date()
     if word in {"today", "tomorrow"}:
         return today + timedelta(days=word == "tomorrow")
+    weekday = word.rpartition(" ")[2]
+    if weekday in _WEEKDAYS:
+        return today + timedelta(days=(_WEEKDAYS.index(weekday) - today.weekday() - 1) % 7 + 1)
     try:
         day = date.fromisoformat(word)
     except ValueError:
@@ -113,14 +121,14 @@ def _check_year(day: date) -> date:
     return day
 
 
-def _read_clock(found: re.Match[str], text: str) -> time:
-    hour = int(found["hour"])
-    if half := (found["half"] or "").lower():
+def _read_clock(clock: re.Match[str], text: str) -> time:
+    hour = int(clock["hour"])
+    if half := (clock["half"] or "").lower():
         if not 1 <= hour <= 12:
             raise ToolError(f"{text!r} is not a time: with am or pm the hour is 1 to 12.")
         hour = hour % 12 + (12 if half.startswith("p") else 0)
     try:
-        return time(hour, int(found["minute"] or 0), int(found["second"] or 0))
+        return time(hour, int(clock["minute"] or 0), int(clock["second"] or 0))
     except ValueError:
         raise ToolError(f"{text!r} is not a time.") from None
 

@@ -135,7 +135,7 @@ _UNITS: dict[str, tuple[str, dict[str, str]]] = {
             {"city": "Ulaanbaatar", "days": 2},
             result='{"place":"Ulaanbaatar, Mongolia","now":{"conditions":"fog","temperature":-31.0},"days":[{},'
             '{"conditions":"snow","low":-39.0,"high":-30.0,"rain_chance_percent":1}]}',
-            answer="Hardly: in Ulaanbaatar it will snow tomorrow, between -39 and -30 °C.",
+            answer="In Ulaanbaatar it will snow tomorrow, between -39 and -30 °C, with a chance of rain of 1 %.",
         )
     ],
 )
