@@ -7,4 +7,4 @@ from django.contrib.admin.apps import AdminConfig
 
 class PanelConfig(AdminConfig):
     default = False
-    default_site = "assistant.panel.PanelSite"
+    default_site = "assistant.contrib.panel.site.PanelSite"

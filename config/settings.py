@@ -73,6 +73,7 @@ INSTALLED_APPS = [
     # Only for `runserver`: daphne adds websockets to it, but is slow to import.
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
+    "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",

@@ -18,8 +18,10 @@ SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
 STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
 # Rooms of tests that are about the whole site with all its apps, and words of other modules that need an optional app.
-WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance"}
-NEEDS_APPS = re.compile(r"\bassistant(\.contrib|_evaluations)\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/")
+WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance", "admin"}
+NEEDS_APPS = re.compile(
+    r"\bassistant(\.contrib|_evaluations)\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/|/admin/|[\"']admin:"
+)
 # Modules that use a database, and whose subject is the same on each: what documents show, AG-UI's own clients, and what
 # goes to providers and comes from them; what is stored of that is tried on each (tests/providers/cases).
 SAME_ON_EACH = re.compile(r"tests\.(docs|agui_clients|providers\.(?!cases))\b")

@@ -15,22 +15,36 @@ CSRF, LOGGED = "csrf_exempt", "a secret in a log call"
 
 ALL_TENANTS = "the deployment's own housekeeping, of all tenants"
 LEAVING = "an operator's command: what belongs to one tenant or one person, in all tenants"
+NEXT = "narrowed to the caller's tenants in the next statement"
+SANITISED = "what the renderer has sanitised, as in the chat"
 OF_A_ROW = "by a row that the caller found in its tenant"
 OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
 USERS = "of users, who belong to no tenant"
 JOINING = "the tenants that a proven e-mail address leads to, before any is known"
 BY_KEY = "by API key, in whose door no cookie counts"
 ALLOWED = {
-    (QUERY, "assistant/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
+    (QUERY, "assistant/contrib/panel/admin/settings/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
     (QUERY, "assistant/admin/base/tenant_scope.py:_choices_of"): OPERATOR,
     (QUERY, "assistant/admin/base/visible_tenants.py:tenants_of"): OPERATOR,
     (QUERY, "assistant/admin/base/visible_tenants.py:reachable_tenants"): OPERATOR,
-    (QUERY, "assistant/admin/tenants/wizard.py:suggestions"): "the operator's choice of tenants to copy",
-    (QUERY, "assistant/admin/tenants/wizard.py:NewTenantForm.clean_copy_of"): "the operator's choice of one to copy",
+    (QUERY, "assistant/contrib/panel/admin/tenants/wizard.py:suggestions"): "the operator's choice of tenants to copy",
+    (
+        QUERY,
+        "assistant/contrib/panel/admin/tenants/wizard.py:NewTenantForm.clean_copy_of",
+    ): "the operator's choice",
     (QUERY, "assistant/services/assistants/new_tenant.py:check_new_slug"): "whether any tenant has a short name",
-    (QUERY, "assistant/services/reports/search.py:_people"): "narrowed to the caller's tenants in the next statement",
-    (QUERY, "assistant/services/reports/search.py:_keys"): "narrowed to the caller's tenants in the next statement",
-    (QUERY, "assistant/services/reports/search.py:_tools"): "narrowed to the caller's tenants in the next statement",
+    (
+        QUERY,
+        "assistant/contrib/panel/reports/search.py:_people",
+    ): NEXT,
+    (
+        QUERY,
+        "assistant/contrib/panel/reports/search.py:_keys",
+    ): NEXT,
+    (
+        QUERY,
+        "assistant/contrib/panel/reports/search.py:_tools",
+    ): NEXT,
     (QUERY, "assistant/services/tenancy/person_settings.py:language_of_address"): USERS,
     (QUERY, "assistant/services/tenancy/invitations.py:_lock"): OF_A_ROW,
     (QUERY, "assistant/services/tenancy/invitations.py:accept_as_new"): USERS,
@@ -148,9 +162,12 @@ ALLOWED = {
     (SQL, "assistant/services/tenancy/row_level_security.py:with_tenants"): "hands on the statement that it was given",
     (SQL, "assistant/services/knowledge/full_text.py:_matches"): "a full-text search in the tenant's own passages",
     (HTML, "assistant/contrib/docs/templates/assistant/docs/page.html"): "the documents of this repository",
-    (HTML, "assistant/admin/conversations/thread.py:markdown_html"): "what the renderer has sanitised, as for members",
+    (
+        HTML,
+        "assistant/contrib/panel/admin/conversations/thread.py:markdown_html",
+    ): SANITISED,
     (HTML, "assistant/pages/base_template.py:render_page"): "a page that the template engine has rendered",
-    (HTML, "assistant/pages/shares.py:_html"): "what the renderer has sanitised, as in the chat",
+    (HTML, "assistant/pages/shares.py:_html"): SANITISED,
     (CSRF, "assistant/api/openai/endpoint.py:endpoint.wrapped"): BY_KEY,
     (CSRF, "assistant/api/openai/elsewhere.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/openapi_pages.py:nothing_here"): "404 for everybody",

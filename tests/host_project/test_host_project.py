@@ -291,7 +291,7 @@ def test_every_page_of_the_admin_opens_and_the_projects_own_stay(project: Projec
     opened = [page if page.endswith("/add/") else f"{page}?q=a" for page in pages]
     assert not re.search("/admin/(?:tools|assistant)/(?:customer|order|document|alarm)/", front)
     assert [page for page in opened if root.get(page).status_code != 200] == []
-    assert "assistant/admin/panel.css" in root.get("/admin/assistant/tenant/").text
+    assert "assistant/panel/panel.css" in root.get("/admin/assistant/tenant/").text
 
 
 def test_a_manager_sees_their_own_tenant_alone_and_cannot_change_who_belongs_to_it(project: Project) -> None:

@@ -15,8 +15,8 @@ from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
 from assistant.services.mcp_servers.tool_listings import MAX_ROWS
 from assistant.services.toolpolicy.policy import effective_tools
 from assistant.toolkit.guards.internal_hosts import parse_internal_host
-from tests.admin.conftest import signed_in
 from tests.base import Cast
+from tests.contrib.panel.conftest import signed_in
 from tests.mcp.outside import Outside
 
 pytestmark = pytest.mark.django_db(transaction=True)

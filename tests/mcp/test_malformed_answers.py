@@ -22,8 +22,8 @@ from assistant.services.tenancy.members import find_member
 from assistant.services.toolcalls.direct_call import CalledTool, ToolCall, call_tool
 from assistant.toolkit import ToolResult
 from assistant.toolkit.guards.url_guard import UrlGuard
-from tests.admin.conftest import signed_in
 from tests.base import Cast
+from tests.contrib.panel.conftest import signed_in
 from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside, outside
 from tests.mcp.outside_app import PNG

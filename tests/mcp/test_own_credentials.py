@@ -13,8 +13,8 @@ from assistant.models import AuditEntry, McpCredential, McpServer, Membership
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.servers import connection_of
 from assistant.services.toolpolicy.policy import effective_tools
-from tests.admin.conftest import signed_in
 from tests.base import Cast
+from tests.contrib.panel.conftest import signed_in
 from tests.mcp.outside import Outside
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,9 +12,9 @@ from assistant.models import McpServer, Provider
 from assistant.providers.tool_adaptation.refused_tools import RefusedTool
 from assistant.services.assistants.provider_choice import choice_of
 from assistant.services.assistants.refused_tools import MAX_REFUSED, store_refused_tool
-from tests.admin.conftest import signed_in
 from tests.agui import text_of
 from tests.base import Cast
+from tests.contrib.panel.conftest import signed_in
 from tests.fake_provider import FakeProvider
 from tests.live import serve
 from tests.mcp.allowing import add_server, allow, look

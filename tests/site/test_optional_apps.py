@@ -40,15 +40,14 @@ print([*mounted()])
 from django.apps import apps
 from django.contrib import admin
 from django.core.management import get_commands
-from assistant.admin.base import added_links, job_titles, rooms
 from assistant.services.bundles.parts import added_parts
 from assistant.services.jobs import jobs, names
 from assistant.services.privacy import retention_rules
 print([model._meta.label for model in apps.get_models() if "evaluation" in model._meta.db_table])
 print([model for model in admin.site._registry if model._meta.app_label == "assistant_evaluations"])
 print([name for name in get_commands() if name in ("assistant_evaluate", "assistant_hostile_checks")])
-print([*rooms._added, *added_links.draft_buttons, *added_links._links, *added_parts(), *retention_rules._rules])
-print([name for name in (*job_titles.JOB_TITLES, *names.of_tenants()) if "evaluation" in name or "hostile" in name])
+print([*added_parts(), *retention_rules._rules])
+print([name for name in names.of_tenants() if "evaluation" in name or "hostile" in name])
 print([*jobs._modules], hasattr(apps.get_model("assistant", "Assistant"), "evaluations"))
 """
 

@@ -20,16 +20,14 @@ NAMES: tuple[Name, ...] = get_args(Name)
 # What the operator's control panel shows; all other texts are for members and end users.
 PANEL = (
     "assistant/admin/",
+    "assistant/contrib/panel/",
     "assistant/contrib/evaluations/",
     "assistant/models/",
-    "assistant/panel.py",
     "assistant/services/assistants/",
     "assistant/services/branding/",
     "assistant/services/bundles/",
-    "assistant/services/reports/",
     "assistant/services/tenancy/api_keys.py",
     "assistant/services/toolpolicy/rules.py",
-    "assistant/static/assistant/admin/",
     "templates/admin/",
 )
 # A comment that begins so, right above a text of the panel, says that pages show it too.

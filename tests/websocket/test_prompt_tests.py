@@ -10,10 +10,10 @@ from asgiref.sync import sync_to_async
 
 from assistant.models import Conversation, Provider, Run, ToolCall, UsageEntry
 from assistant.services.assistants.prompts import draft_prompt
-from tests.admin.tenants.test_custom_roles import give
 from tests.agui import Frame, text_of
 from tests.api.calling import key_of
 from tests.base import Cast
+from tests.contrib.panel.tenants.test_custom_roles import give
 from tests.factories import make_assistant, make_conversation, make_member, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server

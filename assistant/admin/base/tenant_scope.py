@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
@@ -32,6 +33,8 @@ from assistant.services.tenancy import audit_trail
 from assistant.toolkit.bounded_json import BoundedDecoder
 
 ALL = frozenset({"view", "add", "change", "delete"})
+# Style sheets of all pages of tenants' rows, which apps add.
+STYLES: list[str] = []
 
 
 def choices_of(request: HttpRequest, model: type[models.Model], permission: str = "") -> QuerySet[Any]:
@@ -158,8 +161,10 @@ class TenantScopedAdmin(Scoped, MergingAdmin, OverflowSafeChangeList, OwnTransac
     list_per_page = 50
     formfield_overrides = {models.JSONField: {"decoder": BoundedDecoder}}
 
-    class Media:
-        css = {"all": ("assistant/admin/panel.css",)}
+    @property
+    def media(self) -> forms.Media:
+        found: forms.Media = super().media
+        return found + forms.Media(css={"all": STYLES})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)

@@ -8,10 +8,10 @@ from django.utils import timezone
 from playwright.async_api import Browser, expect
 
 from assistant.models import Message, Run, RunConfiguration
-from tests.admin.conftest import say_something
-from tests.admin.conversations.test_conversation_page import CONFIGURATION, TIMELINE
 from tests.base import Cast
 from tests.browser.admin.test_model_pages import enter
+from tests.contrib.panel.conftest import say_something
+from tests.contrib.panel.conversations.test_conversation_page import CONFIGURATION, TIMELINE
 from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]

@@ -10,13 +10,13 @@ from asgiref.sync import sync_to_async
 from django.contrib import admin
 from playwright.async_api import Browser, Page, expect
 
-from assistant.admin.tenants import tabs
+from assistant.contrib.panel.admin.tenants import tabs
 from assistant.models import Membership, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt
-from tests.admin.conftest import say_something
 from tests.base import PASSWORD, Cast
 from tests.browser.conftest import Visitor
 from tests.browser.test_looks import contrast
+from tests.contrib.panel.conftest import say_something
 from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]

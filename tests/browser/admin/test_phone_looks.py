@@ -6,10 +6,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.admin.inbox.test_inbox import waiting
 from tests.base import Cast
 from tests.browser.admin.test_model_pages import enter
 from tests.browser.conftest import Visitor
+from tests.contrib.panel.inbox.test_inbox import waiting
 from tests.live import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]

@@ -25,11 +25,11 @@ from assistant.models import (
 )
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.tenancy.permissions import permitted_tenants
-from tests.admin.conftest import say_something
 from tests.base import Cast
 from tests.browser.admin.counted import Story, check, type_into
 from tests.browser.admin.test_model_pages import enter
 from tests.browser.conftest import Visitor
+from tests.contrib.panel.conftest import say_something
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server

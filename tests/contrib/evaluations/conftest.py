@@ -1,5 +1,5 @@
 """Fixtures that these tests share with those of the control panel."""
 
-from tests.admin.conftest import amys, root
+from tests.contrib.panel.conftest import amys, root
 
 __all__ = ["amys", "root"]

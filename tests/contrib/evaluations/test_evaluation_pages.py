@@ -14,10 +14,10 @@ from assistant.contrib.evaluations.services.evaluations.evaluations import make_
 from assistant.contrib.evaluations.services.evaluations.questions import Question
 from assistant.models import AuditEntry, Conversation, Job, PromptVersion, Run, UsageEntry
 from assistant.services.assistants.prompts import draft_prompt
-from tests.admin.conftest import signed_in
-from tests.admin.tenants.test_custom_roles import give, holder
 from tests.base import Cast
 from tests.contrib.evaluations.test_evaluations import asked
+from tests.contrib.panel.conftest import signed_in
+from tests.contrib.panel.tenants.test_custom_roles import give, holder
 from tests.factories import make_conversation, make_member, make_message, make_run
 
 pytestmark = pytest.mark.django_db

@@ -12,10 +12,10 @@ from assistant.contrib.evaluations.job_names import HOSTILE_CHECKS_JOB
 from assistant.contrib.evaluations.models import HostileCheck, HostileCheckResult, HostileCheckRun
 from assistant.contrib.evaluations.models.hostile_checks import MAX_OWN_CHECKS
 from assistant.models import Assistant, AuditEntry, CustomRole, Job, Membership
-from tests.admin.conftest import signed_in
-from tests.admin.home.test_home import home
-from tests.admin.home.test_lists import queries_of
 from tests.base import Cast
+from tests.contrib.panel.conftest import signed_in
+from tests.contrib.panel.home.test_home import home
+from tests.contrib.panel.home.test_lists import queries_of
 from tests.factories import make_assistant, make_provider
 
 RUNS, OWN = "/admin/assistant_evaluations/hostilecheckrun/", "/admin/assistant_evaluations/hostilecheck/"

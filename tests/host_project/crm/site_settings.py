@@ -87,6 +87,7 @@ REST_FRAMEWORK = {
 INSTALLED_APPS += [
     "tools",
     "assistant",
+    "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",

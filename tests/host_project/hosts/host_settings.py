@@ -15,6 +15,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "assistant",
+    "assistant.contrib.panel",
     "assistant.contrib.evaluations",
 ]
 MIDDLEWARE = [

@@ -12,8 +12,8 @@ from assistant.services.assistants.welcome import greetings_of, read_translation
 from assistant.services.bundles.export import bundle_of_tenant, text_of
 from assistant.services.bundles.imports import import_bundle
 from assistant.services.bundles.reading import read_bundle
-from tests.admin.tenants.test_scope import new_assistant
 from tests.base import Cast
+from tests.contrib.panel.tenants.test_scope import new_assistant
 from tests.factories import make_tenant
 
 TEXTS = {"pt": {"greeting": "Olá", "starters": ["Onde está?"]}, "de": {"greeting": "Hallo"}}

@@ -1,6 +1,6 @@
 """Every door that accepts API keys or sessions refuses invalid ones: a checklist for a new door.
 
-The admin has its own sign-in (tests/admin/tenants/test_scope.py); end users' tokens are tested in tests/widget.
+The admin has its own sign-in (tests/contrib/panel/tenants/test_scope.py); end users' tokens are tested in tests/widget.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from django.test import Client
 from assistant.core.values.messages import Usage
 from assistant.models import Assistant, AuditEntry, ModelPrice, Provider, Run, UsageEntry
 from assistant.services.runs.opening.delegation import delegates_of
-from tests.admin.conftest import signed_in
-from tests.admin.home.test_frame import pick
 from tests.base import Cast
+from tests.contrib.panel.conftest import signed_in
+from tests.contrib.panel.home.test_frame import pick
 from tests.factories import make_assistant, make_provider
 from tests.fake_provider import FakeProvider
 from tests.live import Server

@@ -13,7 +13,6 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.assistants.prompt_editor import editor_url
 from assistant.admin.base.filters import TENANT, AssistantFilter
 from assistant.admin.base.links import assistant_column, user_column
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
@@ -32,6 +31,7 @@ from assistant.contrib.evaluations.services.evaluations.evaluations import (
     judge,
 )
 from assistant.contrib.evaluations.services.evaluations.figures import figures_of, progress_of
+from assistant.contrib.panel.admin.assistants.prompt_editor import editor_url
 from assistant.models import Assistant
 from assistant.toolkit.text import clean_text
 

@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.chat_reading import may_show, shown_in_lists
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.evaluations.models import Evaluation
 from assistant.contrib.evaluations.models.evaluations import MAX_QUESTIONS
@@ -21,6 +20,7 @@ from assistant.contrib.evaluations.services.evaluations.questions import (
     stored_questions,
     typed_questions,
 )
+from assistant.contrib.panel.admin.base.chat_reading import may_show, shown_in_lists
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.assistants.provider_choice import choose_provider

@@ -11,9 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from assistant.admin.assistants.prompt_editor import PERMISSION, editor_url, find_assistant
-from assistant.admin.assistants.try_chat import try_url
-from assistant.admin.base.chat_reading import gate
 from assistant.admin.base.visible_tenants import tenants_of
 from assistant.contrib.evaluations.admin.forms import MAX_CHOICES, NewEvaluationForm, initial_of, may_read_chats
 from assistant.contrib.evaluations.models import Evaluation
@@ -25,6 +22,9 @@ from assistant.contrib.evaluations.services.evaluations.evaluations import (
     make_evaluation,
 )
 from assistant.contrib.evaluations.services.evaluations.questions import Question, question_of_run
+from assistant.contrib.panel.admin.assistants.prompt_editor import PERMISSION, editor_url, find_assistant
+from assistant.contrib.panel.admin.assistants.try_chat import try_url
+from assistant.contrib.panel.admin.base.chat_reading import gate
 from assistant.models import Assistant, PromptVersion, Run
 
 

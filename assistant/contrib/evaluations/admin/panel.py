@@ -9,19 +9,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from assistant.admin.base.action_titles import name_actions
-from assistant.admin.base.added_links import DraftButton, add_draft_button, add_link
 from assistant.admin.base.empty_lists import describe_empty_list
-from assistant.admin.base.job_titles import describe_job
-from assistant.admin.base.rooms import show_in_room
-from assistant.admin.home.home import describe_need
-from assistant.admin.tenants.shown_difference import describe_section
 from assistant.contrib.evaluations.admin.hostile_check_runs import checks_link
 from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB
 from assistant.contrib.evaluations.models import Evaluation, HostileCheck, HostileCheckRun
+from assistant.contrib.panel.admin.base.action_titles import name_actions
+from assistant.contrib.panel.admin.base.added_links import DraftButton, add_draft_button, add_link
+from assistant.contrib.panel.admin.base.job_titles import describe_job
+from assistant.contrib.panel.admin.base.rooms import show_in_room
+from assistant.contrib.panel.admin.home.home import describe_need
+from assistant.contrib.panel.admin.tenants.shown_difference import describe_section
+from assistant.contrib.panel.reports.needs import MAX_COUNTED, Item, look_for
+from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.models import Assistant, PromptVersion, Run
-from assistant.services.reports.needs import MAX_COUNTED, Item, look_for
-from assistant.services.reports.tenant_filter import TenantFilter
 
 HOSTILE_CHECKS = "hostile_checks"
 

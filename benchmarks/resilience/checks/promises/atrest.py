@@ -13,8 +13,8 @@ HOW = (
     "Every encrypted field of every model gets a secret of its own. These are searched in a dump and in SQLite's "
     "files, on every page of the admin, in forms that are shown again, in the history, sessions and exports. Then the "
     "keys are rotated, also with an interruption, and everything is read with the new key alone. On SQLite and "
-    "PostgreSQL: tests/services/privacy/test_key_rotation.py, tests/admin/settings/test_secrets.py, "
-    "tests/admin/settings/test_secrets_unseen.py."
+    "PostgreSQL: tests/services/privacy/test_key_rotation.py, tests/contrib/panel/settings/test_secrets.py, "
+    "tests/contrib/panel/settings/test_secrets_unseen.py."
 )
 DUMPED, UNREAD, SHOWN = (
     "tests that found a secret in a dump or in the database's files",
@@ -23,8 +23,8 @@ DUMPED, UNREAD, SHOWN = (
 )
 _ENCRYPTION, _ADMIN, _UNSEEN = (
     "tests/services/privacy/test_key_rotation.py",
-    "tests/admin/settings/test_secrets.py",
-    "tests/admin/settings/test_secrets_unseen.py",
+    "tests/contrib/panel/settings/test_secrets.py",
+    "tests/contrib/panel/settings/test_secrets_unseen.py",
 )
 TESTS: Mapping[str, Sequence[str]] = {
     DUMPED: (

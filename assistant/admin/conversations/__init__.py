@@ -1,5 +1,0 @@
-"""Conversations, runs, tool calls, ratings and schedules."""
-
-from assistant.admin.conversations import conversations, feedback, history, schedules, tool_calls
-
-__all__ = ["conversations", "feedback", "history", "schedules", "tool_calls"]

@@ -1,5 +1,0 @@
-"""What waits: approvals and incidents for a person, calls for results from outside."""
-
-from assistant.admin.inbox import approvals, pending
-
-__all__ = ["approvals", "pending"]

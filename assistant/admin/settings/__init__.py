@@ -1,5 +1,0 @@
-"""Providers, MCP servers, API keys, webhooks, jobs and the audit trail."""
-
-from assistant.admin.settings import audit, jobs, keys, mcp_servers, providers, webhooks
-
-__all__ = ["audit", "jobs", "keys", "mcp_servers", "providers", "webhooks"]

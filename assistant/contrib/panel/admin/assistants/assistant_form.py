@@ -1,0 +1,107 @@
+"""The form of an assistant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from assistant.admin.base.tenant_scope import TenantForm
+from assistant.contrib.panel.admin.assistants.welcome_fields import (
+    add_welcome_fields,
+    initial_values,
+    set_translations,
+    too_many_starters,
+)
+from assistant.models import Assistant
+from assistant.models.fields import OnDisconnect
+from assistant.services.assistants.configuration import MAX_OTHER_MODELS, MAX_STARTERS, read_other_models, read_schema
+
+
+class SchemaField(forms.JSONField):
+    """A JSON Schema; None is shown as an empty field."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return "" if value is None else super().prepare_value(value)
+
+
+class AssistantForm(TenantForm):
+    """The assistant's form; starter prompts are edited one per line."""
+
+    starters = forms.CharField(
+        label=_("Starter prompts"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
+        help_text=format_lazy(
+            _("Suggestions for the first message: one per line, {number} at most."), number=MAX_STARTERS
+        ),
+    )
+
+    other_models = forms.CharField(
+        label=_("Other models"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 80}),
+        help_text=format_lazy(
+            _(
+                "Models of the same provider that people may choose for another answer: one name per line, {number} at "
+                "most."
+            ),
+            number=MAX_OTHER_MODELS,
+        ),
+    )
+
+    class Meta:
+        model = Assistant
+        exclude = ("created_at", "updated_at")
+        field_classes = {"answer_schema": SchemaField, "task_schema": SchemaField}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # A form of a script that does not know it gets the default.
+        self.fields["on_disconnect"].required = False
+        if self.instance.pk:
+            for name in ("starters", "other_models"):
+                self.initial[name] = "\n".join(str(line) for line in getattr(self.instance, name))
+            self.initial.update(initial_values(self.instance.translations))
+
+    def clean_on_disconnect(self) -> str:
+        return self.cleaned_data["on_disconnect"] or OnDisconnect.CONTINUE
+
+    def clean_answer_schema(self) -> Any:
+        return _checked_schema(self.cleaned_data["answer_schema"])
+
+    def clean_task_schema(self) -> Any:
+        return _checked_schema(self.cleaned_data["task_schema"])
+
+    def clean_other_models(self) -> list[str]:
+        try:
+            return read_other_models(_lines(self.cleaned_data["other_models"]))
+        except ValueError as exc:
+            raise forms.ValidationError(str(exc)) from exc
+
+    def clean_starters(self) -> list[str]:
+        lines = _lines(self.cleaned_data["starters"])
+        if len(lines) > MAX_STARTERS:
+            raise forms.ValidationError(too_many_starters())
+        return lines
+
+    def clean(self) -> dict[str, Any]:
+        set_translations(self)
+        return super().clean()
+
+
+add_welcome_fields(AssistantForm)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _checked_schema(schema: Any) -> Any:
+    try:
+        return read_schema(schema) if schema else None
+    except ValueError as exc:
+        raise forms.ValidationError(gettext("This is not a JSON Schema of an object: %(why)s.") % {"why": exc}) from exc

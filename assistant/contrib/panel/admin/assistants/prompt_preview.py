@@ -1,0 +1,63 @@
+"""The preview of a prompt: its text in a run of a member, and the difference to the published version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
+from assistant.core.values.history_window import estimate_tokens
+from assistant.models import Assistant, Membership, PromptVersion
+from assistant.services.assistants.prompt_values import PromptValues
+from assistant.services.assistants.prompts import text_to_edit
+from assistant.services.assistants.text_difference import Difference, difference_of
+
+# Members that the field suggests; the names of others can be typed.
+MAX_USERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The text of a prompt in a run of a member; `problem` says why it cannot be shown."""
+
+    user: str
+    problem: str = ""
+    text: str = ""
+    difference: Difference | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the prompt, as estimated."""
+        return estimate_tokens(self.text)
+
+
+def users_of(assistant: Assistant) -> list[str]:
+    """Return the user names of the first members of an assistant's tenant, who can use it."""
+    name = get_user_model().USERNAME_FIELD
+    members = Membership.objects.filter(tenant_id=assistant.tenant_id, user__is_active=True)
+    return list(
+        members.exclude(role=Membership.Role.END_USER)
+        .order_by(f"user__{name}")
+        .values_list(f"user__{name}", flat=True)[:MAX_USERS]
+    )
+
+
+def preview_of(
+    request: HttpRequest, assistant: Assistant, form: EditorForm, published: PromptVersion | None
+) -> Preview:
+    """Return the preview of what was typed for the member whose user name was sent as `user`."""
+    user = request.POST.get("user", "").replace("\x00", "").strip()[:200]
+    if not form.is_valid():
+        return Preview(user, _("Correct the prompt first."))
+    text = form.cleaned_data["text"]
+    difference = None if published is None else difference_of(text_to_edit(published), text)
+    name = f"user__{get_user_model().USERNAME_FIELD}"
+    members = Membership.objects.filter(tenant_id=assistant.tenant_id, **{name: user})
+    user_id = members.values_list("user_id", flat=True).first()
+    if user_id is None:
+        return Preview(user, _("Choose a member of this tenant."), difference=difference)
+    resolved = PromptValues(tenant=assistant.tenant, user_id=user_id).resolve(text)
+    return Preview(user, text=resolved, difference=difference)

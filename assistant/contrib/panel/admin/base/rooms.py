@@ -1,0 +1,148 @@
+"""The rooms of the control panel: what its navigation shows, and which pages belong to which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.apps import apps
+from django.contrib.admin import AdminSite
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from assistant.admin.base.visible_tenants import administered, is_operator, permitted_of
+from assistant.contrib.panel.admin.base.picker import Picker, picker_of
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room: its name, the URL name of its first page, those of more pages, and the models whose pages it has.
+
+    Without a first page it is the list of the first model that the user may see.
+    """
+
+    slug: str
+    name: str | Promise
+    models: tuple[str, ...] = ()
+    first_page: str = ""
+    first_page_name: str | Promise = ""
+    # Pages for operators and tenants' admins.
+    more_pages: tuple[tuple[str, str | Promise], ...] = ()
+    # Without the permission in any tenant the first page is not offered; None: it is offered to all.
+    permission: str | None = None
+
+
+ROOMS = (
+    Room("home", _("Home"), first_page="admin:index"),
+    Room("tenants", _("Tenants"), ("tenant", "membership", "customrole", "enduser", "widgetorigin")),
+    Room(
+        "assistants",
+        _("Assistants"),
+        ("assistant", "promptversion", "promptvariable", "document"),
+    ),
+    Room(
+        "tools",
+        _("Tools"),
+        ("toolsetting",),
+        "admin:switchboard",
+        _("Switchboard"),
+        (("admin:simulate", _("Simulate")),),
+        permission="tools",
+    ),
+    Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback", "schedule")),
+    Room("inbox", _("Inbox"), ("approval", "pendingcall", "incident")),
+    Room("spend", _("Spend"), ("usageentry", "modelprice"), "admin:spend", permission="spend"),
+    Room(
+        "settings",
+        _("Settings"),
+        ("provider", "mcpserver", "mcpcredential", "apikey", "webhook", "webhookdelivery", "job", "auditentry"),
+    ),
+)
+# Of optional apps: the room, the model, and the name of the core's or the app's model that it follows.
+_added: list[tuple[str, type[Model], str]] = []
+ADVANCED = Room("advanced", _("Advanced"), first_page="admin:advanced")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of the navigation; `is_current` if it leads to the page, or the room, that is shown."""
+
+    name: str
+    url: str
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The header of each page: the rooms, the pages of the room that is shown, the tenant picker and the search."""
+
+    rooms: tuple[Link, ...]
+    pages: tuple[Link, ...]
+    picker: Picker
+    query: str
+
+
+def show_in_room(slug: str, model: type[Model], *, after: str) -> None:
+    """Show the list of a model in a room.
+
+    Args:
+        slug: the room's.
+        after: the name of the model whose list it follows.
+    """
+    _added.append((slug, model, after))
+
+
+def models_of(room: Room) -> list[type[Model]]:
+    """Return the models of a room, those of optional apps too, in the order of its pages."""
+    models = [apps.get_model("assistant", name) for name in room.models]
+    for slug, model, after in _added:
+        if slug == room.slug:
+            names = [one._meta.model_name for one in models]
+            models.insert(names.index(after) + 1, model)
+    return models
+
+
+def frame(site: AdminSite, request: HttpRequest) -> Frame:
+    """Return the header of a page for a user who may use the admin."""
+    pages = {room.slug: tuple(_pages(room, site, request)) for room in ROOMS}
+    current = _current(pages, request)
+    rooms = [Link(str(room.name), pages[room.slug][0].url, room.slug == current) for room in ROOMS if pages[room.slug]]
+    rooms.append(Link(str(ADVANCED.name), reverse(ADVANCED.first_page), current == ADVANCED.slug))
+    of_room = pages.get(current, ())
+    return Frame(
+        tuple(rooms),
+        tuple(Link(page.name, page.url, page.url == request.path) for page in of_room) if len(of_room) > 1 else (),
+        picker_of(request),
+        request.GET.get("q", "") if request.path == reverse("admin:search") else "",
+    )
+
+
+def _pages(room: Room, site: AdminSite, request: HttpRequest) -> Iterator[Link]:
+    is_offered = room.permission is None or is_operator(request) or permitted_of(request).tenants(room.permission)
+    if room.first_page and is_offered:
+        yield Link(str(room.first_page_name or room.name), reverse(room.first_page))
+    for page_name, label in room.more_pages if is_operator(request) or administered(request) else ():
+        yield Link(str(label), reverse(page_name))
+    for model in models_of(room):
+        page = site._registry.get(model)
+        if page is not None and page.has_module_permission(request):
+            options = model._meta
+            url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
+            yield Link(str(capfirst(options.verbose_name_plural)), url)
+
+
+def _current(pages: dict[str, tuple[Link, ...]], request: HttpRequest) -> str:
+    """Return the slug of the room that the requested page belongs to; pages below a room's pages are in it."""
+    home = reverse("admin:index")
+    if request.path == home:
+        return "home"
+    if request.path == reverse("admin:search"):
+        return ""
+    for slug, links in pages.items():
+        if any(link.url != home and request.path.startswith(link.url) for link in links):
+            return slug
+    return ADVANCED.slug

@@ -1,0 +1,105 @@
+"""The list of conversations, and the page of each: its thread, and beside it each run as a waterfall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_lazy
+
+from assistant.admin.base.filters import TENANT, AssistantFilter
+from assistant.admin.base.links import assistant_column, assistant_label, link_to_list, user_column, username
+from assistant.admin.base.long_lists import LongList
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin
+from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, ReadsChats, ask_reason, may_show
+from assistant.contrib.panel.admin.conversations.conversation_filters import (
+    CostFilter,
+    OutcomeFilter,
+    RatingFilter,
+    TestsFilter,
+    UsedToolFilter,
+)
+from assistant.contrib.panel.admin.conversations.thread import may_try, shown_thread
+from assistant.contrib.panel.reports.thread import number_of, read_thread
+from assistant.models import Conversation, Message, Run, ToolCall
+from assistant.services.conversations.message_search import with_words
+
+
+@admin.register(Conversation)
+class ConversationAdmin(LongList, ReadsChats, ReadOnlyAdmin):
+    """Conversations; the page of each shows what was said, and what its runs did."""
+
+    permission = "read_chats"
+    text_fields = ("title",)
+    list_display = ("name", "tenant", "member", assistant_column, "run_count", "created_at", "updated_at")
+    list_display_links = ("name",)
+    list_filter = (
+        TENANT,
+        AssistantFilter,
+        RatingFilter,
+        OutcomeFilter,
+        UsedToolFilter,
+        CostFilter,
+        TestsFilter,
+        "updated_at",
+    )
+    search_fields = ("title", username("user"), "id")
+    list_select_related = ("tenant", "user", "assistant__tenant")
+    search_help_text = gettext_lazy("Title, member or id; and words of a message, in the newest 2,000 conversations.")
+    member = user_column("user")
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list with titles where these may be shown."""
+        found = super().get_changelist_instance(request)
+        for row in found.result_list:
+            row.is_title_hidden = not may_show(request, row)
+        return found
+
+    @admin.display(description=gettext_lazy("conversation"), ordering="title")
+    def name(self, conversation: Any) -> str:
+        return f"{str(conversation.pk)[:8]} ({HIDDEN})" if conversation.is_title_hidden else str(conversation)
+
+    def search_texts(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
+        """Search titles, members and ids, and the messages of the newest conversations for all of the words."""
+        found, may_repeat = super().search_texts(request, queryset, search_term)
+        if not search_term.strip():
+            return found, may_repeat
+        return found | queryset.filter(pk__in=with_words(queryset, search_term)), may_repeat
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.reason_view)
+        return [path("<uuid:pk>/read/", view, name="read_conversation"), *super().get_urls()]
+
+    def reason_view(self, request: HttpRequest, pk: Any) -> HttpResponse:
+        """Ask why somebody reads another person's conversation. Raises `Http404`."""
+        return ask_reason(request, self.row_or_404(request, str(pk), self.has_view_permission))
+
+    def show(self, request: HttpRequest, row: Any, extra_context: dict[str, Any]) -> HttpResponse:
+        """Show the thread: the newest messages, or those before a position, or those of a run and before."""
+        before = number_of(request.GET.get("before", ""), digits=9)
+        thread = read_thread(conversation=row, before=before, run=number_of(request.GET.get("run", ""), digits=18))
+        context = self.admin_site.each_context(request) | {
+            "title": str(row),
+            "opts": self.opts,
+            "conversation": row,
+            "assistant": assistant_label(row.assistant),
+            "pages": self._pages(row),
+            "thread": thread,
+            "exchanges": shown_thread(thread),
+            "may_try": may_try(request, row.tenant_id),
+        }
+        return TemplateResponse(request, "admin/assistant/conversation/thread.html", context | extra_context)
+
+    def _pages(self, conversation: Conversation) -> SafeString:
+        return format_html(
+            "{} · {} · {}",
+            link_to_list(Run, gettext("Runs"), conversation__id__exact=conversation.pk),
+            link_to_list(ToolCall, gettext("Tool calls"), run__conversation__id__exact=conversation.pk),
+            link_to_list(Message, gettext("All messages"), conversation__id__exact=conversation.pk),
+        )

@@ -1,0 +1,215 @@
+"""Pages of pending approvals, which operators answer, and of incidents."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.contrib import admin, messages
+from django.db.models import OuterRef, QuerySet, Subquery, UUIDField
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+from django.utils.translation import gettext, gettext_lazy
+
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import assistant_label, link, link_to_row, username
+from assistant.admin.base.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
+from assistant.admin.base.visible_tenants import tenants_of
+from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
+from assistant.contrib.panel.admin.inbox.approval_form import AnswerForm
+from assistant.models import Approval, Conversation, Incident, Run, ToolCall
+from assistant.services.errors import Refused
+from assistant.services.runs import approvals
+from assistant.services.runs.input.resume_entries import Resume
+from assistant.services.tenancy import audit_trail
+
+
+@admin.register(Approval)
+class ApprovalAdmin(ReadOnlyAdmin):
+    """Tool calls waiting for approval; the member's run continues once they are answered."""
+
+    permission = "approvals"
+    change_list_template = "admin/assistant/approval/change_list.html"
+    list_display = ("tool", "tenant", "member", "question_text", "wanted", "expires")
+    list_filter = (TENANT, "name", "run__is_test", "started_at")
+    search_fields = ("name", "call_id", "arguments", username("run__user"))
+    list_select_related = ("tenant", "run__user", "run__assistant__tenant", "run__conversation__tenant")
+    actions = ("approve", "reject")  # type: ignore[assignment]
+
+    @admin.display(description=gettext_lazy("tool"), ordering="name")
+    def tool(self, call: Approval) -> str:
+        """Return the tool's name, with a mark if a test of a prompt calls it."""
+        return gettext("%(tool)s (test)") % {"tool": call.name} if call.waiting_run.is_test else call.name
+
+    @admin.display(description=gettext_lazy("member"), ordering=username("run__user"))
+    def member(self, call: Approval) -> str:
+        return call.waiting_run.user.get_username()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Approval]:
+        return approvals.with_question(super().get_queryset(request))
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list with the questions where these may be shown."""
+        found = super().get_changelist_instance(request)
+        for call in found.result_list:
+            call.is_question_hidden = not may_show(request, call.waiting_run.conversation)
+        return found
+
+    @admin.display(description=gettext_lazy("question"))
+    def question_text(self, call: Any) -> str:
+        """Return the beginning of the member's message that led to the call."""
+        if call.is_question_hidden:
+            return str(HIDDEN)
+        return Truncator(call.question or "—").chars(160)
+
+    @admin.display(description=gettext_lazy("arguments"))
+    def wanted(self, call: Approval) -> str:
+        return Truncator(call.arguments or "—").chars(160)
+
+    @admin.display(description=gettext_lazy("expires"), ordering="started_at")
+    def expires(self, call: Approval) -> datetime:
+        return approvals.expiry_of(call)
+
+    @admin.action(description=gettext_lazy("Approve the selected calls: they run"))
+    def approve(self, request: HttpRequest, queryset: QuerySet[Approval]) -> None:
+        self._answer(request, queryset, approved=True)
+
+    @admin.action(description=gettext_lazy("Reject them"))
+    def reject(self, request: HttpRequest, queryset: QuerySet[Approval]) -> None:
+        self._answer(request, queryset, approved=False)
+
+    def _answer(self, request: HttpRequest, queryset: QuerySet[Approval], *, approved: bool) -> None:
+        chosen = list(queryset.values_list("pk", "tenant_id"))
+        ids = {pk for pk, _ in chosen}
+        by_run = approvals.pending_of_runs(tenant_ids={tenant for _, tenant in chosen}, calls=ids)
+        for calls in by_run.values():
+            if missing := [call.name for call in calls if call.pk not in ids]:
+                sentence = gettext("This run also waits for %(tools)s: answer all of its calls together.")
+                sentence %= {"tools": ", ".join(missing)}
+                self.message_user(request, sentence, messages.ERROR)
+                continue
+            reason = "" if approved else "an operator said no"
+            self._send(request, calls, [approvals.resume_of(call, approved=approved, reason=reason) for call in calls])
+
+    def _send(self, request: HttpRequest, calls: list[Approval], answers: list[Resume]) -> bool:
+        """Apply the answers and report the outcome on the next page; return whether they were applied."""
+        try:
+            async_to_sync(approvals.answer_for_member)(calls=calls, answers=answers, decided_by=request.user.pk or 0)
+        except Refused as exc:
+            self.message_user(request, str(exc), messages.ERROR)
+            return False
+        for call, answer in zip(calls, answers, strict=True):
+            verb = "respond" if answer.response is not None else "approve" if answer.approved else "reject"
+            audit_trail.record(actor=request.user, action=f"approval.{verb}", target=call.name, tenant=call.tenant)
+        self.message_user(
+            request,
+            gettext("Answered: %(tools)s.") % {"tools": ", ".join(call.name for call in calls)},
+            messages.SUCCESS,
+        )
+        return True
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show and process the page that answers all pending calls of one run."""
+        call = self.get_object(request, object_id)
+        if call is None:
+            return self._answered_elsewhere(request, object_id)
+        found = approvals.pending_of_runs(tenant_ids=[call.tenant_id], calls=[call.pk])
+        if not found:  # answered since it was looked up
+            return self._answered_elsewhere(request, object_id)
+        (calls,) = found.values()
+        data = request.POST if request.method == "POST" else None
+        forms = [AnswerForm(one, data) for one in calls]
+        # Validate all forms, so that every error is shown.
+        are_valid = [form.is_valid() for form in forms] if data is not None else [False]
+        if all(are_valid) and self._send(request, calls, [form.answer() for form in forms]):
+            return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
+        run = calls[0].waiting_run
+        is_shown = may_show(request, run.conversation)
+        context = self.admin_site.each_context(request) | {
+            "title": gettext("Answer %(tool)s") % {"tool": call.name},
+            "opts": self.opts,
+            "run": run,
+            "is_own": run.tenant.approvals_by_others and run.user_id == request.user.pk,
+            "assistant": assistant_label(run.assistant),
+            "question": call.question if is_shown else HIDDEN,
+            "conversation": link(run.conversation, run.conversation if is_shown else HIDDEN),
+            "run_link": link(run, run.run_id),
+            "expires": min(approvals.expiry_of(one) for one in calls),
+            "answers": [(one, form, approvals.changes_of(one)) for one, form in zip(calls, forms, strict=True)],
+        }
+        return TemplateResponse(request, "admin/assistant/approval/answer.html", context)
+
+    def _answered_elsewhere(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Redirect to the list if the call was waiting and is not any more. Raises `Http404` if there is none."""
+        number = int(object_id) if object_id.isascii() and object_id.isdigit() and len(object_id) < 19 else 0
+        was = ToolCall.objects.filter(pk=number, tenant__in=tenants_of(request, self.permission)).exclude(run=None)
+        call = was.select_related("decided_by").first()
+        if call is None:
+            raise Http404("There is no such approval.")
+        who = call.decided_by.get_username() if call.decided_by is not None else ""
+        sentence = gettext("%(tool)s does not wait any more: it was answered by %(who)s.")
+        if not who:
+            sentence = gettext("%(tool)s does not wait any more.")
+        self.message_user(request, sentence % {"tool": call.name, "who": who}, messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
+
+
+@admin.register(Incident)
+class IncidentAdmin(TenantScopedAdmin):
+    """Tool results that were withheld because they contained another tenant's row.
+
+    Only operators resolve them: an incident may be about a tenant's own admin.
+    """
+
+    permission = "approvals"
+    possible_actions = frozenset({"view", "change"})
+    tenant_admins_may = frozenset({"view"})
+    list_display = ("tool", "tenant", "description", "run_link", "is_resolved", "created_at")
+    list_filter = (TENANT, "is_resolved", "tool", "created_at")
+    search_fields = ("tool", "description", "run_id", "call_id")
+    list_select_related = ("tenant",)
+    fields = (
+        "tool",
+        "tenant",
+        "user",
+        "run_link",
+        "conversation_link",
+        "call_link",
+        "description",
+        "is_resolved",
+        "created_at",
+    )
+    readonly_fields = tuple(name for name in fields if name != "is_resolved")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Incident]:
+        """Add the primary keys of the call, its run and its conversation; call ids are unique within a run only."""
+        calls = ToolCall.objects.filter(
+            tenant=OuterRef("tenant"),
+            run__run_id=OuterRef("run_id"),
+            call_id=OuterRef("call_id"),
+            name=OuterRef("tool"),
+        ).order_by("-pk")
+        found: QuerySet[Incident] = super().get_queryset(request)
+        return found.annotate(
+            call_pk=Subquery(calls.values("pk")[:1]),
+            run_pk=Subquery(calls.values("run")[:1]),
+            conversation_pk=Subquery(calls.values("run__conversation")[:1], output_field=UUIDField()),
+        )
+
+    @admin.display(description=gettext_lazy("run"))
+    def run_link(self, incident: Any) -> SafeString | str:
+        return link_to_row(Run, incident.run_pk, incident.run_id)
+
+    @admin.display(description=gettext_lazy("conversation"))
+    def conversation_link(self, incident: Any) -> SafeString | str:
+        return link_to_row(Conversation, incident.conversation_pk, gettext("Conversation"))
+
+    @admin.display(description=gettext_lazy("tool call"))
+    def call_link(self, incident: Any) -> SafeString | str:
+        return link_to_row(ToolCall, incident.call_pk, incident.call_id)

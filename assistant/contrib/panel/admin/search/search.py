@@ -1,0 +1,57 @@
+"""The page with the results of the search box in the header."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+
+from assistant.admin.base.visible_tenants import is_operator, permitted_of
+from assistant.contrib.panel.admin.base.picker import reported_tenants
+from assistant.contrib.panel.reports.search import MAX_HITS, MIN_LENGTH, Hit, Kind, search
+
+TITLES: Mapping[Kind, str | Promise] = {
+    "tenant": _("Tenants"),
+    "membership": _("People"),
+    "enduser": _("End users"),
+    "conversation": _("Conversations"),
+    "run": _("Runs"),
+    "toolcall": _("Tool calls"),
+    "apikey": _("API keys"),
+    "tool": _("Tools"),
+}
+
+
+def results(request: HttpRequest) -> HttpResponse:
+    """Show what `q` finds in the tenants that the user may see, or in the picked one."""
+    text = request.GET.get("q", "")
+    found = [
+        (TITLES[one.kind], [(hit, _url(request, hit)) for hit in one.hits], one.has_more)
+        for one in search(text=text, tenants=partial(reported_tenants, request))
+    ]
+    context = {
+        **admin.site.each_context(request),
+        "title": _("Search"),
+        "text": text,
+        "found": found,
+        "most": MAX_HITS,
+        "least": MIN_LENGTH,
+    }
+    return TemplateResponse(request, "admin/assistant/panel/search.html", context)
+
+
+def _url(request: HttpRequest, hit: Hit) -> str:
+    """Return the page of a hit; of a tool its calls, for those who may not open the tool's page."""
+    if hit.kind == "tool" and hit.key and (is_operator(request) or permitted_of(request).tenants("tools")):
+        return reverse("admin:tool_page", args=[hit.key])
+    if hit.kind == "tool":
+        return f"{reverse('admin:assistant_toolcall_changelist')}?{urlencode({'q': hit.name})}"
+    page = "overview" if hit.kind == "tenant" else "change"
+    return reverse(f"admin:assistant_{hit.kind}_{page}", args=[hit.key])

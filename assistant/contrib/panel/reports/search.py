@@ -1,0 +1,178 @@
+"""Finds tenants, people, conversations, runs, errors and tools by what a person types into one box."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from django.contrib.auth import get_user_model
+from django.db.models import Count, F, Min, Q, Value
+from django.db.models.functions import Concat
+from django.utils.translation import ngettext
+
+from assistant.contrib.panel.reports.tenant_filter import TenantFilter
+from assistant.mcp_client.remote_tool import SEPARATOR, prefixed
+from assistant.models import ApiKey, Conversation, EndUser, McpTool, Membership, Run, Tenant, ToolCall
+from assistant.models.tenants import ChatReading
+from assistant.services.toolpolicy import catalogue
+
+# Hits shown of each kind.
+MAX_HITS = 10
+MAX_LENGTH = 100
+MIN_LENGTH = 2
+Kind = Literal["tenant", "membership", "enduser", "conversation", "run", "toolcall", "apikey", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing that was found: its kind, its primary key, its name and where it belongs.
+
+    The key of a tool is its name; it is empty for one that has no page, because its server is off or lists it no more.
+    """
+
+    kind: Kind
+    key: str
+    name: str
+    belongs_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What was found of one kind; `has_more` if there is more than `MAX_HITS`."""
+
+    kind: Kind
+    hits: tuple[Hit, ...]
+    has_more: bool
+
+
+def search(*, text: str, tenants: Callable[[str], TenantFilter]) -> list[Hits]:
+    """Return what is found, by kind and without empty kinds; the newest first.
+
+    Args:
+        tenants: returns the tenants in which the user has a permission, or, for "", that they administer.
+
+    Names and titles match by a part of them, ids of runs and tool calls by their beginning, those of conversations and
+    errors as a whole, API keys by a part of their name or by their own beginning. Texts shorter than `MIN_LENGTH`
+    find nothing; the rest of one beyond `MAX_LENGTH` is ignored.
+    """
+    text = text.replace("\x00", "").strip()[:MAX_LENGTH]
+    if len(text) < MIN_LENGTH:
+        return []
+    return [found for permissions, kind in _KINDS if (found := _bounded(kind(text, _any(permissions, tenants))))]
+
+
+def _any(permissions: tuple[str, ...], tenants: Callable[[str], TenantFilter]) -> TenantFilter:
+    """Return the tenants in which the user has one of the permissions."""
+    found = [tenants(permission).ids for permission in permissions]
+    known = [ids for ids in found if ids is not None]
+    return TenantFilter(None if len(known) < len(found) else frozenset[int]().union(*known))
+
+
+def _bounded(hits: Iterable[Hit]) -> Hits | None:
+    found = [hit for hit, _ in zip(hits, range(MAX_HITS + 1), strict=False)]
+    return Hits(found[0].kind, tuple(found[:MAX_HITS]), len(found) > MAX_HITS) if found else None
+
+
+def _tenants(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    rows = tenants.rows(Tenant.objects.filter(Q(slug__icontains=text) | Q(name__icontains=text)), "pk")
+    for tenant in rows.order_by("slug")[: MAX_HITS + 1]:
+        yield Hit("tenant", str(tenant.pk), tenant.name, tenant.slug)
+
+
+def _people(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    model = get_user_model()
+    matches = Q(**{f"user__{model.USERNAME_FIELD}__icontains": text})
+    email = model.get_email_field_name()
+    if email in {field.name for field in model._meta.get_fields()}:
+        # Users who are not operators must enter a whole address: by its parts anybody's could be guessed.
+        matches |= Q(**{f"user__{email}__{'icontains' if tenants.ids is None else 'iexact'}": text})
+    people = Membership.objects.filter(matches).exclude(role=Membership.Role.END_USER)
+    for membership in tenants.rows(people.select_related("user", "tenant")).order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("membership", str(membership.pk), str(membership.user), membership.tenant.name)
+
+
+def _end_users(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    rows = EndUser.objects.filter(Q(name__icontains=text) | Q(external_id=text)).select_related("tenant")
+    for end_user in tenants.rows(rows).order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("enduser", str(end_user.pk), str(end_user), end_user.tenant.name)
+
+
+def _conversations(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    # Where reading is restricted, a title would reveal what somebody has written.
+    is_open = Q(tenant__chat_reading=ChatReading.OPEN)
+    matches = Q(is_open, title__icontains=text)
+    if (key := _uuid(text)) is not None:
+        matches |= Q(pk=key)
+    rows = tenants.rows(Conversation.objects.filter(matches, is_stateless=False).select_related("tenant"))
+    for row in rows.order_by("-updated_at")[: MAX_HITS + 1]:
+        is_shown = row.tenant.chat_reading == ChatReading.OPEN
+        yield Hit("conversation", str(row.pk), str(row) if is_shown else str(row.pk), row.tenant.name)
+
+
+def _runs(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    # Messages of failed runs end with the id of the log entry.
+    matches = Q(run_id__startswith=text) | (Q(error_message__contains=text) if _is_id(text) else Q())
+    rows = tenants.rows(Run.objects.filter(matches).select_related("tenant").defer("partial", "ending"))
+    for row in rows.order_by("-started_at")[: MAX_HITS + 1]:
+        yield Hit("run", str(row.pk), str(row), row.tenant.name)
+
+
+def _calls(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    matches = Q(call_id__startswith=text) | Q(error_id=text)
+    rows = tenants.rows(ToolCall.objects.filter(matches).select_related("tenant").only("name", "status", "tenant"))
+    for row in rows.order_by("-started_at")[: MAX_HITS + 1]:
+        yield Hit("toolcall", str(row.pk), str(row), row.tenant.name)
+
+
+def _keys(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    """Find API keys by a part of their name, or by the beginning that is stored of them: one that leaked, too."""
+    begins = Q(typed__startswith=F("prefix"), prefix__gt="") | Q(prefix__startswith=text)
+    rows = ApiKey.objects.annotate(typed=Value(text)).filter(Q(name__icontains=text) | begins)
+    for key in tenants.rows(rows.select_related("tenant")).order_by("-pk")[: MAX_HITS + 1]:
+        yield Hit("apikey", str(key.pk), str(key), key.tenant.name)
+
+
+def _tools(text: str, tenants: TenantFilter) -> Iterator[Hit]:
+    word = text.lower()
+    if tenants.ids is None or tenants.ids:
+        yield from (Hit("tool", tool.name, tool.name) for tool in catalogue.registry() if word in tool.name.lower())
+    named = McpTool.objects.annotate(full_name=Concat("server__prefix", Value(SEPARATOR), "name"))
+    found = tenants.rows(named.filter(full_name__icontains=text), "server__tenant").order_by()
+    has_page = Q(is_listed=True) | Q(is_allowed=True), Q(server__is_active=True)
+    rows = found.values_list("server__prefix", "name").annotate(
+        tenants=Count("server__tenant", distinct=True),
+        tenant=Min("server__tenant__name"),
+        pages=Count("pk", filter=Q(*has_page)),
+    )
+    for prefix, name, count, tenant, pages in rows.order_by("server__prefix", "name")[: MAX_HITS + 1]:
+        full = prefixed(prefix, name)
+        where = tenant if count == 1 else ngettext("%(n)d tenant", "%(n)d tenants", count) % {"n": count}
+        yield Hit("tool", full if pages else "", full, where)
+
+
+# The functions that find things of one kind, each with the permissions of which one is needed to open them.
+_KINDS: tuple[tuple[tuple[str, ...], Callable[[str, TenantFilter], Iterator[Hit]]], ...] = (
+    (("",), _tenants),
+    (("people",), _people),
+    (("people",), _end_users),
+    (("read_chats",), _conversations),
+    (("read_chats",), _runs),
+    (("read_chats",), _calls),
+    (("keys",), _keys),
+    # The permissions with which one can open the page of a tool, or the list of its calls.
+    (("tools", "read_chats"), _tools),
+)
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def _is_id(text: str) -> bool:
+    """Whether a text can be the id of an error: at least eight hexadecimal digits."""
+    return len(text) >= 8 and all(char in "0123456789abcdef-" for char in text.lower())

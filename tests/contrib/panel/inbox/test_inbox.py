@@ -1,0 +1,156 @@
+"""The inbox: what led to an approval, its arguments as a form, and links from incidents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+
+from assistant.contrib.panel.admin.inbox.approval_form import AnswerForm
+from assistant.models import Approval, Incident, Run, ToolCall
+from tests.base import Cast
+from tests.contrib.panel.conftest import say_something
+
+LIST = "/admin/assistant/approval/"
+
+
+def waiting(cast: Cast, tool: str = "calculate", **arguments: Any) -> Approval:
+    run = say_something(cast, tool=tool)
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.WAITING)
+    status = ToolCall.Status.AWAITING_APPROVAL
+    ToolCall.objects.filter(run=run).update(status=status, arguments=json.dumps(arguments))
+    return Approval.objects.get(run=run)
+
+
+def answer(call: Approval, **given: str) -> AnswerForm:
+    data = QueryDict(mutable=True)
+    data.update({f"call-{call.pk}-{name}": value for name, value in given.items()})
+    return AnswerForm(call, data)
+
+
+def test_the_list_and_the_page_show_the_question_who_asked_and_the_expiry(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    for page in (LIST, f"{LIST}{call.pk}/change/"):
+        text = amys.get(page).content.decode()
+        assert "When do you open?" in text
+        assert "alice" in text
+    assert f"/admin/assistant/conversation/{call.waiting_run.conversation_id}/change/" in text
+    assert f"/admin/assistant/run/{call.waiting_run.pk}/change/" in text
+    assert "Can be answered until" in text
+
+
+def test_the_arguments_are_a_form_of_the_tools_schema(cast: Cast) -> None:
+    call = waiting(cast, "find_orders", status="paid", limit=3)
+    form = AnswerForm(call, None)
+    assert "arguments" not in form.fields
+    assert {"arg_status", "arg_limit"} <= form.fields.keys()
+    assert form["arg_limit"].value() == 3
+    same = answer(call, choice="approve", arg_status='"paid"', arg_limit="3")
+    assert same.is_valid(), same.errors
+    assert same.answer().edited_arguments is None
+    edited = answer(call, choice="approve", arg_status='"paid"', arg_limit="5")
+    assert edited.is_valid() and edited.answer().edited_arguments == {"status": "paid", "limit": 5}
+    less = answer(call, choice="approve", arg_status="", arg_limit="3")
+    assert less.is_valid() and less.answer().edited_arguments == {"limit": 3}
+
+
+def test_the_page_shows_what_the_tools_preview_said(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    changes = [{"label": "Status of <b>", "old": "open", "new": "cancelled"}, {"label": "Next", "new": "Monday"}]
+    other = {"toolCallId": "c2", "metadata": {"changes": [{"label": "Of another call", "old": 1}]}}
+    asked = [other, {"toolCallId": call.call_id, "metadata": {"changes": changes}}]
+    Run.objects.filter(pk=call.waiting_run.pk).update(ending={"type": "RUN_FINISHED", "outcome": {"interrupts": asked}})
+    text = amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert "Status of &lt;b&gt;" in text and "<td>open</td><td>cancelled</td>" in text
+    assert "<td>—</td><td>Monday</td>" in text
+    assert "Of another call" not in text
+    endings: list[Any] = [None, {"outcome": None}, {"outcome": {"interrupts": [{}]}}]
+    for ending in endings:
+        Run.objects.filter(pk=call.waiting_run.pk).update(ending=ending)
+        assert "would change" not in amys.get(f"{LIST}{call.pk}/change/").content.decode()
+
+
+@pytest.mark.parametrize(("choice", "is_valid"), [("approve", False), ("reject", True)])
+def test_only_an_approval_checks_the_arguments(cast: Cast, choice: str, is_valid: bool) -> None:
+    call = waiting(cast, "find_orders", limit=3)
+    assert answer(call, choice=choice, arg_limit="many").is_valid() is is_valid
+    empty = answer(waiting(cast, expression="1+1"), choice=choice, arg_expression="")
+    assert empty.is_valid() is is_valid
+
+
+def test_text_stays_as_it_was_asked_for(cast: Cast) -> None:
+    call = waiting(cast, expression=" 1 +\n1 ")
+    kept = answer(call, choice="approve", arg_expression=" 1 +\r\n1 ")
+    assert kept.is_valid() and kept.answer().edited_arguments is None
+
+
+@pytest.mark.parametrize("arguments", ["[1]", "no json", "{}"])
+def test_arguments_without_a_schema_are_edited_as_text(cast: Cast, arguments: str) -> None:
+    call = waiting(cast, "no_such_tool")
+    call.arguments = arguments
+    form = answer(call, choice="approve", arguments='{"a": 1}')
+    assert form.is_valid() and form.answer().edited_arguments == {"a": 1}
+
+
+def test_arguments_that_the_schema_does_not_know_are_never_hidden(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1", recipient="mallory")
+    assert "arguments" in AnswerForm(call, None).fields
+    assert "mallory" in amys.get(f"{LIST}{call.pk}/change/").content.decode()
+
+
+def test_a_call_that_was_answered_elsewhere_leads_back_to_the_list(amys: Client, root: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    ToolCall.objects.update(status=ToolCall.Status.OK, decided_by=cast.alice)
+    page = amys.get(f"{LIST}{call.pk}/change/", follow=True)
+    assert page.redirect_chain[0][0] == LIST
+    assert "answered by alice" in page.content.decode()
+    ToolCall.objects.update(tenant=cast.globex)
+    assert amys.get(f"{LIST}{call.pk}/change/").status_code == 404
+    assert root.get(f"{LIST}{'9' * 30}/change/").status_code == 404
+
+
+def test_an_incident_links_to_its_call_run_and_conversation(amys: Client, cast: Cast) -> None:
+    run = say_something(cast)
+    names = {"tool": "current_time", "call_id": "c1", "description": "x"}
+    known = Incident.objects.create(tenant=cast.acme, run_id=run.run_id, **names)
+    page = amys.get(f"/admin/assistant/incident/{known.pk}/change/").content.decode()
+    call = ToolCall.objects.get()
+    for kind, pk in (("run", run.pk), ("conversation", run.conversation_id), ("toolcall", call.pk)):
+        assert f"/admin/assistant/{kind}/{pk}/change/" in page
+    assert f"/admin/assistant/run/{run.pk}/change/" in amys.get("/admin/assistant/incident/").content.decode()
+
+
+def test_an_incident_never_links_to_a_rivals_run(root: Client, cast: Cast) -> None:
+    run = say_something(cast)
+    names = {"tool": "current_time", "call_id": "c1", "description": "x"}
+    Incident.objects.create(tenant=cast.globex, run_id=run.run_id, **names)
+    assert f"/admin/assistant/run/{run.pk}/" not in root.get("/admin/assistant/incident/").content.decode()
+
+
+def test_the_approval_of_a_test_chat_is_marked_and_needs_nobody_on_the_first_page(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, expression="1+1")
+    assert "calculate (test)" not in amys.get(LIST).content.decode()
+    assert "1 tool call waits for approval" in amys.get("/admin/").content.decode()
+    Run.objects.filter(pk=call.waiting_run.pk).update(is_test=True)
+    assert "calculate (test)" in amys.get(LIST).content.decode()
+    assert "A test of a prompt asks this" in amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert "waits for approval" not in amys.get("/admin/").content.decode()
+    assert "calculate (test)" not in amys.get(LIST, {"run__is_test__exact": "0"}).content.decode()
+
+
+def test_the_question_of_an_external_server_is_a_form(amys: Client, cast: Cast) -> None:
+    call = waiting(cast, "crm__book", what="a trip")
+    schema = {"type": "object", "properties": {"seat": {"enum": ["Aisle"], "title": "Seat <b>"}}, "required": ["seat"]}
+    kept = {"question": {"text": "“Which <i>?”", "schema": schema, "key": "k-1"}, "answers": {"k-0": {"people": 2}}}
+    ToolCall.objects.filter(pk=call.pk).update(questions=json.dumps(kept))
+    text = amys.get(f"{LIST}{call.pk}/change/").content.decode()
+    assert "Which &lt;i&gt;?" in text and "Seat &lt;b&gt;" in text
+    call.refresh_from_db()
+    given = answer(call, choice="approve", arg_seat='"Aisle"')
+    assert given.is_valid(), given.errors
+    made = given.answer()
+    assert (made.response, made.question) == ('{"seat": "Aisle"}', 2)
+    assert not answer(call, choice="approve", arg_seat="").is_valid()

@@ -1,0 +1,135 @@
+"""The admin form of a tool's declared settings and secrets, and how a run receives them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from django.test import Client
+from pydantic import BaseModel, Field
+
+from assistant.contrib.panel.admin.tools.tool_settings_form import fields_of
+from assistant.models import AuditEntry, Provider, ToolSetting
+from assistant.toolkit import ToolContext, tool
+from tests.base import Cast
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server, serve
+from tests.websocket.test_websocket import in_db
+from tests.ws import open_socket, session_cookie
+
+SETTINGS = "/admin/assistant/toolsetting/"
+FORM = {"policy": "on", "config_currency": '"USD"', "config_most": "50", "config_is_careful": "false"}
+FORM |= {"config_greeting": "", "config_payees": '["Ada"]', "config_rate": "0.5", "secret_bank_key": "sk-canary-1"}
+
+
+def test_each_setting_has_a_field_of_its_type(amys: Client, cast: Cast) -> None:
+    setting = switch_tool(cast.acme, "get_weather")
+    address = f"{SETTINGS}{setting.pk}/change/"
+    page = amys.get(address).content.decode()
+    assert '<select name="config_units"' in page and "Of temperatures, wind and rain. Empty: metric." in page
+    assert 'name="config"' not in page and 'name="new_secrets"' not in page
+    form = {"tenant": cast.acme.pk, "assistant": "", "tool": "get_weather", "policy": "on"}
+    assert amys.post(address, {**form, "config_units": '"imperial"'}).status_code == 302
+    setting.refresh_from_db()
+    assert setting.config == {"units": "imperial"}
+    assert '<option value="&quot;imperial&quot;" selected>' in amys.get(address).content.decode()
+    for wrong in ('"parsecs"', "no json"):
+        assert amys.post(address, {**form, "config_units": wrong}).status_code == 200
+    assert amys.post(address, {**form, "config_units": ""}).status_code == 302
+    setting.refresh_from_db()
+    assert setting.config == {}
+
+
+def test_a_new_setting_begins_with_the_tool_and_has_its_own_form(amys: Client, cast: Cast) -> None:
+    choice = amys.get(f"{SETTINGS}add/?tenant={cast.acme.pk}").content.decode()
+    assert f'href="?tool=get_weather&amp;tenant={cast.acme.pk}"' in choice and "<form" not in choice.partition("<h1")[2]
+    address = f"{SETTINGS}add/?tool=get_weather"
+    page = amys.get(address).content.decode()
+    assert '<select name="config_units"' in page and "Of temperatures, wind and rain. Empty: metric." in page
+    assert 'name="config"' not in page and 'name="new_secrets"' not in page and 'name="clear_secrets"' not in page
+    form = {"tenant": cast.acme.pk, "assistant": "", "policy": "ask", "tool": "current_time"}
+    wrong = amys.post(address, {**form, "config_units": '"parsecs"'})
+    assert wrong.status_code == 200 and "Select a valid choice" in wrong.content.decode()
+    assert amys.post(address, {**form, "config_units": '"imperial"'}).status_code == 302
+    stored = ToolSetting.objects.get()
+    assert (stored.tool, stored.policy, stored.config) == ("get_weather", "ask", {"units": "imperial"})
+    assert amys.post(address, form).status_code == 200 and ToolSetting.objects.count() == 1
+
+
+def test_a_new_setting_of_a_tool_without_settings_is_a_switch(amys: Client, cast: Cast) -> None:
+    address = f"{SETTINGS}add/?tool=current_time"
+    page = amys.get(address).content.decode()
+    assert 'name="config' not in page and "secret" not in page.partition("<h1")[2]
+    assert amys.post(address, {"tenant": cast.acme.pk, "assistant": "", "policy": "on"}).status_code == 302
+    assert ToolSetting.objects.get().tool == "current_time"
+
+
+@pytest.mark.parametrize("query", ["", "?tool=no_such_tool", "?tool=%00"])
+def test_an_unknown_tool_has_no_add_form(amys: Client, cast: Cast, query: str) -> None:
+    for answer in (amys.get(f"{SETTINGS}add/{query}"), amys.post(f"{SETTINGS}add/{query}", {"policy": "on"})):
+        assert answer.status_code == 200 and "Choose the tool" in answer.content.decode()
+    assert not ToolSetting.objects.exists()
+
+
+async def _send(server: Server, user: Any, pk: int, form: dict[str, str]) -> httpx2.Response:
+    cookie, token = await in_db(session_cookie)(user), "t" * 32
+    headers = {"Cookie": f"{cookie}; csrftoken={token}", "Origin": server.url}
+    async with httpx2.AsyncClient(base_url=server.url, timeout=30) as client:
+        if not form:
+            return await client.get(f"{SETTINGS}{pk}/change/", headers=headers)
+        return await client.post(
+            f"{SETTINGS}{pk}/change/", data={**form, "csrfmiddlewaretoken": token}, headers=headers
+        )
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_run_has_the_settings_and_secrets_that_the_form_gave(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    setting = await in_db(switch_tool)(cast.acme, "pay_out")
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}) as server:
+        assert (await _send(server, cast.amy, setting.pk, FORM)).status_code == 302
+        wrong = await _send(server, cast.amy, setting.pk, {**FORM, "config_most": "5000", "config_payees": "Ada"})
+        assert (
+            wrong.status_code == 200 and "less than or equal to 1000" in wrong.text and "This is not JSON" in wrong.text
+        )
+        page = (await _send(server, cast.amy, setting.pk, {})).text
+        assert "sk-canary-1" not in page and page.count("A secret, which is stored. Empty: it is kept.") == 1
+        more = {**FORM, "secret_bank_key": "", "secret_pin": "sk-canary-2"}
+        assert (await _send(server, cast.amy, setting.pk, more)).status_code == 302
+        fake_provider.call("pay_out", {})
+        fake_provider.reply("Paid.")
+        async with open_socket(server.url, user=cast.alice) as socket:
+            frames = await socket.ask("Pay")
+    (result,) = [frame["content"] for frame in frames if frame["type"] == "TOOL_CALL_RESULT"]
+    config, _, secrets = result.rpartition(" [")
+    assert json.loads(config) == {
+        "currency": "USD",
+        "most": 50,
+        "is_careful": False,
+        "greeting": "Hello",
+        "payees": ["Ada"],
+        "rate": 0.5,
+    }
+    assert secrets == "'bank_key', 'pin']"
+    stored = await ToolSetting.objects.aget()
+    assert json.loads(stored.secrets) == {"bank_key": "sk-canary-1", "pin": "sk-canary-2"}
+    assert "sk-canary" not in str([row async for row in AuditEntry.objects.values()])
+    assert "sk-canary" not in str(fake_provider.requests[-1].json)
+
+
+def test_a_setting_that_is_empty_by_default_has_no_empty_help(cast: Cast) -> None:
+    class Config(BaseModel):
+        footer: str = Field("", description="Below every letter.")
+        payees: list[str] = []
+
+    @tool(config=Config)
+    def write_letter(context: ToolContext) -> str:
+        """Write a letter."""
+        return "Done."
+
+    texts = [field.help_text for field in fields_of(write_letter, ToolSetting(tool="write_letter")).values()]
+    assert texts == ["Below every letter.", ""]
