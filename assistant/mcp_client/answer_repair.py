@@ -31,7 +31,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from assistant.mcp_client.definitions import MAX_NAME, MAX_TOOLS, visible
-from assistant.mcp_client.unparsed_answers import read_unparsed
+from assistant.mcp_client.unparsed_answers import read_unparsed, unreadable
 from assistant.toolkit.validation_errors import error_details
 
 # A transport's streams of `SessionMessage`: what comes from the server, and what goes to it.
@@ -46,6 +46,8 @@ _MAX_AWAITED = 1_000
 _MAX_PARTS = 1_000
 # What a page of 2026-07-28 has besides its tools. Nothing of it is used here.
 _PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+# Keys of a result besides what it says.
+_OF_RESULTS = frozenset({"resultType", "isError", "_meta"})
 # Keys of a part that hold a file in base64.
 _FILES = ("data", "blob")
 _UNREADABLE = "[A part of the answer cannot be read: %s]"
@@ -155,6 +157,8 @@ class _Incoming:
         if method == _OPEN:
             return item
         result = (repaired_page if method == _LIST else repaired_result)(message.result, version)
+        if method == _CALL and not _is_valid(_CALL, version, result):
+            return SessionMessage(unreadable(message.id, message.result), item.metadata)
         return SessionMessage(message.model_copy(update={"result": result}), item.metadata)
 
 
@@ -190,13 +194,19 @@ def repaired_page(page: Mapping[str, Any], version: str) -> dict[str, Any]:
 def repaired_result(result: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return a result of `tools/call` of which every part can be read; a part that cannot becomes a text about it.
 
-    A result that is none, such as a request for the user's input, stays as it is.
+    A result that is none, such as a request for the user's input, stays as it is. One that has its words elsewhere is
+    read as these.
     """
     kind = result.get("resultType", "complete")
     has_answer = "content" in result or "structuredContent" in result
-    if _is_valid(_CALL, version, result) or (kind != "complete" and not has_answer):
-        return dict(result)
     parts = result.get("content")
+    if not has_answer:
+        if kind != "complete":
+            return dict(result)
+        elsewhere = {key: value for key, value in result.items() if key not in _OF_RESULTS}
+        parts = json.dumps(elsewhere, ensure_ascii=False) if elsewhere else None
+    elif _is_valid(_CALL, version, result):
+        return dict(result)
     content = [_part(one, version) for one in _parts(parts)[:_MAX_PARTS]]
     is_error = result.get("isError")
     repaired = {

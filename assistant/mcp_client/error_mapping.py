@@ -22,7 +22,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from assistant.mcp_client.definitions import visible
-from assistant.mcp_client.errors import FailureKind, RemoteFailure
+from assistant.mcp_client.errors import SENTENCES, FailureKind, RemoteFailure
 from assistant.mcp_client.last_words import words_of
 from assistant.mcp_client.unparsed_answers import UNREADABLE
 from assistant.toolkit.guards.guarded_http import ResponseTooLong
@@ -51,8 +51,13 @@ _OF_PROTOCOL = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, *range
 # Failures after which nobody knows whether the server has run the call.
 _AFTER_SENDING = frozenset({"failing", "timeout", "error", "protocol", "ended", "too long"})
 MAX_SAID = 4_000
-# What statuses of HTTP say; another one says that the server is failing.
-_KINDS: dict[int, FailureKind] = {401: "unauthorized", 403: "forbidden"}
+# In the data of an error that `http_client` makes: what failed, and what the server said for the model.
+_FAILURE = "tenant-assistant/failure"
+_SAID = "tenant-assistant/said"
+# What statuses of HTTP say; another one below 500 refuses the request.
+_KINDS: dict[int, FailureKind] = {401: "unauthorized", 403: "forbidden", 408: "failing", 429: "failing"}
+# Failures about the request itself, whose words help who has made it.
+_EXPLAINED = frozenset({"forbidden", "error"})
 
 
 def call_failure_of(exc: BaseException) -> RemoteFailure:
@@ -66,7 +71,7 @@ def call_failure_of(exc: BaseException) -> RemoteFailure:
     if failure.was_not_run or failure.kind not in _AFTER_SENDING:
         return failure
     if error is None or failure.kind != "protocol":
-        return RemoteFailure(failure.kind, failure.detail, may_have_run=True)
+        return RemoteFailure(failure.kind, failure.detail, said=failure.said, may_have_run=True)
     may_have_run = error.code not in _NOT_BEGUN
     if error.message == _NO_ANSWER:
         return RemoteFailure("failing", failure.detail, may_have_run=may_have_run)
@@ -109,9 +114,10 @@ def _classify(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("protocol", visible(sentence(exc, root="the answer", limit=3)))
         case httpx2.HTTPStatusError():
             # Not the text of the exception, which has a second line with a link.
-            kind: FailureKind = _KINDS.get(exc.response.status_code, "failing")
-            status = f"HTTP {exc.response.status_code} {exc.response.reason_phrase}".strip()
-            return RemoteFailure(kind, status).with_words(words_of(exc.response))
+            code, words = exc.response.status_code, words_of(exc.response)
+            kind: FailureKind = _KINDS.get(code, "failing" if code >= 500 else "error")
+            status = f"HTTP {code} {exc.response.reason_phrase}".strip()
+            return RemoteFailure(kind, status, said=words if kind in _EXPLAINED else "").with_words(words)
         case OAuthFlowError():
             return RemoteFailure("unauthorized", detail)
         case httpx2.ConnectTimeout():
@@ -122,10 +128,31 @@ def _classify(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("unreachable", detail)
         case MCPError() | ResponseTooLong() if _TOO_LONG.search(str(exc)):
             return RemoteFailure("too long", detail)
-        case MCPError() if exc.message == _SESSION_DROPPED:
-            return RemoteFailure("ended", detail, was_not_run=True)
-        case MCPError() if exc.code == CONNECTION_CLOSED:
-            return RemoteFailure("ended", detail)
+        case MCPError():
+            return _classify_error(exc)
         case httpx2.TransportError():
             return RemoteFailure("ended", detail)
     return RemoteFailure("protocol", detail)
+
+
+def _classify_error(error: MCPError) -> RemoteFailure:
+    if (told := _told(error)) is not None:
+        return told
+    detail = f"{type(error).__name__}: {error}"
+    if error.message == _SESSION_DROPPED:
+        return RemoteFailure("ended", detail, was_not_run=True)
+    return RemoteFailure("ended" if error.code == CONNECTION_CLOSED else "protocol", detail)
+
+
+def failure_data(failure: RemoteFailure) -> dict[str, str]:
+    """Return the data of an error of JSON-RPC with which `failure_of` makes the same failure again."""
+    return {_FAILURE: failure.kind, _SAID: failure.said}
+
+
+def _told(error: MCPError) -> RemoteFailure | None:
+    data = error.error.data
+    if not isinstance(data, dict):
+        return None
+    kind = next((one for one in SENTENCES if one == data.get(_FAILURE)), None)
+    said = data.get(_SAID)
+    return None if kind is None else RemoteFailure(kind, error.message, said=visible(str(said or ""))[:MAX_SAID])

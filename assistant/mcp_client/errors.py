@@ -25,7 +25,7 @@ SENTENCES: dict[FailureKind, str] = {
     "failing": "The external server answered that it is failing. Try again later.",
     "timeout": "The external server did not answer in time. Try again later.",
     "unauthorized": "The external server did not accept our credentials. An administrator can set them.",
-    "forbidden": "The external server does not allow this. An administrator can see what it says.",
+    "forbidden": "The external server does not allow this.",
     "error": "The external server answered with an error.",
     "protocol": "The external server gave an answer that breaks the protocol.",
     "changed": "The external server has changed this tool. An administrator must accept the change first.",
@@ -58,6 +58,7 @@ class RemoteFailure(ToolError):
         super().__init__(f"{SENTENCES[kind]} It says: {said}" if said else SENTENCES[kind], may_have_run=may_have_run)
         self.kind: FailureKind = kind
         self.detail = detail[:500]
+        self.said = said
         self.was_not_run = was_not_run
 
     def with_words(self, words: str) -> RemoteFailure:

@@ -66,11 +66,16 @@ _PLAIN_HEADERS = frozenset(
 )
 
 
+def without_tags(page: str) -> str:
+    """Return the words of the beginning of a page in HTML."""
+    return " ".join(_TAGS.sub(" ", page[:MAX_BODY]).split())
+
+
 def _said(body: str) -> str:
     try:
         found = load_json(body)
     except ValueError:
-        return _TAGS.sub(" ", body)
+        return without_tags(body)
     for _ in range(3):
         if not isinstance(found, dict):
             break

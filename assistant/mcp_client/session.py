@@ -152,8 +152,7 @@ class RemoteSession:
         except Exception as exc:
             if questions is not None and questions.open is not None:
                 raise NeedsAnswer(questions.open) from exc
-            sent_call = {"name": name, "arguments": arguments}
-            raise await self._transport.explained(call_failure_of(exc), sent_call) from exc
+            raise await self._transport.explained(call_failure_of(exc)) from exc
         if questions is not None and questions.open is not None:
             raise NeedsAnswer(questions.open)
         try:

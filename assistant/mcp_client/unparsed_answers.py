@@ -1,4 +1,6 @@
-"""Reads what a program answered when the SDK could not: it drops the line, and the call would wait for its timeout.
+"""Reads what a server answered when the SDK cannot, which drops the answer and its words.
+
+Without this, the call of a program would wait for its timeout.
 
 What can be mended is mended: a missing version of JSON-RPC, half of a character, a number without end, a value that is
 nested too deeply. Anything else ends the request as an error with the server's words.
@@ -11,7 +13,14 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCResponse, RequestId
+from mcp_types import (
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from assistant.toolkit.bounded_json import MAX_DEPTH, load_json
@@ -29,23 +38,56 @@ _TOO_DEEP = "[nested too deeply]"
 
 
 def read_unparsed(problem: Exception, awaited: Collection[RequestId]) -> JSONRPCMessage | None:
-    """Return the answer to one of the awaited requests that a line was meant to be; None if it was none.
+    """Return the answer to one of the awaited requests that a program's line was meant to be; None if it was none.
 
     A line without an id is the answer to the only request that is awaited. Lines that are no messages, such as those of
     a log, are nobody's answer.
     """
-    found = _line(problem)
-    if isinstance(found, str):
-        if len(found) > MAX_LINE or not found.lstrip().startswith("{"):
+    return _meant(_line(problem), awaited)
+
+
+def mended_answer(text: str, request_id: RequestId) -> JSONRPCMessage | None:
+    """Return the message that the body of an HTTP answer was meant to be; None if it is the answer as it is."""
+    try:
+        message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValidationError:
+        meant = _meant(text, [request_id])
+        return unreadable(request_id, text) if meant is None else meant
+    if not isinstance(message, JSONRPCResponse | JSONRPCError):
+        return unreadable(request_id, text)
+    return None if message.id == request_id else message.model_copy(update={"id": request_id})
+
+
+def mended_event(data: str, request_id: RequestId) -> str | None:
+    """Return the message of an event of a request's own stream, mended if it must be; None if it is none."""
+    try:
+        jsonrpc_message_adapter.validate_json(data, by_name=False)
+    except ValidationError:
+        meant = _meant(data, [request_id])
+        return None if meant is None else meant.model_dump_json(by_alias=True, exclude_unset=True)
+    return data
+
+
+def is_error(body: bytes) -> bool:
+    """Return whether a body is an error of JSON-RPC, which the SDK reads whatever the status is."""
+    try:
+        return isinstance(jsonrpc_message_adapter.validate_json(body, by_name=False), JSONRPCError)
+    except ValidationError:
+        return False
+
+
+def _meant(line: Any, awaited: Collection[RequestId]) -> JSONRPCMessage | None:
+    if isinstance(line, str):
+        if len(line) > MAX_LINE or not line.lstrip().startswith("{"):
             return None
         try:
-            found = load_json(found, max_depth=_MAX_PARSED, parse_int=_number)
+            line = load_json(line, max_depth=_MAX_PARSED, parse_int=_number)
         except (ValueError, RecursionError):
-            return _broken(str(found), awaited)
-    if not isinstance(found, dict) or not {"result", "error"} & set(found):
+            return _broken(str(line), awaited)
+    if not isinstance(line, dict) or not {"result", "error"} & set(line):
         return None
-    request_id = _request_id(found.get("id"), awaited)
-    return None if request_id is None else _answer(_mended(found), request_id)
+    request_id = _request_id(line.get("id"), awaited)
+    return None if request_id is None else _answer(_mended(line), request_id)
 
 
 def _line(problem: Exception) -> Any:
@@ -66,7 +108,7 @@ def _broken(line: str, awaited: Collection[RequestId]) -> JSONRPCMessage | None:
     named = _ID.search(line)
     sent = (int(named[1]) if named[1] else named[2]) if named else None
     request_id = _request_id(sent, awaited)
-    return None if request_id is None else _unreadable(request_id, line)
+    return None if request_id is None else unreadable(request_id, line)
 
 
 def _request_id(sent: Any, awaited: Collection[RequestId]) -> RequestId | None:
@@ -83,17 +125,18 @@ def _answer(message: dict[str, Any], request_id: RequestId) -> JSONRPCMessage:
         return JSONRPCResponse(jsonrpc="2.0", id=request_id, result=result)
     error = message.get("error")
     if error is None:
-        return _unreadable(request_id, result)
+        return unreadable(request_id, result)
     if isinstance(error, dict):
         code = error.get("code")
         said = error.get("message")
         if isinstance(code, int) and not isinstance(code, bool) and isinstance(said, str):
             return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=said))
         error = said or error
-    return _unreadable(request_id, error)
+    return unreadable(request_id, error)
 
 
-def _unreadable(request_id: RequestId, answer: Any) -> JSONRPCError:
+def unreadable(request_id: RequestId, answer: Any) -> JSONRPCError:
+    """Return the error for an answer that is no message, with its words."""
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     error = ErrorData(code=0, message=text[:MAX_TEXT], data=UNREADABLE)
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=error)

@@ -17,8 +17,11 @@ from starlette.routing import Route
 
 Json = dict[str, Any]
 # `pages` are the results of `tools/list`, `answers` the `result` or `error` of `tools/call` by the name of the tool;
-# or, of a program, the `line` with `<id>` for the request's; or, over HTTP, the `status` and `body` of a refusal.
-STATE: Json = {"is_modern": False, "pages": [{"tools": []}], "answers": {}}
+# or, of a program, the `line` with `<id>` for the request's; or, over HTTP, the `status` and `body` of a refusal with
+# its `headers`, the `text` of a body with its `type`, or the `events` of a stream. A list has one for each call. Calls
+# of the tools in `together` are answered when that many have come. With `needs_token`, there is an OAuth server too.
+STATE: Json = {"is_modern": False, "pages": [{"tools": []}], "answers": {}, "together": 0, "needs_token": False}
+TOKEN = "canary-0123456789"
 LOG: list[Json] = []
 
 
@@ -39,7 +42,8 @@ def answer(message: Json) -> Json:
             return _page(cursor)
         case "tools/call":
             LOG.append({"name": params["name"], "arguments": params.get("arguments")})
-            return dict(STATE["answers"][params["name"]])
+            answers = STATE["answers"][params["name"]]
+            return dict(answers[len(LOG) - 1] if isinstance(answers, list) else answers)
     return {"error": {"code": -32601, "message": "Method not found"}}
 
 
@@ -54,15 +58,35 @@ def _page(number: int) -> Json:
 async def mcp(request: Request) -> Response:
     if request.method != "POST":
         return Response(status_code=405)
+    if STATE["needs_token"] and request.headers.get("authorization") != f"Bearer {TOKEN}":
+        return Response(status_code=401)
     message = await request.json()
     if "id" not in message:
         return Response(status_code=202)
     answered = answer(message)
-    if "wait" in answered:
-        await asyncio.sleep(20)
+    while message["method"] == "tools/call" and len(LOG) < STATE["together"]:
+        await asyncio.sleep(0.01)
     if "status" in answered:
-        return JSONResponse(answered["body"], answered["status"])
+        return JSONResponse(answered["body"], answered["status"], answered.get("headers"))
+    number = str(message["id"])
+    if "text" in answered:
+        return Response(answered["text"].replace("<id>", number), media_type=answered["type"])
+    if "events" in answered:
+        events = "".join(f"data: {one}\n\n" for one in answered["events"])
+        return Response(events.replace("<id>", number), media_type="text/event-stream")
     return JSONResponse({"jsonrpc": "2.0", "id": message["id"], **answered})
+
+
+async def authorization_server(request: Request) -> Response:
+    origin = str(request.base_url).rstrip("/")
+    found = {"issuer": origin, "authorization_endpoint": f"{origin}/authorize", "token_endpoint": f"{origin}/token"}
+    return JSONResponse({**found, "response_types_supported": ["code"]})
+
+
+async def token(request: Request) -> Response:
+    if "scope=admin" in (await request.body()).decode():
+        return JSONResponse({"error": "invalid_scope"}, 400)
+    return JSONResponse({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600})
 
 
 async def control(request: Request) -> Response:
@@ -80,6 +104,8 @@ app = Starlette(
         Route("/mcp", mcp, methods=["GET", "POST", "DELETE"]),
         Route("/control", control, methods=["POST"]),
         Route("/log", log),
+        Route("/.well-known/oauth-authorization-server", authorization_server),
+        Route("/token", token, methods=["POST"]),
     ]
 )
 

@@ -19,7 +19,12 @@ MAX_BYTES = 10 * 2**20
 
 
 def guarded_client(
-    guard: UrlGuard, *, max_bytes: int = MAX_BYTES, max_values: int | None = None, **options: Any
+    guard: UrlGuard,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_values: int | None = None,
+    client_class: type[httpx2.AsyncClient] = httpx2.AsyncClient,
+    **options: Any,
 ) -> httpx2.AsyncClient:
     """Return a client for untrusted URLs; opening a forbidden one raises `httpx2.ConnectError`.
 
@@ -30,12 +35,12 @@ def guarded_client(
             they have an error status, because such a response is read as a whole.
         max_values: limit of the JSON values of one response, or of one event; more raise `ResponseTooLong`. A parser
             needs a hundred times as long for a megabyte of empty lists as for a megabyte of text.
-        options: passed to `httpx2.AsyncClient`.
+        client_class: what the client is made of, with these `options`.
     """
     headers = httpx2.Headers(options.pop("headers", None))
     headers.setdefault("accept-encoding", "identity")
     transport = GuardedTransport(guard, max_bytes=max_bytes, max_values=max_values)
-    return httpx2.AsyncClient(transport=transport, headers=headers, trust_env=False, **options)
+    return client_class(transport=transport, headers=headers, trust_env=False, **options)
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
