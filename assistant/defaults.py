@@ -126,8 +126,6 @@ OIDC_ISSUER = _env.url("OIDC_ISSUER")
 OIDC_CLIENT_ID = _env.text("OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = _env.key("OIDC_CLIENT_SECRET")
 OIDC_NAME = _env.text("OIDC_NAME", "OpenID Connect")
-# Whether programs can use the Responses API of /v1, with its conversations and its websocket; chat completions stay.
-RESPONSES_API = _env.flag("RESPONSES_API", True)
 # Whether models are asked for titles of conversations, and for follow-up questions, where assistants have that on.
 GENERATED_TITLES = _env.flag("GENERATED_TITLES", True)
 FOLLOW_UP_QUESTIONS = _env.flag("FOLLOW_UP_QUESTIONS", True)
@@ -227,7 +225,6 @@ __all__ = [
     "PROMPT_TESTS",
     "PUBLIC_URL",
     "REDIS_URL",
-    "RESPONSES_API",
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_FROM_SERVER",
     "RETENTION_MAX_DAYS",

@@ -30,11 +30,13 @@ class OptionalApp(AppConfig):
 
     Attributes:
         problems: a sentence for each wrong variable and wrong setting of the app.
+        for_programs: what the paths of its views begin with whose texts are for programs, not for people.
     """
 
     default_auto_field = "django.db.models.BigAutoField"
     # Django looks in an app's `apps` module, which imports this class, for the one configuration to use.
     default = False
+    for_programs: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -80,6 +82,11 @@ def own_model(name: str) -> type[Model] | None:
 def urlpatterns() -> list[URLPattern | URLResolver]:
     """Return the addresses of all installed optional apps, for `assistant.urls`: they lie below the same mount."""
     return [path("", include(f"{app.name}.urls")) for app in installed() if app.has("urls")]
+
+
+def paths_for_programs() -> tuple[str, ...]:
+    """Return what the paths of the installed apps' views begin with whose texts are for programs, not for people."""
+    return tuple(path for app in installed() for path in app.for_programs)
 
 
 def problems_of_settings() -> list[str]:

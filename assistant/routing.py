@@ -10,13 +10,12 @@ from channels.sessions import CookieMiddleware
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
-from assistant.api.openai.websocket import is_responses, responses_socket
 from assistant.api.request_end import with_request_end
 from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies
 from assistant.asgi.known_hosts import with_known_hosts
 from assistant.asgi.lifespan import lifespan
-from assistant.asgi.mounts import with_mounts
+from assistant.asgi.mounts import with_mounted_websockets, with_mounts
 from assistant.asgi.probes import with_probes
 from assistant.asgi.view_slots import with_bounded_views
 from assistant.optional_apps import problems_of_settings
@@ -103,11 +102,7 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     router = ProtocolTypeRouter(
         {
             "http": with_bounded_bodies(_choosing(_is_websocket_of_ours, upgrade_required, api)),
-            "websocket": _choosing(
-                is_responses,
-                responses_socket,
-                _choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown),
-            ),
+            "websocket": with_mounted_websockets(_choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown)),
             "lifespan": lifespan,
         }
     )

@@ -6,7 +6,6 @@ from django.urls import include, path
 
 from assistant import health, optional_apps
 from assistant.api import openapi_pages
-from assistant.api.openai import elsewhere
 from assistant.pages import (
     account,
     brand,
@@ -57,8 +56,6 @@ urlpatterns = [
     *(path(address, view) for address, view in health.PROBES.items()),
     *optional_apps.urlpatterns(),
     path("api/", include("assistant.api.urls")),
-    path("v1/", include("assistant.api.openai.urls")),
     path("api", openapi_pages.nothing_here),
-    path("v1", elsewhere.nothing_here),
 ]
 use_own_transactions(urlpatterns)

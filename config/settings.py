@@ -21,6 +21,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 # The app's own settings, each from the environment variable of the same name.
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
+from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
     ASSISTANT_ROLE,
@@ -75,6 +76,7 @@ INSTALLED_APPS = [
     "assistant",
     "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
+    "assistant.contrib.openai_api",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",

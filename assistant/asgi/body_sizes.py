@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,18 +9,13 @@ from django.conf import settings
 from django.urls import Resolver404, resolve
 
 from assistant.api.parsers import MAX_BODY
-from assistant.asgi.refusals import api_of, path_of
+from assistant.asgi.json_apis import api_of, path_of, takes_files
 from assistant.uploads import has_file_field
 
 # More than MAX_BODY, so that the API's views can answer a body that is only a little too large.
 MAX_BUFFERED_BYTES = 2 * MAX_BODY
 # The admin's addresses with forms that may have files.
 _FORMS = ("_add", "_change")
-# Where files are uploaded for messages, and where clients send their history with all of its files; the app may stand
-# below another path.
-_ATTACHMENTS = re.compile(
-    r"/(?:api/v1/tenants/[^/]+/(?:attachments|assistants/[^/]+/runs)/|v1/(?:files|chat/completions|responses))\Z"
-)
 
 
 def least_bound() -> int:
@@ -32,7 +26,7 @@ def least_bound() -> int:
 def size_bound(scope: Mapping[str, Any]) -> int:
     """Return how many bytes are read of a body at this address."""
     path = path_of(scope)
-    if api_of(scope) and not _ATTACHMENTS.search(path):
+    if api_of(scope) and not takes_files(path):
         return MAX_BUFFERED_BYTES
     bound: int = settings.MAX_UPLOAD_BYTES if _takes_files(path) else settings.MAX_BODY_BYTES
     return bound
@@ -40,7 +34,7 @@ def size_bound(scope: Mapping[str, Any]) -> int:
 
 def _takes_files(path: str) -> bool:
     """Return whether files come to an address: with messages, at UPLOAD_PATHS, or in forms of the admin."""
-    if path.startswith(tuple(settings.UPLOAD_PATHS)) or _ATTACHMENTS.search(path):
+    if path.startswith(tuple(settings.UPLOAD_PATHS)) or takes_files(path):
         return True
     try:
         match = resolve(path)

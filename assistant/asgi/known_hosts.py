@@ -10,7 +10,8 @@ from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
 
 from assistant.api.authentication import HttpRefusal
-from assistant.asgi.refusals import Application, Receive, Send, api_of, refuse
+from assistant.asgi.json_apis import api_of
+from assistant.asgi.refusals import Application, Receive, Send, refuse
 
 WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ class Mount:
 
 
 _mounts: dict[str, Mount] = {}
+_websockets: dict[str, Mount] = {}
 
 
 def mount(name: str, *, serves: Callable[[str], bool], module: str) -> None:
@@ -30,23 +31,37 @@ def mount(name: str, *, serves: Callable[[str], bool], module: str) -> None:
     _mounts[name] = Mount(serves, module)
 
 
+def mount_websocket(name: str, *, serves: Callable[[str], bool], module: str) -> None:
+    """Answer the websockets for whose path `serves` is true, as `mount` does requests."""
+    _websockets[name] = Mount(serves, module)
+
+
 def mounted() -> tuple[str, ...]:
     """Return the labels of the apps that answer addresses of their own."""
-    return tuple(_mounts)
+    return tuple(dict.fromkeys((*_mounts, *_websockets)))
 
 
 def with_mounts(site: Any) -> Any:
     """Return an application that asks the registered ones first, and the site for all other addresses."""
-    mounted = [(one.serves, LazyModule(one.module)) for one in _mounts.values()]
-    if not mounted:
-        return site
+    return _first_of(_mounts.values(), site)
+
+
+def with_mounted_websockets(others: Any) -> Any:
+    """Return an application that asks the registered ones for websockets first, and `others` for the rest."""
+    return _first_of(_websockets.values(), others)
+
+
+def _first_of(mounts: Iterable[Mount], others: Any) -> Any:
+    modules = [(mounted.serves, LazyModule(mounted.module)) for mounted in mounts]
+    if not modules:
+        return others
 
     async def route(scope: Any, receive: Any, send: Any) -> None:
-        for serves, module in mounted:
+        for serves, module in modules:
             if serves(scope["path"]):
-                found = await module.get()
-                await found.application(scope, receive, send)
+                loaded = await module.get()
+                await loaded.application(scope, receive, send)
                 return
-        await site(scope, receive, send)
+        await others(scope, receive, send)
 
     return route

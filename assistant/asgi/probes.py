@@ -9,7 +9,8 @@ from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from assistant.asgi.refusals import Application, Receive, Send, path_of
+from assistant.asgi.json_apis import path_of
+from assistant.asgi.refusals import Application, Receive, Send
 from assistant.asgi.view_slots import with_bounded_views
 from assistant.health import PROBES, answer_probe, healthz, probe_of
 

@@ -8,37 +8,16 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any
 
-from django.urls import Resolver404, resolve
-
 from assistant.api.authentication import HttpRefusal
-from assistant.api.openai.shapes import error_body
+from assistant.asgi.json_apis import JsonApi, api_of
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
 
-# The prefixes of the two APIs with JSON bodies. `API` comes first, because its addresses hold "v1/" too.
-API, OPENAI = "api/", "v1/"
 # How long the rest of a refused body is read.
 DRAIN_SECONDS = 2.0
-
-
-def path_of(scope: Mapping[str, Any]) -> str:
-    """Return the path that Django resolves."""
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
-
-
-def api_of(scope: Mapping[str, Any]) -> str:
-    """Return which API an address belongs to, wherever the project has mounted it; empty for all others."""
-    try:
-        match = resolve(path_of(scope))
-    except Resolver404:
-        return ""
-    if "assistant" not in match.app_names:
-        return ""
-    return next((api for api in (API, OPENAI) if f"/{api}" in f"/{match.route}"), "")
 
 
 async def refuse(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send, receive: Receive | None = None) -> None:
@@ -52,13 +31,10 @@ async def refuse(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send, rec
         await send({"type": "http.response.body", "body": b""})
 
 
-def _answer(refusal: HttpRefusal, api: str) -> tuple[bytes, bytes]:
+def _answer(refusal: HttpRefusal, api: JsonApi | None) -> tuple[bytes, bytes]:
     """Return the content type and the body: JSON for the APIs, a sentence for browsers."""
-    if api == OPENAI:
-        error = error_body(str(refusal), kind="invalid_request_error", code=refusal.code)
-        return b"application/json", json.dumps(error).encode()
-    if api == API:
-        return b"application/json", json.dumps(refusal.body).encode()
+    if api is not None:
+        return b"application/json", json.dumps(api.refusal_body(refusal)).encode()
     return b"text/plain; charset=utf-8", str(refusal).encode()
 
 

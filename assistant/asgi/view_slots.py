@@ -19,7 +19,8 @@ from django.conf import settings
 from django.urls import Resolver404, resolve
 
 from assistant.api.authentication import HttpRefusal
-from assistant.asgi.refusals import Application, Message, Receive, Send, path_of, refuse
+from assistant.asgi.json_apis import path_of
+from assistant.asgi.refusals import Application, Message, Receive, Send, refuse
 from assistant.health import probe_of
 from assistant.services import metrics
 from assistant.services.round_robin import RoundRobin

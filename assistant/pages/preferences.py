@@ -9,11 +9,12 @@ from django.http import HttpRequest
 from django.utils import translation
 from django.utils.deprecation import MiddlewareMixin
 
+from assistant import optional_apps
 from assistant.services.tenancy.person_settings import settings_for
 
 # The views whose texts are for people; others answer programs.
 _APPS = frozenset({"assistant", "admin"})
-_PROGRAMS = ("/api/", "/v1/", "/mcp", "/healthz", "/readyz", "/metrics")
+_PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics")
 
 
 class PersonLanguage(MiddlewareMixin):
@@ -33,4 +34,4 @@ class PersonLanguage(MiddlewareMixin):
 def _is_page(path: str, app_name: str, url_name: str) -> bool:
     if app_name not in _APPS:
         return url_name.startswith(("account_", "mfa_", "socialaccount_", "openid_"))
-    return not path.startswith(_PROGRAMS)
+    return not path.startswith((*_PROGRAMS, *optional_apps.paths_for_programs()))

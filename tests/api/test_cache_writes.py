@@ -7,8 +7,8 @@ import pytest
 
 from assistant.models import Provider
 from tests.api.calling import key_of
-from tests.api.test_openai import HI, client_of
 from tests.base import Cast
+from tests.contrib.openai_api.test_completions import HI, client_of
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.websocket.test_websocket import in_db

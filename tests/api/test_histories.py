@@ -15,8 +15,8 @@ import pytest
 from assistant.api.histories import MAX_VALUES
 from assistant.models import Attachment, Message, Provider, Run
 from tests.api.calling import key_of
-from tests.api.test_openai import client_of
 from tests.base import Cast
+from tests.contrib.openai_api.test_completions import client_of
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.services.files import samples

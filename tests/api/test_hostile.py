@@ -81,12 +81,8 @@ def test_a_hostile_address_is_no_server_error(alice_calls: Caller, path: str) ->
 def test_an_unknown_host_gets_the_apis_own_error_body(uvicorn_server: Server, host: str) -> None:
     said = {"message": "This host name is not served here.", "code": "invalid_host"}
     with httpx2.Client(base_url=uvicorn_server.url, headers={"Host": host}, timeout=20) as client:
-        rest, openai = client.get("/api/v1/tenants/acme/conversations/"), client.get("/v1/models")
+        rest = client.get("/api/v1/tenants/acme/conversations/")
         assert (rest.status_code, rest.json()) == (421, {**said, "fields": {}})
-        assert (openai.status_code, openai.json()["error"]) == (
-            421,
-            {**said, "type": "invalid_request_error", "param": None},
-        )
         assert client.get("/").headers["Content-Type"].startswith("text/html")
         assert client.get("/healthz").status_code == 200
 

@@ -14,8 +14,8 @@ import pytest
 from assistant.models import Provider, Run
 from tests.agui import check_run, text_of
 from tests.api.test_event_streams import RUNS, bearer, events_of, http
-from tests.api.test_openai import HI, client_of
 from tests.base import Cast
+from tests.contrib.openai_api.test_completions import HI, client_of
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
 from tests.websocket.test_websocket import until

@@ -10,9 +10,10 @@ import subprocess
 
 import pytest
 
-from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
+from assistant.contrib.openai_api.api.shapes import STATUS_OF_ERROR
+from assistant.contrib.openai_api.error_bodies import CODES
+from assistant.contrib.openai_api.services.request_fields import ERROR_CODES
 from assistant.models import Provider
-from assistant.services.runs.opening.request_fields import ERROR_CODES
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks, codes, table

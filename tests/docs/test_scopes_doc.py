@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assistant.contrib.mcp_server.scopes import MCP_METHODS
-from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, OPENAI, REST, Rule
+from assistant.contrib.openai_api.scopes import OPENAI
+from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, REST, Rule
 from tests.docs.snippets import ROOT
 
 DOCUMENT = ROOT / "docs/scopes.md"

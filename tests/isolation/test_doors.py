@@ -37,11 +37,11 @@ from tests.ws import run_input
 
 pytestmark = pytest.mark.django_db
 
-# Applications beside the site. They are tried as MCP, as websockets, as refused websockets, and the last in
-# tests/api/responses/test_responses_socket.py.
-MOUNTS = {"chat", "upgrade_required", "responses_socket"}
-# The optional apps with an application of their own.
-MOUNTED_APPS = {"assistant_mcp_server"}
+# Applications beside the site. They are tried as websockets and as refused websockets.
+MOUNTS = {"chat", "upgrade_required"}
+# The optional apps with an application of their own: one is tried as MCP, the other in
+# tests/contrib/openai_api/responses/test_responses_socket.py.
+MOUNTED_APPS = {"assistant_mcp_server", "assistant_openai_api"}
 # A rival's, of the same request id, is sent in tests/contrib/mcp_server/test_calls.py.
 NOTICES = {"notifications/cancelled"}
 # They have no rows of members.

@@ -48,6 +48,9 @@ print([model for model in admin.site._registry if model._meta.app_label == "assi
 print([name for name in get_commands() if name in ("assistant_evaluate", "assistant_hostile_checks")])
 print([*added_parts(), *retention_rules._rules])
 print([name for name in names.of_tenants() if "evaluation" in name or "hostile" in name])
+from assistant.asgi import json_apis
+from assistant.optional_apps import paths_for_programs, urlpatterns
+print([api.prefix for api in json_apis._apis if api.prefix != "api/"] + [*paths_for_programs(), *urlpatterns()])
 print([*jobs._modules], hasattr(apps.get_model("assistant", "Assistant"), "evaluations"))
 """
 
@@ -74,12 +77,12 @@ def test_an_optional_app_carries_our_name(app: str) -> None:
 
 
 def test_the_core_alone_has_no_trace_of_them() -> None:
-    assert run(TRACES, TEST_APPS="core").splitlines() == [*["[]"] * 7, "[] False"]
+    assert run(TRACES, TEST_APPS="core").splitlines() == [*["[]"] * 8, "[] False"]
 
 
 def test_with_all_of_them_each_of_these_traces_is_there() -> None:
     traces = run(TRACES).splitlines()
-    assert len(traces) == 8 and not {"[]", "[] False"} & {*traces}
+    assert len(traces) == 9 and not {"[]", "[] False"} & {*traces}
 
 
 class Project:
@@ -93,8 +96,9 @@ def test_a_setting_of_an_app_that_is_absent_is_named_with_the_app(monkeypatch: p
     checked = (
         "from django.core.checks import run_checks; print([one.msg for one in run_checks() if one.id[-4:] == 'W008'])"
     )
-    told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", MCP_SESSIONS="true")
+    told = run(f"import django; django.setup(); {checked}", TEST_APPS="core", MCP_SESSIONS="true", RESPONSES_API="true")
     assert "MCP_SESSIONS is a setting of assistant.contrib.mcp_server, which is not in INSTALLED_APPS" in told
+    assert "RESPONSES_API is a setting of assistant.contrib.openai_api" in told
 
 
 def test_the_settings_of_an_installed_app_are_no_problem() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx2
 import pytest
 from asgiref.sync import sync_to_async
 
@@ -13,7 +12,6 @@ from assistant.models import Provider, ToolCall, ToolSetting
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolcalls.direct_call import tools_for
 from tests.agui import Frame, text_of
-from tests.api.calling import key_of
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
@@ -140,11 +138,6 @@ async def test_it_is_offered_only_where_somebody_can_answer(
     async with open_socket(server.url, user=cast.alice) as socket:
         await socket.ask("Hi")
     assert "ask_user" in offered(fake_provider)
-    key = await sync_to_async(key_of)(cast.acme, cast.alice)
-    async with httpx2.AsyncClient(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as http:
-        body = {"model": "support", "messages": [{"role": "user", "content": "Hi"}]}
-        assert (await http.post("/v1/chat/completions", json=body)).status_code == 200
-    assert "current_time" in offered(fake_provider) and "ask_user" not in offered(fake_provider)
     member = await sync_to_async(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
     assert member is not None and "ask_user" not in {tool.name for tool in await tools_for(member=member)}
 

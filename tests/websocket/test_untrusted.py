@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from openai import AsyncOpenAI
 
 from assistant.models import Message, Provider, Tenant, ToolCall
 from assistant.services.knowledge.documents import add_document
 from tests.agui import text_of
-from tests.api.calling import key_of
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
@@ -112,18 +110,3 @@ async def test_off_refuses_and_reading_stays_possible(
     assert text_of(await asked(uvicorn_server, cast.alice)) == "No."
     assert [row.status async for row in ToolCall.objects.order_by("pk")] == ["ok", "ok", "refused"]
     assert (await ToolCall.objects.aget(name="set_alarm")).rule == "Off: this conversation has read “Returns policy”."
-
-
-async def test_where_nobody_can_be_asked_the_call_is_refused(
-    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
-) -> None:
-    await in_db(prepare)(cast.acme)
-    script(fake_provider)
-    key = await in_db(key_of)(cast.acme, cast.alice)
-    async with AsyncOpenAI(base_url=f"{uvicorn_server.url}/v1", api_key=key, max_retries=0, timeout=30) as client:
-        answer = await client.chat.completions.create(
-            model="support", messages=[{"role": "user", "content": "How do refunds work?"}]
-        )
-    assert answer.choices[0].message.content == "Done."
-    call = await ToolCall.objects.aget(name="set_alarm")
-    assert (call.status, call.rule) == (ToolCall.Status.REFUSED, RULE)

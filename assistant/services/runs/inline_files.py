@@ -10,8 +10,8 @@ from assistant.services.errors import Refused
 from assistant.services.files.inline import stored_inline
 from assistant.services.files.kinds import FileRefused
 from assistant.services.runs.content_parts import REFUSED, File, InlineFile
-from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.run_setup import OpenedRun
+from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import Member
 

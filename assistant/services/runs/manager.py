@@ -36,11 +36,11 @@ from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.inline_files import open_with_files
 from assistant.services.runs.leases import RENEWAL_SECONDS, DeadRun, release_run, renew_leases
 from assistant.services.runs.log_end_repair import prepare_log
-from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.open_run import open_run
 from assistant.services.runs.opening.open_stateless_run import open_stateless_run
 from assistant.services.runs.opening.plan_builder import plan_or_failure
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
+from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.runs.process.dispatcher import TAKEN, Dispatcher
 from assistant.services.runs.process.figures import watch_runs
 from assistant.services.runs.recovery.dead_runs import read_dead_run

@@ -89,6 +89,7 @@ INSTALLED_APPS += [
     "assistant",
     "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
+    "assistant.contrib.openai_api",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",

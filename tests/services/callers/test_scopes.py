@@ -19,11 +19,12 @@ from django.urls import URLPattern
 from websockets.exceptions import InvalidStatus
 
 from assistant.api import urls as rest_urls
-from assistant.api.openai import urls as openai_urls
 from assistant.contrib.mcp_server.protocol import build_server
 from assistant.contrib.mcp_server.scopes import MCP_METHODS
+from assistant.contrib.openai_api.api import urls as openai_urls
+from assistant.contrib.openai_api.scopes import OPENAI
 from assistant.models import Conversation, Provider, Run
-from assistant.services.tenancy.scopes import ANY, FRAMES, HANDSHAKE, OPENAI, REST, RUN, Rule
+from assistant.services.tenancy.scopes import ANY, FRAMES, HANDSHAKE, REST, RUN, Rule
 from assistant.websocket.consumer import ChatConsumer
 from tests.agui import Frame
 from tests.base import Cast

@@ -11,7 +11,7 @@ import httpx2
 import openai
 import pytest
 
-from assistant.api.openai.shapes import Answer, CompletionFailed, CompletionHeader
+from assistant.contrib.openai_api.api.shapes import Answer, CompletionFailed, CompletionHeader
 from assistant.core.values.events import Custom, Event, RunError, RunStarted
 from assistant.models import Provider, Run
 from assistant.services.eventlog.frames import FrameEncoder

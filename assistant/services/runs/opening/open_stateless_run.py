@@ -15,12 +15,12 @@ from assistant.services.errors import Refused
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.opening.begin_run import begin_run
-from assistant.services.runs.opening.completion import StatelessInput
 from assistant.services.runs.opening.known_runs import check_readable
 from assistant.services.runs.opening.open_run import TITLE_LENGTH
 from assistant.services.runs.opening.opening_query import read_opening_state
 from assistant.services.runs.opening.run_setup import OpenedRun, RunName
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, user_message, with_file_contents
+from assistant.services.runs.opening.stateless_input import StatelessInput
 from assistant.services.runs.opening.tested_prompt import choose_version
 from assistant.services.runs.run_input import TextMessage
 from assistant.services.tenancy.members import Member

@@ -35,8 +35,8 @@ _RUNS = "/api/v1/tenants/bench/assistants/support/runs/"
 
 def check_no_bounds() -> None:
     """Schemas are compiled whatever they cost."""
+    from assistant.contrib.openai_api.services import completion
     from assistant.services.runs import client_tools
-    from assistant.services.runs.opening import completion
     from assistant.toolkit.schema import check
     from assistant.toolkit.schema.bounds import Cost
 

@@ -11,9 +11,9 @@ import openai
 import pytest
 
 from assistant.models import Provider, Run
-from tests.api.responses.test_responses import assert_same
-from tests.api.test_openai import client_of
 from tests.base import Cast
+from tests.contrib.openai_api.responses.test_responses import assert_same
+from tests.contrib.openai_api.test_completions import client_of
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve

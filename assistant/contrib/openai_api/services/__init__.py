@@ -1,0 +1,1 @@
+"""Requests in OpenAI's formats as the input of runs, and stored responses."""

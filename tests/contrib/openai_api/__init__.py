@@ -1,0 +1,1 @@
+"""OpenAI's APIs below /v1: chat completions, Responses, conversations, files."""
