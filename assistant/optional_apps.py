@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Collection, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -84,6 +85,7 @@ def urlpatterns() -> list[URLPattern | URLResolver]:
     return [path("", include(f"{app.name}.urls")) for app in installed() if app.has("urls")]
 
 
+@cache
 def paths_for_programs() -> tuple[str, ...]:
     """Return what the paths of the installed apps' views begin with whose texts are for programs, not for people."""
     return tuple(path for app in installed() for path in app.for_programs)

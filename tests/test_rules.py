@@ -168,8 +168,8 @@ ALLOWED = {
     ): SANITISED,
     (HTML, "assistant/pages/base_template.py:render_page"): "a page that the template engine has rendered",
     (HTML, "assistant/pages/shares.py:_html"): SANITISED,
-    (CSRF, "assistant/api/openai/endpoint.py:endpoint.wrapped"): BY_KEY,
-    (CSRF, "assistant/api/openai/elsewhere.py:nothing_here"): "404 for everybody",
+    (CSRF, "assistant/contrib/openai_api/api/endpoint.py:endpoint.wrapped"): BY_KEY,
+    (CSRF, "assistant/contrib/openai_api/api/elsewhere.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/openapi_pages.py:nothing_here"): "404 for everybody",
     (CSRF, "assistant/api/pending/results.py:pending_result"): "by the token of a call; no cookie counts",
 }
