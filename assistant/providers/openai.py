@@ -149,6 +149,7 @@ class OpenAIModel:
         self._http_client = http_client
         self._refused = RefusedTools(
             (type(self).__name__, self._url),
+            model=self.name,
             label=f"{provider}, model {self.name}",
             key=self._key,
             known=refused_tools,

@@ -182,6 +182,7 @@ class ModelError(Exception):
         details: the provider's own reason; None if it gave none.
         is_worth_repeating: the same request may succeed soon, and has not been repeated yet.
         failed_call: what the model wrote, if `kind` is "bad_call" and the provider says it.
+        repeated_requests: how many further requests were sent in vain, without tools that were refused.
     """
 
     def __init__(self, message: str, code: str = "provider_error", *, kind: FailureKind = "") -> None:
@@ -192,6 +193,7 @@ class ModelError(Exception):
         self.details: FailureDetails | None = None
         self.is_worth_repeating = False
         self.failed_call = ""
+        self.repeated_requests = 0
 
     @property
     def cause(self) -> str:

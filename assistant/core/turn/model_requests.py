@@ -39,8 +39,8 @@ class ModelRequests:
         checks: the program's checks of answers, whose reasons are sent with the next request.
 
     Attributes:
-        rounds: how many were made, not counting repetitions, including those of an earlier process as far as they are
-            known.
+        rounds: how many were made, including those of an earlier process as far as they are known, and those without
+            tools that the provider refuses. Other repetitions are not counted.
         provider_calls: the calls that the provider runs itself.
     """
 
@@ -131,6 +131,8 @@ class ModelRequests:
         log_operation(logger, plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, usage)
         self._transcript.finish_reason = reply.finish_reason
+        self.rounds += reply.repeated_requests
+        self._transcript.timeline.repeated(reply.repeated_requests)
         self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)
         if reply.has_read_calls:
             self._transcript.timeline.wrote_calls("run")
@@ -142,6 +144,9 @@ class ModelRequests:
         """Count the tokens of an answer that broke off after `characters`; does nothing if there was a `reply`."""
         if reply is not None:
             return
+        if isinstance(exc, ModelError):
+            self.rounds += exc.repeated_requests
+            self._transcript.timeline.repeated(exc.repeated_requests)
         self._keep_unsaid(request)
         model = self.model
         if (usage := usage_of_partial(request, characters, exc)) is not None:

@@ -197,6 +197,7 @@ class Reply:
         provider_state: as `Message.provider_state`, of the message that the answer becomes.
         response_id: the provider's id of the response; "" if it gave none.
         has_read_calls: whether the calls were read from the text, where the provider had left them.
+        repeated_requests: how many requests were sent before this one was answered, because a tool was refused.
     """
 
     text: str = ""
@@ -208,6 +209,7 @@ class Reply:
     provider_state: str = field(default="", repr=False, compare=False)
     response_id: str = field(default="", compare=False)
     has_read_calls: bool = field(default=False, compare=False)
+    repeated_requests: int = field(default=0, compare=False)
 
 
 def not_superseded(messages: Iterable[Message]) -> list[Message]:

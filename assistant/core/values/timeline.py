@@ -44,8 +44,8 @@ class Timeline:
     Attributes:
         rounds: for each request to the model `at`, `ms`, `tools` (how many were offered), and where known `first` (the
             first token), `model`, `finish`, `in`, `out`, `cached`, `written` (to a cache of the provider's), `cost` (in
-            millionths of the currency's unit), and `failed`, the provider's own reason, if another request followed
-            in its place.
+            millionths of the currency's unit), `repeated`, how many further requests were sent because the provider
+            refused a tool, and `failed`, the provider's own reason, if another request followed in its place.
         calls: for each tool call `id`, `name`, `status`, and if it was run `at` and `ms`.
         fallback: the `provider` and `model` that took over, the `reason`, and when (`at`).
         written_calls: how many answers had calls of tools as text, by what became of them: "run" or "failed".
@@ -78,6 +78,11 @@ class Timeline:
         """Note the round's first token; later calls do nothing."""
         if self._round is not None and "first" not in self._round:
             self._round["first"] = self._now() - self._round["at"]
+
+    def repeated(self, requests: int) -> None:
+        """Note how many further requests the round took, because the provider refused a tool."""
+        if self._round is not None and requests:
+            self._round["repeated"] = requests
 
     def answered(self, model: str, usage: Usage, finish: str = "") -> None:
         """End the round with what the model has used."""

@@ -113,6 +113,7 @@ class NativeModel(ABC, Generic[T]):
         self._http_client = http_client
         self._refused = RefusedTools(
             (type(self).__name__, self._url),
+            model=name,
             label=f"{provider}, model {name}",
             key=api_key,
             known=refused_tools,

@@ -190,10 +190,17 @@ def _said(reported: object) -> str:
         found = reported.get("message") or reported.get("detail") or reported.get("error") or ""
         return _said(found)
     if isinstance(reported, list):
-        return "; ".join(
-            filter(None, (_said(one.get("msg") if isinstance(one, dict) else one) for one in reported[:5]))
-        )
+        return "; ".join(filter(None, (_said_of_field(one) for one in reported[:5])))
     return _text_of_page(reported) if isinstance(reported, str) else ""
+
+
+def _said_of_field(reported: object) -> str:
+    """Return the sentence about one field of the request, with its path, as servers report it that use pydantic."""
+    if not isinstance(reported, Mapping):
+        return _said(reported)
+    path, said = reported.get("loc"), _said(reported.get("msg"))
+    steps = [str(step)[:64] for step in path[:20]] if isinstance(path, list) else []
+    return f"{'.'.join(steps)}: {said}" if steps and said else said
 
 
 def _text_of_page(text: str) -> str:

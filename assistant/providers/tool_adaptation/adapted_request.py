@@ -40,7 +40,8 @@ def adapted_request(request: ModelRequest, rules: ToolRules) -> AdaptedRequest:
     if len(tools) == len(request.tools) and all(one.tool is one.original for one in tools):
         return AdaptedRequest(request, {})
     own = {one.original.name: one for one in translated}
-    messages = [_sent(message, own) for message in request.messages] if own else request.messages
+    calls = {call.id: own[call.name] for one in request.messages for call in one.tool_calls if call.name in own}
+    messages = [_sent(message, own, calls) for message in request.messages] if own else request.messages
     choice = request.tool_choice
     if choice in own:
         choice = own[choice].tool.name
@@ -48,8 +49,11 @@ def adapted_request(request: ModelRequest, rules: ToolRules) -> AdaptedRequest:
     return AdaptedRequest(sent, {one.tool.name: one for one in translated})
 
 
-def _sent(message: Message, own: Mapping[str, AdaptedTool]) -> Message:
-    """Return a message whose calls have the names that are sent."""
+def _sent(message: Message, own: Mapping[str, AdaptedTool], calls_by_id: Mapping[str, AdaptedTool]) -> Message:
+    """Return a message whose calls, and what is said of their arguments, have the names that are sent."""
+    if message.role == "tool" and (called := calls_by_id.get(message.tool_call_id)) is not None:
+        told = called.sent_error(message.content)
+        return message if told == message.content else replace(message, content=told)
     if not any(call.name in own for call in message.tool_calls):
         return message
     calls = tuple(

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES
+from assistant.providers.tool_adaptation.references import has_references, inlined
 from assistant.providers.tool_adaptation.schemas import (
     is_plain,
     other_names,
@@ -21,7 +22,10 @@ from assistant.providers.tool_adaptation.schemas import (
 )
 from assistant.toolkit import Tool
 from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.calls.arguments import INVALID, MAX_NAME, decoded_once
 
+# Characters of a result within which it says that it is about invalid arguments.
+MAX_BEGINNING = 100
 ANY_NAME = re.compile(r".*", re.DOTALL)
 
 
@@ -35,6 +39,7 @@ class ToolRules:
         tool_name: of a tool, whose names have at most 64 letters, digits, `_` and `-` in any case.
         description: characters of a tool's description; the rest stands in the schema. 0: any number.
         tools: of one request; 0: any number.
+        references: whether a schema may have references.
     """
 
     label: str
@@ -42,6 +47,7 @@ class ToolRules:
     tool_name: re.Pattern[str] = ANY_NAME
     description: int = 0
     tools: int = 0
+    references: bool = True
 
 
 # The servers of other providers with OpenAI's formats take longer descriptions and more tools, but need neither.
@@ -50,7 +56,7 @@ RULES: Mapping[str, ToolRules] = {
     CHAT_COMPLETIONS: _OPENAI,
     RESPONSES: _OPENAI,
     ANTHROPIC: ToolRules("Anthropic", property_name=re.compile(r"[a-zA-Z0-9_.-]{1,64}", re.ASCII)),
-    GOOGLE: ToolRules("Google", tool_name=re.compile(r"[a-zA-Z_].*", re.DOTALL), tools=128),
+    GOOGLE: ToolRules("Google", tool_name=re.compile(r"[a-zA-Z_].*", re.DOTALL), tools=128, references=False),
 }
 
 
@@ -73,6 +79,15 @@ class AdaptedTool:
         """Return the arguments of an earlier call by the names that are sent."""
         return _renamed_text(text, self.original.parameters, self.names)
 
+    def sent_error(self, text: str) -> str:
+        """Return the result of an earlier call with sent names, if it says what is wrong with arguments."""
+        if not self.names or INVALID.lower() not in text[:MAX_BEGINNING].lower():
+            return text
+        names = {own[:MAX_NAME]: sent for own, sent in self.names.items()}
+        longest_first = sorted(names, key=len, reverse=True)
+        pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
+        return re.sub(pattern, lambda found: names[found[0]], text)
+
     def own_arguments(self, text: str) -> str:
         """Return the arguments of a model's call by the tool's own names; a text that is no object stays as it is."""
         return _renamed_text(text, self.tool.parameters, {sent: own for own, sent in self.names.items()})
@@ -82,8 +97,10 @@ def _renamed_text(text: str, schema: Mapping[str, Any], names: Mapping[str, str]
     if not names:
         return text
     try:
-        value = load_json(text)
+        value = load_json(decoded_once(text))
     except ValueError:
+        return text
+    if not isinstance(value, dict):
         return text
     return json.dumps(value_renamed(value, dict(schema), names), ensure_ascii=False)
 
@@ -101,6 +118,10 @@ def adapted(tool: Tool, rules: ToolRules) -> AdaptedTool:
         if lost:
             words.append(lost)
             notes.append(f"Its alternatives (anyOf, oneOf, allOf, not) are told in words: {lost}")
+    if not rules.references and has_references(schema):
+        schema, is_cut = inlined(schema)
+        if is_cut:
+            notes.append("Values that contain themselves are described to their first level.")
     schema = with_items(schema)
     names = {} if rules.property_name is ANY_NAME else other_names(schema, rules.property_name)
     if names:
@@ -142,5 +163,10 @@ def notes_of(tool: Tool) -> list[str]:
 
 def digest_of(tool: Tool) -> str:
     """Return a hash of what a provider gets of a tool."""
-    sent = json.dumps([tool.name, str(tool.description), tool.parameters], sort_keys=True, default=str)
+    return _digest(tool, str(tool.description))
+
+
+@lru_cache(maxsize=4_000)
+def _digest(tool: Tool, description: str) -> str:
+    sent = json.dumps([tool.name, description, tool.parameters], sort_keys=True, default=str)
     return hashlib.sha256(sent.encode("utf-8", "replace")).hexdigest()[:32]

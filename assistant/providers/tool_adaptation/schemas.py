@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from assistant.toolkit.schema.json_schema import JsonSchema, resolve
+from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.schema.json_schema import JsonSchema, kinds_of, resolve
 
 # Keywords whose values are schemas: one, a list of them, or one for each name.
 _ONE = (
@@ -141,13 +142,13 @@ def with_items(schema: Any) -> Any:
     is_array = kind == "array" or (isinstance(kind, list) and "array" in kind)
     if is_array and "items" not in schema and "prefixItems" not in schema:
         schema = {**schema, "items": {}}
-    return _mapped(schema, with_items)
+    return mapped(schema, with_items)
 
 
 def names_in(schema: Any) -> Iterator[str]:
     """Yield the names of all properties in a schema."""
     yield from schema.get("properties") or ()
-    for part in _parts(schema):
+    for part in schema_parts(schema):
         yield from names_in(part)
 
 
@@ -169,7 +170,7 @@ def other_names(schema: JsonSchema, allowed: re.Pattern[str]) -> dict[str, str]:
 
 def renamed(schema: Any, names: Mapping[str, str]) -> Any:
     """Return the schema with other names of properties."""
-    changed = _mapped(schema, lambda part: renamed(part, names))
+    changed = mapped(schema, lambda part: renamed(part, names))
     if isinstance(changed.get("properties"), dict):
         changed["properties"] = {names.get(name, name): part for name, part in changed["properties"].items()}
     if isinstance(changed.get("required"), list):
@@ -198,12 +199,15 @@ def value_renamed(value: Any, schema: JsonSchema, names: Mapping[str, str]) -> A
     """Return a value that follows a schema with other names of its properties.
 
     Args:
-        schema: the value's own; keys that it names no properties for, such as those of a table of anything, stay.
+        schema: the value's own; keys that it names no properties for, such as those of a table of anything, stay. An
+            object or array that is sent as JSON text, where nothing else is allowed, is renamed in its text.
     """
     return _value_renamed(value, [schema], schema, names)
 
 
 def _value_renamed(value: Any, nodes: list[Any], root: JsonSchema, names: Mapping[str, str]) -> Any:
+    if isinstance(value, str) and nodes and all(_is_container(node, root) for node in nodes):
+        return _text_renamed(value, nodes, root, names)
     if not isinstance(value, dict | list):
         return value
     known = list(_alternatives(nodes, root))
@@ -216,6 +220,21 @@ def _value_renamed(value: Any, nodes: list[Any], root: JsonSchema, names: Mappin
         rest = [node["additionalProperties"] for node in known if isinstance(node.get("additionalProperties"), dict)]
         result[names.get(name, name) if places else name] = _value_renamed(one, places or rest, root, names)
     return result
+
+
+def _is_container(node: Any, root: JsonSchema) -> bool:
+    """Return whether a schema allows objects and arrays only, besides null."""
+    kinds = kinds_of(node, root)
+    return kinds is not None and kinds <= {"object", "array", "null"}
+
+
+def _text_renamed(text: str, nodes: list[Any], root: JsonSchema, names: Mapping[str, str]) -> str:
+    try:
+        value = load_json(text)
+    except ValueError:
+        return text
+    is_container = isinstance(value, dict | list)
+    return json.dumps(_value_renamed(value, nodes, root, names), ensure_ascii=False) if is_container else text
 
 
 def _alternatives(nodes: list[Any], root: JsonSchema) -> Iterator[JsonSchema]:
@@ -234,7 +253,8 @@ def _alternatives(nodes: list[Any], root: JsonSchema) -> Iterator[JsonSchema]:
         waiting += [node[key] for key in ("then", "else") if isinstance(node.get(key), dict)]
 
 
-def _parts(schema: Any) -> Iterator[Any]:
+def schema_parts(schema: Any) -> Iterator[Any]:
+    """Yield the schemas that stand directly in a schema."""
     for key in _ONE:
         if isinstance(schema.get(key), dict):
             yield schema[key]
@@ -246,7 +266,7 @@ def _parts(schema: Any) -> Iterator[Any]:
             yield from (part for part in schema[key].values() if isinstance(part, dict))
 
 
-def _mapped(schema: Any, change: Callable[[Any], Any]) -> Any:
+def mapped(schema: Any, change: Callable[[Any], Any]) -> Any:
     """Return a copy of a schema whose parts are changed."""
     copy = dict(schema)
     for key in _ONE:

@@ -26,6 +26,8 @@ MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 64
 # Problems listed in one message to the model, and characters shown of a name that it invented.
 MAX_PROBLEMS = 10
+# What a sentence about arguments begins with.
+INVALID = "Invalid arguments"
 MAX_NAME = 80
 # Schemas and properties examined to correct arguments; arguments that need more are left unchanged.
 _MAX_STEPS = 20_000
@@ -326,4 +328,4 @@ def invalid_arguments(problems: Iterable[tuple[str, str]], parameters: JsonSchem
     sentence = "; ".join(lines).rstrip(".")
     if any(problem == UNKNOWN and "." not in path for path, problem in fields.items()):
         sentence += f". Known arguments: {', '.join(parameters.get('properties', {})) or 'none'}"
-    return InvalidArguments(f"Invalid arguments. {sentence}.", fields)
+    return InvalidArguments(f"{INVALID}. {sentence}.", fields)

@@ -22,6 +22,14 @@ _CONSTRAINT_TEXTS = {
     "format": "format: {}",
     "default": "default: {}",
 }
+# What OpenAI takes of a strict schema (https://developers.openai.com/api/docs/guides/structured-outputs, "Supported
+# schemas"): properties, levels, values of all enums, characters of one enum's values above so many of them, and of all
+# names and values.
+MAX_PROPERTIES = 5_000
+MAX_LEVELS = 10
+MAX_ENUM_VALUES = 1_000
+MANY_VALUES, MAX_VALUE_CHARACTERS = 250, 15_000
+MAX_NAME_CHARACTERS = 120_000
 _NO_DEFAULT = object()
 # Properties compared among alternatives; schemas that need more have no strict form.
 _MAX_STEPS = 20_000
@@ -35,7 +43,7 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
     """Return the schema with every property required and optional ones nullable; None if it has no strict form.
 
     Objects with arbitrary keys, tuples, values of any type, properties for which null and absence differ, and
-    alternatives that differ only in optional properties have none.
+    alternatives that differ only in optional properties have none; nor have schemas that are too large.
     """
     try:
         steps = Steps(_MAX_STEPS)
@@ -44,7 +52,29 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
     # The last two are raised by invalid references.
     except (_NotStrict, TooManySteps, RecursionError, TypeError, AttributeError):
         return None
-    return strict | {"$defs": definitions} if definitions else strict
+    whole = strict | {"$defs": definitions} if definitions else strict
+    return whole if _fits(whole) else None
+
+
+def _fits(strict: JsonSchema) -> bool:
+    """Return whether a strict schema is within the limits."""
+    properties = values = characters = 0
+    waiting: list[tuple[JsonSchema, int]] = [(strict, 0)]
+    while waiting:
+        node, level = waiting.pop()
+        own = node.get("properties", {})
+        enum = node.get("enum", [])
+        level += "properties" in node
+        length = sum(len(value) for value in enum if isinstance(value, str))
+        if level > MAX_LEVELS or (len(enum) > MANY_VALUES and length > MAX_VALUE_CHARACTERS):
+            return False
+        properties += len(own)
+        values += len(enum)
+        definitions = node.get("$defs", {})
+        characters += length + sum(map(len, own)) + sum(map(len, definitions))
+        parts = [*own.values(), *definitions.values(), *node.get("anyOf", ())]
+        waiting += [(part, level) for part in (*parts, *([node["items"]] if "items" in node else []))]
+    return properties <= MAX_PROPERTIES and values <= MAX_ENUM_VALUES and characters <= MAX_NAME_CHARACTERS
 
 
 def closed(schema: Any) -> Any:

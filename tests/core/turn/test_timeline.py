@@ -6,12 +6,14 @@ import asyncio
 
 from assistant.core.llm.protocol import ModelError, ToolCallDelta
 from assistant.core.toolcalls.protocols import ToolOutcome
-from assistant.core.values.messages import ToolCall, Usage
+from assistant.core.values.limits import Limits
+from assistant.core.values.messages import Reply, ToolCall, Usage
 from assistant.core.values.timeline import MAX_CALLS, MAX_ROUNDS, Timeline
 from assistant.toolkit import tool
 from tests.core.scripted_turns import run_script
 
 PAUSE = 0.05
+CALL = ToolCall("c1", "slow", "{}")
 
 
 @tool
@@ -25,6 +27,19 @@ async def slow() -> str:
 def send() -> str:
     """Send it."""
     return "sent"
+
+
+async def test_requests_that_a_refused_tool_has_cost_are_rounds() -> None:
+    refused = Reply(tool_calls=(CALL,), repeated_requests=3)
+    turn = await run_script([refused, "All done"], slow, limits=Limits(rounds=5))
+    assert [one.get("repeated") for one in turn.transcript.timeline.as_json()["rounds"]] == [3, None]
+    assert turn.kinds[-1] == "RUN_FINISHED"
+    turn = await run_script([refused, "All done"], slow, limits=Limits(rounds=4))
+    assert turn.kinds[-1] == "RUN_ERROR" and "limit of 4 model calls" in turn.events[-1].message  # type: ignore[attr-defined]
+    failed = ModelError("No")
+    failed.repeated_requests = 4
+    turn = await run_script([failed])
+    assert turn.transcript.timeline.as_json()["rounds"][0]["repeated"] == 4
 
 
 async def test_rounds_and_calls_have_their_times_and_tokens() -> None:

@@ -66,9 +66,9 @@ def model_at(provider: FakeProvider, wire: str, **options: Any) -> Any:
 def _tools(wire: str, body: Json) -> Iterator[Json]:
     for tool in body.get("tools", ()):
         if wire == CHAT_COMPLETIONS:
-            yield tool["function"]
+            yield {"strict": False, **tool["function"]}
         elif wire == RESPONSES:
-            yield tool
+            yield {"strict": False, **tool}
         elif wire == ANTHROPIC:
             yield {**tool, "parameters": tool["input_schema"]}
         else:
@@ -90,6 +90,12 @@ def _openai(place: int, tool: Json) -> str:
         )
     if "properties" not in schema:
         return f"Invalid schema for function '{name}': In context=(), object schema missing properties."
+    values = sum(len(one["enum"]) for one in _schemas(schema) if isinstance(one.get("enum"), list))
+    if tool["strict"] and values > 1_000:
+        return (
+            f"Invalid schema for function '{name}': Expected at most 1000 enum values in total within a single schema "
+            f"when using structured outputs, but received {values}."
+        )
     if any(one.get("type") == "array" and "items" not in one for one in _schemas(schema)):
         return f"Invalid schema for function '{name}': In context=('properties', 'x'), array schema missing items."
     return ""
@@ -119,6 +125,8 @@ def _google(place: int, tool: Json) -> str:
     schema = tool["parameters"]
     if schema and (schema.get("type") != "object" or not set(COMBINED).isdisjoint(schema)):
         return f"{place_of}.parameters: schema should be of type OBJECT."
+    if any("$ref" in one or "$defs" in one for one in _schemas(schema)):
+        return "reference to undefined schema at properties.where"
     return ""
 
 

@@ -14,7 +14,7 @@ from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, WIRE_FORMATS
 from assistant.providers.tool_adaptation.adapted_tool import RULES, adapted, notes_of
 from assistant.providers.tool_adaptation.schemas import other_names, plain_root, renamed, value_renamed
-from assistant.toolkit import Tool
+from assistant.toolkit import InvalidArguments, Tool
 from tests.fake_provider import FakeProvider
 from tests.providers.tools.strict_servers import StrictServer, model_at
 
@@ -50,6 +50,24 @@ KINDS = {
 }
 
 
+# As FastMCP writes a model that two parameters have, with what is said of each beside the reference.
+SHARED = {
+    "type": "object",
+    "properties": {
+        "from": {"$ref": "#/$defs/Place", "description": "Where it begins."},
+        "to": {"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}], "default": None},
+    },
+    "required": ["from"],
+    "$defs": {"Place": {"type": "object", "properties": {"city": TEXT}, "required": ["city"]}},
+}
+MANY = {
+    "type": "object",
+    "properties": {"code": {"type": "string", "enum": [f"code-{number}" for number in range(1_200)]}},
+    "required": ["code"],
+    "additionalProperties": False,
+}
+
+
 def tool(name: str, parameters: dict[str, Any], description: str = "Does it.") -> Tool:
     return Tool(name=name, description=description, parameters=parameters, handler=lambda **_: "ok")
 
@@ -61,6 +79,8 @@ ODD = [
     tool("nothing", {"type": "object"}),
     tool("7up", {"type": "object", "properties": {}}),
     tool("told", {"type": "object", "properties": {}}, "x" * 3_000),
+    tool("shared", SHARED),
+    tool("many", MANY),
 ]
 
 
@@ -75,7 +95,8 @@ async def answer_of(model: Any, request: ModelRequest) -> tuple[list[Any], Reply
 async def test_every_provider_takes_every_tool_at_once(fake_provider: FakeProvider, wire: str, odd: Tool) -> None:
     server = StrictServer(wire)
     fake_provider.rule(server)
-    _, reply = await answer_of(model_at(fake_provider, wire), ModelRequest([Message("user", "Hi")], tools=[odd]))
+    model = model_at(fake_provider, wire, strict=True)
+    _, reply = await answer_of(model, ModelRequest([Message("user", "Hi")], tools=[odd]))
     assert (reply.text, server.refused) == ("Fine.", [])
 
 
@@ -90,6 +111,58 @@ async def test_arguments_come_back_in_the_tools_own_names(fake_provider: FakePro
     assert (call.name, json.loads(call.arguments)) == ("query", own)
     pieces = [one for one in deltas if isinstance(one, ToolCallDelta)]
     assert (pieces[0].name, "".join(one.arguments for one in pieces)) == ("query", call.arguments)
+
+
+async def test_arguments_within_json_text_come_back_in_the_tools_own_names(fake_provider: FakeProvider) -> None:
+    sent = adapted(ODD[1], RULES[ANTHROPIC])
+    own: dict[str, Any] = {"$top": 5, "where": {"@type": "b", "in": {"@type": "c"}}, "top": '{"@type": "a text"}'}
+    wired = json.loads(sent.sent_arguments(json.dumps(own)))
+    wired["where"]["in"] = json.dumps(wired["where"]["in"])
+    wired["where"] = json.dumps(wired["where"])
+    fake_provider.rule(StrictServer(ANTHROPIC, answers=[("", [("query", wired)])]))
+    model = model_at(fake_provider, ANTHROPIC)
+    _, reply = await answer_of(model, ModelRequest([Message("user", "Hi")], tools=ODD[:2]))
+    # The whole as text too, as models encode it twice.
+    for text in (reply.tool_calls[0].arguments, sent.own_arguments(json.dumps(json.dumps(wired)))):
+        found = json.loads(text)
+        found["where"] = json.loads(found["where"])
+        found["where"]["in"] = json.loads(found["where"]["in"])
+        assert found == own
+
+
+async def test_what_is_wrong_with_arguments_is_told_by_the_names_that_are_sent(fake_provider: FakeProvider) -> None:
+    server = StrictServer(ANTHROPIC)
+    fake_provider.rule(server)
+    query = tool("query", {**QUERY, "additionalProperties": False})
+    with pytest.raises(InvalidArguments) as refused:
+        query.check('{"$top": "a", "where": {"@type": 1}, "limit": 2}')
+    names = adapted(query, RULES[ANTHROPIC]).names
+    call = ToolCall("c1", "query", "{}")
+    told = [Message("user", "Hi"), Message("assistant", tool_calls=(call,))]
+    for result in (str(refused.value), 'Rows of {"$top": 1}'):
+        answered = [*told, Message("tool", result, tool_call_id="c1"), Message("user", "?")]
+        await answer_of(model_at(fake_provider, ANTHROPIC), ModelRequest(answered, tools=[query]))
+    error, rows = (json.dumps(body["messages"][2]) for body in server.bodies)
+    assert "$top" not in error and "@type" not in error and "$top" in rows
+    assert f"{names['$top']}: " in error and f"where.{names['@type']}: " in error
+
+
+def test_references_are_resolved_where_a_provider_takes_none() -> None:
+    sent = adapted(ODD[6], RULES[GOOGLE]).tool.parameters
+    place = SHARED["$defs"]["Place"]
+    assert sent["properties"]["from"] == {**place, "description": "Where it begins."}
+    assert sent["properties"]["to"]["anyOf"][0] == place and "$defs" not in sent
+    assert adapted(ODD[6], RULES[ANTHROPIC]).tool is ODD[6]
+    itself = adapted(ODD[1], RULES[GOOGLE])
+    assert "first level" in itself.notes[0]
+    assert itself.tool.parameters["properties"]["where"]["properties"]["in"] == {"type": "object"}
+    wide = {f"p{n}": {"$ref": "#/$defs/a0"} for n in range(9)}
+    levels = {
+        f"a{n}": {"type": "object", "properties": {f"q{m}": {"$ref": f"#/$defs/a{n + 1}"} for m in range(9)}}
+        for n in range(9)
+    }
+    bomb = tool("bomb", {"type": "object", "properties": wide, "$defs": {**levels, "a9": TEXT}})
+    assert len(json.dumps(adapted(bomb, RULES[GOOGLE]).tool.parameters)) < 500_000
 
 
 async def test_earlier_calls_go_back_by_the_names_that_are_sent(fake_provider: FakeProvider) -> None:
@@ -135,7 +208,7 @@ def test_operators_read_what_is_lost_and_where() -> None:
         "OpenAI, Anthropic, Google: Its alternatives (anyOf, oneOf, allOf, not) are told in words: "
         "Give at least one of these: title; or labels."
     ]
-    assert [note.partition(":")[0] for note in notes_of(ODD[1])] == ["Anthropic"]
+    assert [note.partition(":")[0] for note in notes_of(ODD[1])] == ["Anthropic", "Google"]
 
 
 @pytest.mark.parametrize(("wire", "count"), [(CHAT_COMPLETIONS, 128), (ANTHROPIC, 130)])

@@ -14,6 +14,7 @@ from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOG
 from assistant.providers.tool_adaptation import refused_tools
 from assistant.providers.tool_adaptation.refused_tools import MAX_REQUESTS, RefusedTool
 from assistant.toolkit import Tool
+from tests.fake_answers import respond
 from tests.fake_provider import FakeProvider
 from tests.providers.tools.strict_servers import StrictServer, model_at
 
@@ -28,9 +29,12 @@ SAYS: dict[str, Callable[[int, str], str]] = {
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
-    refused_tools._refused.clear()
+    caches = refused_tools._refused, refused_tools._accepted, refused_tools._suspected
+    for cache in caches:
+        cache.clear()
     yield
-    refused_tools._refused.clear()
+    for cache in caches:
+        cache.clear()
 
 
 def tools(count: int, *poisoned: int) -> list[Tool]:
@@ -129,28 +133,107 @@ async def test_one_that_is_not_named_is_found_by_halving(fake_provider: FakeProv
     fake_provider.rule(server)
     told: list[RefusedTool] = []
     offered = tools(8, guilty)
-    reply = await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), offered)
-    assert len(fake_provider.requests) <= 1 + MAX_REQUESTS
+    model = model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append)
+    reply = await ask(model, offered)
+    assert len(fake_provider.requests) == 1 + reply.repeated_requests <= 1 + MAX_REQUESTS
     assert f"tool_{guilty}" in [one.name for one in told] and f"tool_{guilty}" not in server.offered
     read = estimate_usage(ModelRequest([Message("user", "Hi")]), 0).input_tokens
     assert reply.usage.input_tokens > read and reply.usage.is_estimated is (len(server.accepted) > 1)
+    await ask(model, offered)
+    assert [one.name for one in told if one.is_certain] == [f"tool_{guilty}"]
+    assert (await ask(model, offered)).repeated_requests == 0
+    assert server.offered == [tool.name for number, tool in enumerate(offered) if number != guilty]
 
 
 async def test_requests_whose_answers_are_not_read_count_as_usage(fake_provider: FakeProvider) -> None:
     fake_provider.rule(server := StrictServer(CHAT_COMPLETIONS, POISON, vague))
-    alone = await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8))
     found = await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8, 0))
+    alone = await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8))
     assert len(server.accepted) > 2 and found.usage.input_tokens > alone.usage.input_tokens
 
 
-async def test_many_tools_answer_without_some_after_four_more_requests(fake_provider: FakeProvider) -> None:
+GUILTY = [(5, 59), (0, 1, 2), (58, 59), (3, 17, 31, 45), (59,), tuple(range(50, 60))]
+
+
+@pytest.mark.parametrize("guilty", GUILTY, ids=str)
+async def test_a_search_goes_on_in_the_next_turns(fake_provider: FakeProvider, guilty: tuple[int, ...]) -> None:
     server = StrictServer(ANTHROPIC, POISON, vague)
     fake_provider.rule(server)
     told: list[RefusedTool] = []
-    model = model_at(fake_provider, ANTHROPIC, on_refused_tool=told.append)
-    assert (await ask(model, tools(60, 5, 59))).text == "Fine."
-    assert len(fake_provider.requests) == 1 + MAX_REQUESTS
-    assert {"tool_5", "tool_59"} <= {one.name for one in told} and not any(one.is_certain for one in told)
+    offered = tools(60, *guilty)
+    good = {tool.name for number, tool in enumerate(offered) if number not in guilty}
+    accepted: set[str] = set()
+    for _turn in range(18):
+        before = len(fake_provider.requests)
+        model = model_at(fake_provider, ANTHROPIC, on_refused_tool=told.append)
+        assert (await ask(model, offered)).text == "Fine."
+        assert len(fake_provider.requests) - before <= 1 + MAX_REQUESTS
+        # What was accepted once is offered ever after.
+        assert accepted <= set(server.offered)
+        accepted = set(server.offered)
+    assert accepted == good
+    assert {one.name for one in told if one.is_certain} == {f"tool_{number}" for number in guilty}
+
+
+async def test_tools_with_unusual_schemas_are_left_out_first(fake_provider: FakeProvider) -> None:
+    fake_provider.rule(server := StrictServer(ANTHROPIC, POISON, vague))
+    told: list[RefusedTool] = []
+    odd = {"type": "object", "properties": {POISON: {"type": "string", "contentEncoding": "base64"}}}
+    offered = tools(12)
+    for number in (2, 7, 11):
+        offered[number] = offered[number].replace(parameters=odd)
+    for _turn in range(2):
+        await ask(model_at(fake_provider, ANTHROPIC, on_refused_tool=told.append), offered)
+        assert server.offered == [f"tool_{number}" for number in range(12) if number not in (2, 7, 11)]
+    assert {one.name for one in told} == {"tool_2", "tool_7", "tool_11"}
+
+
+async def test_tools_that_were_accepted_before_are_not_suspected(fake_provider: FakeProvider) -> None:
+    fake_provider.rule(server := StrictServer(CHAT_COMPLETIONS, POISON, vague))
+    known, more = tools(20), tools(24, 20, 22)[20:]
+    await ask(model_at(fake_provider, CHAT_COMPLETIONS), known)
+    for _turn in range(2):
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS), [*known, *more])
+        assert {tool.name for tool in known} <= set(server.offered)
+    assert server.offered == [tool.name for tool in (*known, more[1], more[3])]
+
+
+BROKEN = {"loc": ["body", "tools", 3, "function", "parameters"], "msg": "Input should be a valid dictionary"}
+UNSAID = {
+    "a path": (422, {"detail": [{"type": "dict_type", **BROKEN}]}),
+    "a path in a text": (400, {"error": {"message": "[{'type': 'x', 'loc': ('body', 'tools', 3, 'function')}]"}}),
+    "a grammar": (400, {"error": {"message": "Failed to compile the grammar"}}),
+    "nothing": (400, {"error": {"message": "Bad request"}}),
+    "not even that": (400, {}),
+    "a name, as a failure": (500, {"error": {"message": "Cannot convert the schema of function 'tool_3'"}}),
+}
+
+
+@pytest.mark.parametrize("said", UNSAID)
+async def test_a_tool_is_found_whatever_a_server_says(fake_provider: FakeProvider, said: str) -> None:
+    server = StrictServer(CHAT_COMPLETIONS, POISON)
+    status, body = UNSAID[said]
+    fake_provider.rule(lambda request: answer if (answer := server(request)).status == 200 else respond(status, body))
+    told: list[RefusedTool] = []
+    assert (await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), tools(5, 3))).text
+    assert [one.name for one in told] == ["tool_3"] and told[0].is_certain is (status < 500)
+    assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"]
+    assert len(server.refused) == 1 or "a path" not in said
+
+
+async def test_a_refusal_that_no_tool_explains_is_the_failure(fake_provider: FakeProvider) -> None:
+    fake_provider.rule(lambda request: respond(400, {"error": {"message": "Bad request"}}))
+    told: list[RefusedTool] = []
+    with pytest.raises(ModelError) as failed:
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=told.append), tools(8))
+    assert told == [] and failed.value.repeated_requests == len(fake_provider.requests) - 1 == MAX_REQUESTS
+    fake_provider.requests.clear()
+    fake_provider.rule(StrictServer(CHAT_COMPLETIONS))
+    await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8))
+    fake_provider.rule(lambda request: respond(400, {"error": {"message": "Bad request"}}))
+    with pytest.raises(ModelError):
+        await ask(model_at(fake_provider, CHAT_COMPLETIONS), tools(8))
+    assert len(fake_provider.requests) == 2  # all were accepted before
 
 
 @pytest.mark.parametrize(

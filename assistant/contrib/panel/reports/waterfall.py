@@ -28,6 +28,7 @@ class Step:
         tools: of a request, how many tools were offered.
         call: of a call, its row; None if it was deleted.
         failed: of a request in whose place another one followed, the provider's own reason.
+        repeated: of a request, how many further ones it took, because the provider refused a tool.
     """
 
     kind: Literal["model", "tool"]
@@ -44,6 +45,7 @@ class Step:
     tools: int | None = None
     call: ToolCall | None = None
     failed: str = ""
+    repeated: int = 0
 
     @property
     def status_label(self) -> str:
@@ -179,6 +181,7 @@ def _step_of_round(kept: Mapping[str, Any], run: Run) -> Step:
         cost=None if cost is None else cost / MILLIONTHS,
         tools=kept.get("tools"),
         failed=str(kept.get("failed", "")),
+        repeated=kept.get("repeated", 0),
     )
 
 

@@ -1,0 +1,87 @@
+"""Reads from a provider's refusal whether it is about a tool, and which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assistant.core.llm.protocol import ModelError
+from assistant.providers.openai_wire.refusals import Refusal
+from assistant.toolkit import Tool
+
+MAX_SEARCHED = 4_000
+# How providers name a tool's place. Google's functions are within one tool, which its refusals name first. Servers
+# that check requests with pydantic give the path as a list: `"loc": ["body", "tools", 7, "function"]`.
+_FUNCTION_PLACE = re.compile(r"function_?declarations\s*[\[.]\s*(\d+)", re.IGNORECASE)
+_PLACE = re.compile(r"\b(?:tools|functions)\s*[\[.]\s*(\d+)", re.IGNORECASE)
+_PATH = re.compile(r"['\"]body['\"]\s*,\s*['\"](?:tools|functions)['\"]\s*,\s*(\d+)")
+# Refusals that can come from a tool's definition, and those that are about something else.
+_ABOUT_TOOLS = re.compile(
+    r"\btools?\b|\bfunctions?\b|function_?declaration|\bschema\b|\bproperty\b|\bproperties\b|\bparameters\b",
+    re.IGNORECASE,
+)
+_ABOUT_OTHERS = re.compile(
+    r"tool_?choice|tool_?calls?\b|tool_?use|tool_?result|tool_call_id|response_?format|text\.format|output_config"
+    r"|does not support|doesn't support|not supported (?:by|for|with) (?:this|the) model|support tool use|\bmessages?\b"
+    r"|['\"`]tools['\"`]"  # the list as a whole
+    r"|parallel|temperature|top_p|max_tokens|context",
+    re.IGNORECASE,
+)
+# What servers say that make a grammar of the schemas of all tools, or of a typed answer's.
+_GRAMMAR = re.compile(r"\bgrammar\b", re.IGNORECASE)
+# Refusals without a reason.
+_VAGUE = re.compile(
+    r"invalid argument|^\W*bad request|invalid request|provider returned error|^error code: 4\d\d\W*$|^$",
+    re.IGNORECASE,
+)
+
+
+def named_tools(error: ModelError, tools: Sequence[Tool]) -> list[Tool]:
+    """Return the tools that a refusal names, by their names or their places in the request."""
+    said = said_in(error)
+    places = _FUNCTION_PLACE.findall(said) or _PLACE.findall(said) or _PATH.findall(_whole(error))
+    by_place = [tools[int(place)] for place in dict.fromkeys(places) if len(place) < 4 and int(place) < len(tools)]
+    by_name = [tool for tool in tools if _names(said, tool.name)]
+    # A name is what the provider means; it may count places otherwise.
+    return by_name or by_place
+
+
+def may_be_a_tool(error: ModelError, tools: Sequence[Tool], *, is_typed: bool, has_new: bool) -> bool:
+    """Return whether a failed request can have failed because of the definition of a tool.
+
+    Args:
+        tools: those that were offered.
+        is_typed: whether a typed answer was requested, which has a schema too.
+        has_new: whether one of the tools was in no request that this provider has accepted.
+    """
+    if not tools:
+        return False
+    if not isinstance(error, Refusal):
+        status = error.details.status if error.details is not None else None
+        return (status or 0) >= 500 and bool(named_tools(error, tools))
+    if error.kind:
+        return False  # which the turn handles
+    said = said_in(error)
+    if _FUNCTION_PLACE.search(said) or _PLACE.search(said) or _PATH.search(_whole(error)):
+        return True
+    if _GRAMMAR.search(said):
+        return not is_typed
+    if _ABOUT_OTHERS.search(said):
+        return False
+    return bool(_ABOUT_TOOLS.search(said) or (has_new and _VAGUE.search(said)))
+
+
+def said_in(error: ModelError) -> str:
+    """Return the provider's own sentence, or all of its answer if it has none."""
+    details = error.details
+    return (details.message if details is not None and details.message else _whole(error))[:MAX_SEARCHED]
+
+
+def _whole(error: ModelError) -> str:
+    return error.reason[:MAX_SEARCHED] if isinstance(error, Refusal) else ""
+
+
+def _names(said: str, name: str) -> bool:
+    quoted = rf"['\"`“]{re.escape(name)}['\"`”]"
+    called = rf"(?:function|tool)s?(?: named)? {re.escape(name)}(?![\w-])"
+    return re.search(f"{quoted}|{called}", said) is not None
