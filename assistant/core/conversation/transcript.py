@@ -45,6 +45,7 @@ class Transcript:
         failure: the exception that ended the turn: the model's, a tool's or a guardrail's.
         requests: what the model was sent, if the plan says that it is kept.
         guardrail: the name of the guardrail that ended the turn.
+        tool_error_id: the error id of the tool whose failure ended the turn.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -59,7 +60,7 @@ class Transcript:
         self.timeline = Timeline()
         self.failure: BaseException | None = None
         self.requests = SentRequests()
-        self.guardrail = ""
+        self.guardrail = self.tool_error_id = ""
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}

@@ -87,6 +87,18 @@ class ParentRun:
 current_parent: ContextVar[ParentRun] = ContextVar("current_parent")
 
 
+class SubAgentFailed(Exception):
+    """The failure of a sub-agent's tool ends the run; `__cause__` is what the tool raised.
+
+    Attributes:
+        error_id: the id under which it is logged.
+    """
+
+    def __init__(self, message: str, error_id: str) -> None:
+        super().__init__(message)
+        self.error_id = error_id
+
+
 async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: CallEnvironment, emit: Emit) -> ToolOutcome:
     """Run one tool once.
 
@@ -145,6 +157,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         return replace(initial, status=status, content=f"{edited}{told}{note}", error=told, full=full)
     except RunTakenOver:
         raise  # no failure of the tool, after which the model would be asked again
+    except SubAgentFailed as exc:
+        return _failed(initial, exc.__cause__ or exc, exc.error_id, ends_run=True)
     except (Exception, SystemExit) as exc:
         return _unexpected_failure(planned, initial, environment, exc)
     finally:
@@ -196,6 +210,10 @@ def _unexpected_failure(
         exc_info=exc,
         extra=log_extra(context),
     )
+    return _failed(initial, exc, error_id, ends_run=ends_run)
+
+
+def _failed(initial: ToolOutcome, exc: BaseException, error_id: str, *, ends_run: bool) -> ToolOutcome:
     return replace(
         initial,
         status="error",

@@ -19,7 +19,7 @@ from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import output_of
 from assistant.core.toolcalls.batch import STOPPED
 from assistant.core.toolcalls.protocols import Journal, LateJournal, PlannedCall, ToolOutcome, Toolset
-from assistant.core.toolcalls.run_call import ParentRun, current_parent
+from assistant.core.toolcalls.run_call import ParentRun, SubAgentFailed, current_parent
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Fallback, Plan, new_id
 from assistant.core.values import events
@@ -117,6 +117,7 @@ class Agent:
 
         Raises:
             ToolError: the agent failed, is itself waiting for this answer, or would be nested too deep.
+            SubAgentFailed: a tool of the agent has failed, and that ends the run.
         """
         chain, parent = _chain.get(), current_parent.get()
         # Empty while the run's own assistant is at work.
@@ -137,7 +138,7 @@ class Agent:
         except asyncio.CancelledError:
             parent.emit(events.SubagentError(run_id, STOPPED))
             raise
-        except ToolError as exc:
+        except (ToolError, SubAgentFailed) as exc:
             parent.emit(events.SubagentError(run_id, str(exc)))
             raise
         finally:
@@ -213,6 +214,8 @@ class Agent:
                 parent.environment.transcript.add_usage(provider, model, usage)
             parent.environment.transcript.requests.extend(transcript.requests)
         if isinstance(transcript.ending, RunError):
+            if transcript.tool_error_id:
+                raise SubAgentFailed(transcript.ending.message, transcript.tool_error_id) from transcript.failure
             raise ToolError(f"{(self.title or self.name)!r} could not finish: {transcript.ending.message}")
         return transcript.messages[-1].content if plan.output is None else transcript.result
 

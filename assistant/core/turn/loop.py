@@ -267,6 +267,7 @@ class _Turn:
                     "tool": outcome.call.name,
                     "error": outcome.error_id,
                 }
+                self._transcript.tool_error_id = outcome.error_id
                 raise TurnFailed(sentence, "internal_error") from outcome.exception
         if self._limiter.stop:
             raise TurnFailed(self._limiter.stop, self._limiter.code)

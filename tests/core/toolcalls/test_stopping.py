@@ -133,7 +133,7 @@ async def test_a_late_end_is_recorded_and_told_and_its_result_is_not_used() -> N
     assert "Charged" not in str(turn.messages)
 
 
-@pytest.mark.parametrize(("stubborn", "status"), [(goes_on, "ok"), (cleans_up_for_long, "cancelled")])
+@pytest.mark.parametrize(("stubborn", "status"), [(goes_on, "ok"), (cleans_up_for_long, "unknown")])
 async def test_the_late_end_of_a_call_of_a_stopped_run_is_recorded(stubborn: Tool, status: str) -> None:
     journal = LateEndJournal()
     plan = plan_for([CHARGE, "Done."], stubborn.replace(timeout=None), journal=journal, grace=GRACE)
@@ -228,6 +228,27 @@ async def test_a_failure_that_ends_the_turn_is_its_cause(of: str) -> None:
         await client.call("Save", on_error="raise" if of == "client" else "model")
     assert failed.value.__cause__ is broken and failed.value.details is None
     assert "disk" not in failed.value.message
+
+
+@pytest.mark.parametrize("of", ["tool", "client"])
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_a_failure_of_a_sub_agents_tool_ends_the_whole_turn(of: str, depth: int) -> None:
+    broken = OSError("The disk is full.")
+
+    @tool(on_error="raise" if of == "tool" else "model")
+    def save() -> str:
+        """Save."""
+        raise broken
+
+    called, helper = save, ToolCall("", "save", "{}")
+    for level in range(depth):
+        own = Agent(f"helper{level}", "Helps.", ScriptedModel([helper, "Saved."]), FixedToolset([called]))
+        called, helper = own.as_tool(), ToolCall("", own.name, '{"task": "Save"}')
+    client = ChatClient(model=ScriptedModel([helper, "Done."]), tools=[called])
+    with pytest.raises(RunFailed) as failed:
+        await client.call("Save", on_error="raise" if of == "client" else "model")
+    assert failed.value.__cause__ is broken
+    assert failed.value.reply.text == "" and "disk" not in failed.value.message
 
 
 PROGRAM = """
