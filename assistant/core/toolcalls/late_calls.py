@@ -172,8 +172,9 @@ class LateCall:
         milliseconds = round((time.perf_counter() - self._began) * 1000)
         ended = replace(self._initial, duration_ms=milliseconds)
         if late is None:
-            told = STOPPED if self._planned.tool.read_only else EFFECT_UNKNOWN
-            return replace(ended, status="cancelled", content=told, error=told)
+            if self._planned.tool.read_only:
+                return replace(ended, status="cancelled", content=STOPPED, error=STOPPED)
+            return replace(ended, status="unknown", content=EFFECT_UNKNOWN, error=EFFECT_UNKNOWN)
         if late.error is not None:
             exc = late.error
             text = clean_text(cut(str(exc))) if isinstance(exc, ToolError) else type(exc).__name__

@@ -14,11 +14,12 @@ from assistant.core.values.messages import ToolCall as Call
 from assistant.models import Tenant, ToolCall
 from assistant.services import metrics
 from assistant.services.db.clock import DatabaseTime, clock_watch
-from assistant.services.db.threads import in_database
+from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.toolcalls.approvers import check_approver
+from assistant.services.toolcalls.late_outcomes import LateEnds, record_late_outcome
 from assistant.services.toolcalls.midway_questions import to_store
 from assistant.services.toolcalls.outcome_columns import date_approvals, outcome_columns
 from assistant.services.toolcalls.run_journal import MAX_STORED_CHARACTERS, above_quota
@@ -34,6 +35,7 @@ class CallJournal:
     def __init__(self, member: Member) -> None:
         self._member = member
         self._begun: set[str] = set()
+        self._late = LateEnds(self._record_late)
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         above = await in_database(record_call_start, member=self._member, batch=batch)
@@ -46,6 +48,7 @@ class CallJournal:
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database(record_call_end, member=self._member, outcomes=outcomes)
+        await self._late.after(outcomes)
         catalogue = registry()
         metrics.count_calls(
             tenant=self._member.tenant.slug,
@@ -53,6 +56,12 @@ class CallJournal:
             # The name of a call that did not run may be invented by the model.
             is_known=lambda outcome: outcome.call.id in self._begun or outcome.call.name in catalogue,
         )
+
+    async def ended_late(self, outcome: ToolOutcome) -> None:
+        await self._late.add(outcome)
+
+    async def _record_late(self, outcome: ToolOutcome) -> None:
+        await in_database_with_retry(record_late_outcome, calls=calls_of(self._member), outcome=outcome)
 
 
 def record_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> dict[str, ToolOutcome]:

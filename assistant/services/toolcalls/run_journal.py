@@ -22,7 +22,7 @@ from assistant.services.limits.quota_ledger import record_quota_reached, reserve
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import store_files
-from assistant.services.toolcalls.late_outcomes import record_late_outcome
+from assistant.services.toolcalls.late_outcomes import LateEnds, record_late_outcome
 from assistant.services.toolcalls.midway_questions import to_store
 from assistant.services.toolcalls.outcome_columns import bounded_display, date_approvals, outcome_columns
 from assistant.services.toolcalls.pending_calls import begin_waits, known_outcomes, outcome_of_call, record_waits
@@ -85,8 +85,7 @@ class AuditJournal:
         self._tenant_slug = tenant_slug
         self._rows: dict[str, int] = {}
         self._waiting: set[str] = set()
-        self._late: dict[str, ToolOutcome] = {}
-        self._recorded: set[str] = set()
+        self._late = LateEnds(self._record_late)
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         start = partial(record_start, key=self._key, quotas=self._quotas, repeatable=self._repeatable)
@@ -106,9 +105,7 @@ class AuditJournal:
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         waits = {call_id: self._rows[call_id] for call_id in self._waiting}
         await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes, waits=waits)
-        self._recorded.update(outcome.call.id for outcome in outcomes)
-        for call_id in self._recorded.intersection(self._late):
-            await self.ended_late(self._late.pop(call_id))
+        await self._late.after(outcomes)
         catalogue = registry()
         metrics.count_calls(
             tenant=self._tenant_slug,
@@ -119,11 +116,10 @@ class AuditJournal:
         )
 
     async def ended_late(self, outcome: ToolOutcome) -> None:
-        # What the model read is recorded first, because it would replace the late outcome.
-        if outcome.call.id in self._recorded:
-            await in_database_with_retry(record_late_outcome, key=self._key, outcome=outcome)
-        else:
-            self._late[outcome.call.id] = outcome
+        await self._late.add(outcome)
+
+    async def _record_late(self, outcome: ToolOutcome) -> None:
+        await in_database_with_retry(record_late_outcome, calls=calls_of_run(self._key), outcome=outcome)
 
 
 def record_start(
@@ -257,14 +253,19 @@ def record_outcomes(
         _of_conversation(key).filter(pk__in=again).update(run_id=key.pk)
     if waits:
         record_waits(key=key, rows=waits, outcomes=outcomes)
-    date_approvals(ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk), outcomes)
+    date_approvals(calls_of_run(key), outcomes)
 
 
 def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
     """Record the transcripts of the assistants that calls of a run asked before its process died, by call id."""
     for call_id, transcripts in asked.items():
-        calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
+        calls = calls_of_run(key).filter(call_id=call_id)
         calls.filter(asked__isnull=True).update(asked=to_stored(transcripts))
+
+
+def calls_of_run(key: RunKey) -> QuerySet[ToolCall]:
+    """Return the calls of a run."""
+    return ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk)
 
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:
