@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
+import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -23,7 +25,7 @@ from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
 from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
-from assistant.core.toolcalls.protocols import Decision
+from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
 from assistant.core.turn.checks import Checks
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.limits import Limits
@@ -62,7 +64,7 @@ class ChatClient(Generic[Deps]):
         configs: settings of tools, by tool name: values of their `config`, or mappings of its fields.
         secrets: secrets of tools, by tool name and then by secret name; each gets those that it declares.
         resolvers: look up tools that are given by name, in this order.
-        store: stores the conversations of calls with `conversation`.
+        store: stores the conversations of calls with `conversation`. Loading one is part of the turn's time.
         search_over: with more tools than this, the model searches for tools instead of seeing them all; 0 for never.
         interceptors: wrap every tool call, the first outermost.
         model_interceptors: wrap every request to the model, the first outermost.
@@ -253,17 +255,28 @@ class ChatClient(Generic[Deps]):
         if unknown := settings.keys() - CallSettings.__annotations__.keys():
             raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}.")
         deps = settings.get("deps", self._deps)
-        toolset = await self._tools.toolset(settings.get("tools"), deps)
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
-        stored = await load(self._store, conversation) if conversation and self._store else ()
+        store = self._store if conversation else None
+        limits, began = settings.get("limits", self._settings.limits), time.monotonic()
+        toolset: Toolset
+        stored: Sequence[Message]
+        try:
+            async with asyncio.timeout(limits.seconds or None) as limit:
+                toolset = await self._tools.toolset(settings.get("tools"), deps)
+                stored = await load(store, conversation) if store is not None else ()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            # The turn fails at its beginning: no time is left.
+            toolset, stored, store = FixedToolset([]), (), None
         new = with_files(
             (*messages_of(settings.get("history", ())), *messages_of(message)),
             settings.get("files", ()),
         )
         sent = (*stored, *new)
-        if not sent:
+        if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")
         journal = InMemoryJournal()
         run_id = uuid.uuid4().hex
@@ -277,7 +290,7 @@ class ChatClient(Generic[Deps]):
             ),
             settings=replace(
                 self._settings,
-                limits=settings.get("limits", self._settings.limits),
+                limits=limits,
                 options={**self._settings.options, **settings.get("options", {})},
                 on_error=settings.get("on_error", "model"),
             ),
@@ -295,8 +308,10 @@ class ChatClient(Generic[Deps]):
             fallbacks=self._fallbacks,
             keep_requests=True,
             checks=self._checks,
+            spent_seconds=time.monotonic() - began,
         )
-        turn = Turn(plan, journal, sent, new, self._store if conversation else None, conversation)
+        until = began + (limits.seconds or math.inf)
+        turn = Turn(plan, journal, sent, new, store, conversation, until)
         # Spans are only collected by programs that have imported OpenTelemetry.
         spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
         return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn

@@ -11,11 +11,25 @@ from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, GuardrailTripped, Invocation, Message, RunFailed, ToolCall
+from assistant.client import (
+    ChatClient,
+    GuardrailTripped,
+    InMemoryStore,
+    Invocation,
+    Limits,
+    Message,
+    RunFailed,
+    ToolCall,
+)
+from assistant.core.client import stores
+from assistant.core.client.reply import InMemoryJournal
+from assistant.core.client.turns import Turn
 from assistant.providers import ScriptedModel
 from assistant.toolkit import InvalidTool, Tool, ToolContext, ToolError, ToolResult, register_converter, tool
 from assistant.toolkit.calls import json_values
+from assistant.toolkit.calls.handed_in import NoAnswer
 from assistant.toolkit.testing import ToolTester
+from tests.core.scripted_turns import plan_for
 
 
 @tool
@@ -144,6 +158,55 @@ async def test_a_store_may_be_sync() -> None:
     await client.call("I am Ann", conversation="1")
     assert (await client.call("Who am I?", conversation="1")).text == "You are Ann."
     assert [message.role for message in store.messages] == ["user", "assistant"] * 2
+
+
+class SlowStore(InMemoryStore):
+    """A store that takes for ever to load, or to add to, conversations."""
+
+    def __init__(self, slow: str) -> None:
+        super().__init__()
+        self.slow = slow
+
+    async def load(self, key: str) -> Sequence[Message]:
+        if self.slow == "load":
+            await asyncio.Event().wait()
+        return await super().load(key)
+
+    async def append(self, key: str, messages: Sequence[Message]) -> None:
+        if self.slow == "append":
+            await asyncio.Event().wait()
+        await super().append(key, messages)
+
+
+@pytest.mark.parametrize("message", ["Hello", None])
+async def test_loading_a_conversation_counts_towards_the_time_of_the_turn(message: str | None) -> None:
+    store = SlowStore("load")
+    client = scripted("Hello Ann.", store=store, limits=Limits(seconds=0.1))
+    with pytest.raises(RunFailed, match=r"0\.1 seconds") as failed:
+        await client.call(message, conversation="1")
+    assert failed.value.code == "limit_reached" and failed.value.reply.usage.total_tokens == 0
+    assert client.model.requests == []  # type: ignore[attr-defined]
+    store.slow = ""
+    assert await store.load("1") == []
+
+
+async def test_a_stream_whose_conversation_takes_too_long_ends_with_an_error() -> None:
+    stream = scripted("Hello Ann.", store=SlowStore("load"), limits=Limits(seconds=0.1)).stream("Hi", conversation="1")
+    assert [event.type async for event in stream][-1] == "RUN_ERROR"
+
+
+async def test_a_store_that_takes_too_long_to_add_a_turn_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "STORE_SECONDS", 0.1)
+    with pytest.raises(NoAnswer, match="SlowStore: append took longer"):
+        await scripted("Hello Ann.", store=SlowStore("append")).call("Hi", conversation="1")
+
+
+async def test_a_turn_that_is_left_waits_for_its_store_as_long_as_for_a_tool() -> None:
+    turn = Turn(plan_for(["Hello"], grace=0.1), InMemoryJournal(), store=SlowStore("append"), conversation="1")
+    events = turn.events()
+    await anext(events)
+    with pytest.raises(NoAnswer):
+        await events.aclose()
 
 
 async def resolve(name: str) -> Tool | None:

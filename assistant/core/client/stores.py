@@ -46,6 +46,10 @@ async def load(store: ConversationStore, key: str) -> Sequence[Message]:
     return messages
 
 
-async def append(store: ConversationStore, key: str, messages: Sequence[Message]) -> None:
-    """Add messages to a conversation in a store. Raises what the store raises, or `NoAnswer`."""
-    await called(HandedIn(store.append, (key, messages), "append", type(store).__name__, seconds=STORE_SECONDS))
+async def append(store: ConversationStore, key: str, messages: Sequence[Message], *, seconds: float) -> None:
+    """Add messages to a conversation in a store, in at most `STORE_SECONDS`.
+
+    Raises what the store raises, or `NoAnswer`.
+    """
+    limit = min(seconds, STORE_SECONDS)
+    await called(HandedIn(store.append, (key, messages), "append", type(store).__name__, seconds=limit))

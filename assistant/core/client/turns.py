@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
@@ -34,6 +36,8 @@ class Turn:
         sent: the conversation before the turn, without the client's system prompt.
         new: the part of `sent` that is not in `store` yet.
         conversation: the conversation's key in `store`.
+        until: when the time limit is over, by `time.monotonic`. The store then has a grace, as it has when the turn is
+            stopped.
         watch: returns a context manager around the run of the turn, such as one that records spans.
     """
 
@@ -43,21 +47,25 @@ class Turn:
     new: tuple[Message, ...] = ()
     store: ConversationStore | None = None
     conversation: str = ""
+    until: float = math.inf
     transcript: Transcript = field(default_factory=Transcript)
     watch: Callable[[Turn], AbstractContextManager[Any]] = nullcontext
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Run the turn and yield its events; however it ends, the store gets a valid conversation."""
         with self.watch(self):
+            seconds = self.plan.grace
             try:
                 async with aclosing(run_turn(self.plan, self.transcript)) as events:
                     async for event in events:
                         yield event
+                seconds = max(seconds, self.until - time.monotonic())
             finally:
                 if self.transcript.ending is None:
                     self.transcript.close("cancelled")
                 if self.store is not None:
-                    await append(self.store, self.conversation, (*self.new, *self.transcript.messages))
+                    added = (*self.new, *self.transcript.messages)
+                    await append(self.store, self.conversation, added, seconds=seconds)
 
     async def finish(self) -> ChatReply[Any]:
         """Run the turn and return its reply. Raises `RunFailed`."""

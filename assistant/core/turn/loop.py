@@ -57,7 +57,7 @@ async def run_turn(
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     if plan.ignored:
         yield events.Custom("input.ignored", {"parts": list(plan.ignored)})
-    deadline = Deadline(seconds := plan.settings.limits.seconds)
+    deadline = Deadline(seconds := plan.settings.limits.seconds, spent=plan.spent_seconds)
     turn = _Turn(plan, transcript, deadline, on_text)
     try:
         async with aclosing(turn.run()) as running:
@@ -183,8 +183,8 @@ class _Turn:
                     return
 
     async def _check_input(self) -> None:
-        if self._plan.checks:
-            with self._deadline:
+        with self._deadline:  # which may have passed before the turn
+            if self._plan.checks:
                 await self._checks.check_input(self._plan.messages)
 
     async def _ask(self) -> AsyncGenerator[Event, None]:  # noqa: PLR0912 - one branch a kind of item

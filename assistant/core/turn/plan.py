@@ -63,6 +63,7 @@ class Plan:
         ignored: the parts of the client's input that are not used, for the event that says so.
         callbacks: returns where the result of a call with an id may come to later; None if the run cannot go on then.
         grace: how many seconds a cancelled tool may take to clean up.
+        spent_seconds: what making the plan has taken of the time limit.
         replaced_model: the name of the model in whose place `model` answers; "" if there is none. For traces.
     """
 
@@ -100,3 +101,4 @@ class Plan:
     ignored: tuple[str, ...] = ()
     callbacks: Callable[[str], Callback] | None = None
     grace: float = GRACE_SECONDS
+    spent_seconds: float = 0.0

@@ -19,20 +19,21 @@ class Deadline:
     also interrupt the code that reads the generator.
 
     Args:
-        seconds: from now; 0 for no limit.
+        seconds: 0 for no limit.
+        spent: how many of them are over already.
 
     Attributes:
         at: when the time is up, by the loop's clock; None without a limit.
         has_passed: whether the time is up.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, spent: float = 0.0) -> None:
         loop = asyncio.get_running_loop()
-        self.at = loop.time() + seconds if seconds else None
+        self.at = loop.time() + seconds - spent if seconds else None
         self._timer = loop.call_at(self.at, self._time_out) if self.at is not None else None
         self._task: asyncio.Task[object] | None = None
         self._cancelling = 0
-        self.has_passed = False
+        self.has_passed = self.at is not None and spent >= seconds
         self._has_cancelled = False
 
     def remaining(self) -> float:

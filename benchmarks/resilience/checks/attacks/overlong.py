@@ -43,7 +43,7 @@ def wait_for_each_byte_alone() -> None:
     from assistant.core.values.deadline import Deadline
 
     begin = Deadline.__init__
-    Deadline.__init__ = lambda self, seconds: begin(self, 0)  # type: ignore[method-assign]
+    Deadline.__init__ = lambda self, seconds, *, spent=0.0: begin(self, 0)  # type: ignore[method-assign]
 
 
 def count_no_calls() -> None:
