@@ -16,7 +16,7 @@ from django.urls import NoReverseMatch, reverse
 
 from assistant.allauth_settings import OIDC_APPS, OIDC_MIDDLEWARE, SECOND_FACTOR_APPS, SECOND_FACTOR_MIDDLEWARE
 from assistant.defaults import keys_from
-from assistant.optional_apps import problems_of_settings, setting_names, settings_of_absent_apps
+from assistant.optional_apps import absent_families, problems_of_settings, setting_names, settings_of_absent_apps
 from assistant.pages.base_template import BLOCKS, problem_of_base_template
 from assistant.providers import FORMATS
 from assistant.providers.tool_adaptation.adapted_tool import notes_of
@@ -103,10 +103,12 @@ def interceptors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def library(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report names in ASSISTANT_LIBRARY that the library does not have."""
-    families = ", ".join(catalogue.LIBRARY_FAMILIES)
+    absent = absent_families()
+    neither = f"neither a tool of the library nor one of: {', '.join(catalogue.library_families())}, all"
     return [
         Error(
-            f"ASSISTANT_LIBRARY names {name!r}, which is neither a tool of the library nor one of: {families}, all.",
+            f"ASSISTANT_LIBRARY names {name!r}, which is "
+            f"{f'of {absent[name]}, an app that INSTALLED_APPS does not name' if name in absent else neither}.",
             id="assistant.E005",
         )
         for name in catalogue.unknown_library_names(settings.ASSISTANT_LIBRARY)

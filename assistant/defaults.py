@@ -112,8 +112,6 @@ INVITATION_DAYS = _env.number("INVITATION_DAYS", 7)
 PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
 # Whether tenants are warned when a part of their monthly limit of cost is used.
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
-# Whether members can schedule questions to assistants, and whether alarms ring.
-SCHEDULES, ALARMS_RING = _env.flag("SCHEDULES", True), _env.flag("ALARMS_RING", True)
 # Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
 PENDING_CALLS, PUBLIC_URL = _env.flag("PENDING_CALLS", True), _env.url("PUBLIC_URL")
 # Whether tenants' admins can export and import configurations in the admin; operators always can.
@@ -173,7 +171,6 @@ ENVIRONMENT_PROBLEMS = _env.problems
 SETTINGS_PROBLEMS: list[tuple[str, str]] = []
 
 __all__ = [
-    "ALARMS_RING",
     "ASSISTANT_BASE_TEMPLATE",
     "ASSISTANT_LIBRARY",
     "ASSISTANT_LOGOUT_URL",
@@ -232,7 +229,6 @@ __all__ = [
     "RUNS_ON",
     "RUN_QUEUE_SECONDS",
     "RUN_RESUMES",
-    "SCHEDULES",
     "SECOND_FACTOR",
     "SECRET_KEY_IS_LOCAL",
     "SETTINGS_PROBLEMS",

@@ -7,7 +7,7 @@ to registries, such as `assistant.asgi.mounts`.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -32,7 +32,10 @@ class OptionalApp(AppConfig):
     Attributes:
         problems: a sentence for each wrong variable and wrong setting of the app.
         for_programs: what the paths of its views begin with whose texts are for programs, not for people.
+        enum_names: names of choices in the OpenAPI schema, and the dotted names of the choices.
     """
+
+    enum_names: Mapping[str, str] = {}
 
     default_auto_field = "django.db.models.BigAutoField"
     # Django looks in an app's `apps` module, which imports this class, for the one configuration to use.
@@ -78,6 +81,26 @@ def own_models() -> Iterator[type[Model]]:
 def own_model(name: str) -> type[Model] | None:
     """Return the model of the core, or of an installed optional app, that has a name; None if there is none."""
     return next((model for model in own_models() if model._meta.model_name == name), None)
+
+
+@cache
+def library_modules() -> dict[str, str]:
+    """Return the tool families of the installed optional apps: the modules of their packages `library`, by name."""
+    packages = (import_module(f"{app.name}.library") for app in installed() if app.has("library"))
+    return {
+        module.name: f"{package.__name__}.{module.name}"
+        for package in packages
+        for module in pkgutil.iter_modules(package.__path__)
+    }
+
+
+def absent_families() -> dict[str, str]:
+    """Return the tool families of the optional apps that are not installed: the app of each by its name."""
+    return {
+        path.stem: f"assistant.contrib.{path.parent.parent.name}"
+        for path in _FOLDER.glob("*/library/[a-z]*.py")
+        if not apps.is_installed(f"assistant.contrib.{path.parent.parent.name}")
+    }
 
 
 def urlpatterns() -> list[URLPattern | URLResolver]:

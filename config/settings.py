@@ -80,6 +80,7 @@ INSTALLED_APPS = [
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",
+    "assistant.contrib.timed",
     "config.apps.PanelConfig",
     "config.demo",
     "django.contrib.auth",

@@ -20,7 +20,9 @@ STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\
 # Rooms of tests that are about the whole site with all its apps, and words of other modules that need an optional app.
 WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance", "admin"}
 NEEDS_APPS = re.compile(
-    r"\bassistant(\.contrib|_evaluations)\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/|/admin/|[\"']admin:"
+    r"\bassistant(\.contrib|_evaluations|_timed)\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/|/admin/|[\"']admin:"
+    # The tools of `timed`.
+    r"|\b(set|list|cancel)_alarms?\b|\bschedule_question\b"
 )
 # Modules that use a database, and whose subject is the same on each: what documents show, AG-UI's own clients, and what
 # goes to providers and comes from them; what is stored of that is tried on each (tests/providers/cases).

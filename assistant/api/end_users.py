@@ -18,6 +18,7 @@ from assistant.api.serializers import ApiSerializer, AssistantOut
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.branding.brands import widget_brand
 from assistant.services.callers.widget_grants import widget_files
+from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.end_users import (
     DEFAULT_SECONDS,
     MAX_SECONDS,
@@ -72,6 +73,7 @@ class TokenOut(ApiSerializer):
     assistant = AssistantOut()
     brand = JsonObject(help_text="How the widget looks: name, greeting, the logo's path, colours of both themes.")
     files = FilesOut(allow_null=True, help_text="What can be attached to messages; null: nothing.")
+    notices = JsonObject(help_text="The scripts with which the widget shows notices, such as alarms, by their names.")
 
 
 GIVEN = {"user_id": "customer-4711", "name": "Dora", "context": {"account": 4711, "plan": "gold"}, "seconds": 900}
@@ -97,6 +99,7 @@ MINTED = {
         "sees_images": True,
         "reads_pdfs": False,
     },
+    "notices": {"alarms": "/static/assistant/timed/alarms.js"},
 }
 
 
@@ -145,5 +148,6 @@ class EndUserTokens(TenantView):
             "assistant": found,
             "brand": widget_brand(tenant_id=member.tenant_id),
             "files": widget_files(member, found),
+            "notices": notice_scripts(),
         }
         return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

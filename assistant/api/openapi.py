@@ -90,7 +90,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     description="The same key and body again within a day get the same answer, and nothing is done twice.",
     examples=[OpenApiExample("a key", value="order-4711-question-1")],
 )
-_PATH: Mapping[str, tuple[str, Any]] = {
+_PATH: dict[str, tuple[str, Any]] = {
     "tenant": ("The tenant's slug.", "acme"),
     "assistant": ("The assistant's slug.", "support"),
     "thread": ("The conversation's id.", THREAD),
@@ -98,19 +98,14 @@ _PATH: Mapping[str, tuple[str, Any]] = {
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
     "attachment": ("The file's id.", THREAD),
-    "schedule": ("The schedule's id.", 12),
-    "number": ("The alarm's number.", 3),
 }
-
-
-_PATH_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+_PATH_SCHEMAS: dict[str, Mapping[str, Any]] = {
     "tenant": {"pattern": SLUG},
     "assistant": {"pattern": SLUG},
     "message_id": {"pattern": MESSAGE_ID},
     "run_id": {"pattern": TEXT, "minLength": 1, "maxLength": MAX_CLIENT_ID},
-    "schedule": {"type": "integer", "minimum": 1, "exclusiveMaximum": INTEGERS.stop},
-    "number": {"type": "integer", "minimum": 1, "exclusiveMaximum": INTEGERS.stop},
 }
+POSITIVE_INTEGER: Mapping[str, Any] = {"type": "integer", "minimum": 1, "exclusiveMaximum": INTEGERS.stop}
 # The component of values that no field describes, such as the arguments of tools.
 ANY_JSON = {"$ref": "#/components/schemas/AnyJson"}
 ANY_JSON_SCHEMA = {
@@ -172,6 +167,12 @@ class _WithScope(AutoSchema):
         sentence = f"This key has no {self.view.rule_of(self.method)} scope."  # type: ignore[attr-defined]
         refused = _error("forbidden", sentence, response_only=True, status_codes=["403"])
         return [*super().get_examples(), refused]
+
+
+def describe_parameter(name: str, description: str, *, example: Any, schema: Mapping[str, Any]) -> None:
+    """Describe a parameter in the paths of an optional app, which `operation` can name from then on."""
+    _PATH[name] = (description, example)
+    _PATH_SCHEMAS[name] = schema
 
 
 def operation(

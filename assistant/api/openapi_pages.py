@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
+from assistant import optional_apps
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.openapi import ANY_JSON_SCHEMA
 
@@ -42,13 +43,10 @@ SETTINGS: dict[str, Any] = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "assistant.api.openapi_pages.add_common_parts",
     ],
-    "ENUM_NAME_OVERRIDES": {
-        "RunStatus": "assistant.models.runs.Run.Status",
-        "AlarmState": "assistant.models.timed.reminders.Alarm.State",
-        "ScheduleState": "assistant.models.timed.schedules.Schedule.State",
-        "ScheduleRunState": "assistant.models.timed.schedules.ScheduleRun.State",
-    },
+    "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
 }
+# Where views are whose operations the schema describes.
+OURS = ("assistant.api.", "assistant.contrib.")
 SWAGGER_UI = Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"
 ASSETS = {
     "swagger-ui.css": "text/css",
@@ -67,7 +65,10 @@ def api_document() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _document() -> dict[str, Any]:
-    with patched_settings(SETTINGS):
+    enum_names = SETTINGS["ENUM_NAME_OVERRIDES"] | {
+        name: choices for app in optional_apps.installed() for name, choices in app.enum_names.items()
+    }
+    with patched_settings({**SETTINGS, "ENUM_NAME_OVERRIDES": enum_names}):
         made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return made
 
@@ -106,7 +107,7 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
 
 def only_ours(endpoints: list[Any], **_options: Any) -> list[Any]:
     """Leave out the views of a host project."""
-    return [endpoint for endpoint in endpoints if endpoint[3].__module__.startswith("assistant.api.")]
+    return [endpoint for endpoint in endpoints if endpoint[3].__module__.startswith(OURS)]
 
 
 def add_common_parts(result: dict[str, Any], **_options: Any) -> dict[str, Any]:

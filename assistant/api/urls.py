@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, include, path, re_path
+from django.urls import include, path, re_path
 
 from assistant.api import (
-    alarms,
     assistants,
     attachments,
     conversations,
@@ -14,48 +13,36 @@ from assistant.api import (
     openapi_pages,
     run_events,
     runs,
-    schedules,
     shares,
     usage,
 )
-from assistant.api.base import TenantView
+from assistant.api.addresses import tenant_path
 from assistant.api.pending.results import pending_result
-from assistant.services.tenancy.scopes import REST
-
-
-def _path(address: str, view: type[TenantView], name: str | None = None) -> URLPattern:
-    return path(address, view.as_view(rules=REST[address]), name=name)
-
 
 of_tenant = [
-    _path("assistants/", assistants.Assistants),
-    _path("assistants/<slug:assistant>/", assistants.OneAssistant),
-    _path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools),
-    _path("assistants/<slug:assistant>/end-user-tokens/", end_users.EndUserTokens),
-    _path("assistants/<slug:assistant>/runs/", run_events.StartRun, name="start-run"),
-    _path("conversations/", conversations.Conversations),
-    _path("conversations/<uuid:thread>/", conversations.OneConversation),
-    _path("conversations/<uuid:thread>/export/", conversations.Export),
-    _path("conversations/<uuid:thread>/messages/", conversations.Messages),
-    _path("conversations/<uuid:thread>/shown/", conversations.Shown),
-    _path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback),
-    _path("conversations/<uuid:thread>/shares/", shares.Shares),
-    _path("conversations/<uuid:thread>/shares/<uuid:share>/", shares.OneShare),
-    _path("conversations/<uuid:thread>/runs/", runs.ConversationRuns),
-    _path("runs/<str:run_id>/", runs.OneRun, name="run"),
-    _path("runs/<str:run_id>/events/", run_events.RunEvents, name="run-events"),
-    _path("runs/<str:run_id>/cancel/", runs.CancelRun),
-    _path("runs/<str:run_id>/approvals/", runs.RunApprovals),
-    _path("approvals/", runs.Approvals),
-    _path("alarms/", alarms.Alarms),
-    _path("alarms/<int:number>/done/", alarms.AlarmDone),
-    _path("alarms/<int:number>/snooze/", alarms.AlarmSnooze),
-    _path("schedules/", schedules.Schedules),
-    _path("schedules/<int:schedule>/", schedules.OneSchedule),
-    _path("usage/", usage.UsageView),
+    tenant_path("assistants/", assistants.Assistants),
+    tenant_path("assistants/<slug:assistant>/", assistants.OneAssistant),
+    tenant_path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools),
+    tenant_path("assistants/<slug:assistant>/end-user-tokens/", end_users.EndUserTokens),
+    tenant_path("assistants/<slug:assistant>/runs/", run_events.StartRun, name="start-run"),
+    tenant_path("conversations/", conversations.Conversations),
+    tenant_path("conversations/<uuid:thread>/", conversations.OneConversation),
+    tenant_path("conversations/<uuid:thread>/export/", conversations.Export),
+    tenant_path("conversations/<uuid:thread>/messages/", conversations.Messages),
+    tenant_path("conversations/<uuid:thread>/shown/", conversations.Shown),
+    tenant_path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback),
+    tenant_path("conversations/<uuid:thread>/shares/", shares.Shares),
+    tenant_path("conversations/<uuid:thread>/shares/<uuid:share>/", shares.OneShare),
+    tenant_path("conversations/<uuid:thread>/runs/", runs.ConversationRuns),
+    tenant_path("runs/<str:run_id>/", runs.OneRun, name="run"),
+    tenant_path("runs/<str:run_id>/events/", run_events.RunEvents, name="run-events"),
+    tenant_path("runs/<str:run_id>/cancel/", runs.CancelRun),
+    tenant_path("runs/<str:run_id>/approvals/", runs.RunApprovals),
+    tenant_path("approvals/", runs.Approvals),
+    tenant_path("usage/", usage.UsageView),
     path("files/<uuid:file>/", files.tool_file, name="tool-file"),
-    _path("attachments/", attachments.Attachments, name="attachments"),
-    _path("attachments/<uuid:attachment>/", attachments.OneAttachment),
+    tenant_path("attachments/", attachments.Attachments, name="attachments"),
+    tenant_path("attachments/<uuid:attachment>/", attachments.OneAttachment),
     path("attachments/<uuid:attachment>/content/", attachments.content, name="attachment-content"),
 ]
 

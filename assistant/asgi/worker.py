@@ -10,8 +10,6 @@ from assistant.asgi.probes import with_probes
 from assistant.asgi.refusals import Receive, Send
 from assistant.services.jobs import jobs
 from assistant.services.pending import continuation  # noqa: F401 - registers its jobs
-from assistant.services.reminders import ringing  # noqa: F401 - registers its jobs
-from assistant.services.schedules import firing  # noqa: F401 - registers its jobs
 from assistant.services.tenancy.row_scope import set_tenants
 
 jobs.import_handlers()

@@ -12,6 +12,7 @@ from assistant.models.jobs import Job
 from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, SpendNotice, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
+from assistant.models.pending import PendingCall
 from assistant.models.people import CustomRole, Invitation, PersonSettings
 from assistant.models.prices import ModelPrice
 from assistant.models.prompts import PromptVariable, PromptVersion
@@ -19,16 +20,12 @@ from assistant.models.retention import Retention
 from assistant.models.runs import Approval, KeptRequest, Run, RunConfiguration, ToolCall
 from assistant.models.signin import SignInCount, SignInDevice
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
-from assistant.models.timed.pending import PendingCall
-from assistant.models.timed.reminders import Alarm
-from assistant.models.timed.schedules import Schedule, ScheduleRun
 from assistant.models.tool_settings import ToolSetting
 from assistant.models.toolblocks import ToolBlock
 from assistant.models.usage import UsageEntry
 from assistant.models.webhooks import Webhook, WebhookDelivery
 
 __all__ = [
-    "Alarm",
     "ApiKey",
     "ApiKeyUse",
     "Approval",
@@ -64,8 +61,6 @@ __all__ = [
     "Retention",
     "Run",
     "RunConfiguration",
-    "Schedule",
-    "ScheduleRun",
     "SignInCount",
     "SignInDevice",
     "SpendNotice",

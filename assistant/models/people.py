@@ -93,8 +93,6 @@ class PersonSettings(models.Model):
     language = models.CharField(_("language"), max_length=20, blank=True)
     # For pages: too.
     theme = models.CharField(_("appearance"), max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
-    # For pages: too.
-    alarm_mails = models.BooleanField(_("alarms by e-mail, when no chat is open"), default=True, db_default=True)
 
     def __str__(self) -> str:
         return str(self.user_id)

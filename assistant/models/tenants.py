@@ -152,12 +152,6 @@ class Tenant(models.Model):
         db_default=False,
         help_text=_("Members can make links under which the tenant's other members read one of their conversations."),
     )
-    alarm_mails = models.BooleanField(
-        _("alarms by e-mail"),
-        default=True,
-        db_default=True,
-        help_text=_("To members with no chat open, unless they have switched it off. Webhooks get alarm.unseen."),
-    )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,
         unique=True,

@@ -21,11 +21,6 @@ class Webhook(models.Model):
             "spend.threshold",
             _("spend.threshold: a part of the tenant's limit of cost a month is used"),
         )
-        ALARM_UNSEEN = "alarm.unseen", _("alarm.unseen: an alarm rings, and no chat of its person has shown it")
-        SCHEDULE_FINISHED = (
-            "schedule.finished",
-            _("schedule.finished: a scheduled question has been answered, or failed"),
-        )
         TOOL_INCIDENT = (
             "tool.incident",
             _("tool.incident: a tool's result was withheld because it contained another tenant's row"),

@@ -17,13 +17,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from assistant.models import PersonSettings
+from assistant.pages.added_settings import forms_of
 from assistant.pages.base_template import render_page
 from assistant.pages.second_factor import signed_in
 from assistant.pages.sign_in import OwnPasswordView
-from assistant.services.reminders.alarms import are_on as alarms_are_on
 from assistant.services.signin.joining import is_connected, is_oidc_on
 from assistant.services.signin.sign_in_page import is_sign_in_ours
-from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.tenancy.person_settings import languages, set_theme
 from assistant.services.tenancy.second_factor import is_on
 
@@ -35,7 +34,7 @@ class AccountForm(forms.ModelForm[PersonSettings]):
 
     class Meta:
         model = PersonSettings
-        fields = ("name", "language", "theme", "alarm_mails")
+        fields = ("name", "language", "theme")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -45,8 +44,6 @@ class AccountForm(forms.ModelForm[PersonSettings]):
             del self.fields["language"]
         if settings.ASSISTANT_BASE_TEMPLATE:
             del self.fields["theme"]
-        if not is_mail_configured() or not alarms_are_on():
-            del self.fields["alarm_mails"]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -56,15 +53,17 @@ def account(request: HttpRequest) -> HttpResponse:
     """Show and store the settings of the signed-in person."""
     user: Any = request.user
     stored = PersonSettings.objects.filter(user_id=user.pk).first() or PersonSettings(user_id=user.pk)
-    form = AccountForm(request.POST if request.method == "POST" else None, instance=stored)
-    if form.is_valid():
-        form.save()
+    data = request.POST if request.method == "POST" else None
+    own_forms = [AccountForm(data, instance=stored), *forms_of(user, data)]
+    if data is not None and not any([form.errors for form in own_forms]):  # noqa: C419 - each shows its errors
+        for form in own_forms:
+            form.save()
         # The next page is in the language that was chosen, perhaps just now.
         with override(stored.language or get_language_from_request(request)):
             messages.success(request, gettext("Your settings are saved."))
         return redirect("assistant:account")
     context = {
-        "form": form,
+        "forms": own_forms,
         "has_second_factor": is_on(),
         "is_sign_in_ours": is_sign_in_ours(),
         "has_password": user.has_usable_password(),

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
+from assistant.pages import member_links
 from assistant.pages.base_template import render_page
 from assistant.pages.conversation_list import list_context
 from assistant.pages.members import MemberRequest, for_members, user_id
@@ -32,9 +33,8 @@ from assistant.services.conversations.conversations import (
 from assistant.services.conversations.shares import may_share
 from assistant.services.files.limits import attachment_limits
 from assistant.services.mcp_servers.member_credentials import has_own_connections
-from assistant.services.reminders.alarms import are_on as alarms_are_on
 from assistant.services.runs.prompt_tests import QUESTION_TO_TRY, new_test, shown_test
-from assistant.services.schedules.schedules import are_on as schedules_are_on
+from assistant.services.shown_notices import notice_scripts
 from assistant.services.tenancy.members import Member, memberships_of, suspended_tenants_of
 from assistant.services.tenancy.second_factor import is_on
 
@@ -132,14 +132,14 @@ def _chat_page(
         "sees_images": sees_images,
         "reads_pdfs": provider is not None and provider.reads_pdfs,
         "is_small": provider is not None and provider.is_small,
-        "alarms": alarms_are_on(),
+        "notices": json.dumps(notice_scripts()),
         "greeting": (welcome.greeting if welcome else "") or brand.greeting,
         "starters": welcome.starters if welcome else (),
         "models": json.dumps(assistant.other_models if assistant else []),
         "conversation": conversation,
         "is_new": conversation is None or is_new(conversation=conversation),
         "may_share": may_share(member=member),
-        "schedules_are_on": schedules_are_on(),
+        "links": member_links.links(),
         "has_own_connections": has_own_connections(member=member),
         **(given or {}),
     }

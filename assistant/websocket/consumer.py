@@ -33,7 +33,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.scopes import FRAMES, HANDSHAKE, RUN, Rule
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
-from assistant.websocket.alarm_frames import AlarmFrames
+from assistant.websocket.added_frames import AddedFrames
 from assistant.websocket.authentication import PROTOCOL, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
@@ -91,7 +91,7 @@ class ChatConsumer(BaseConsumer):
         self._threads = FollowedThreads(
             self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
         )
-        self._alarms = AlarmFrames(self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED))
+        self._added = AddedFrames(self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED))
         self._later = LaterRuns(on_failure=lambda: self._close_soon(CLOSE_FAILED))
         self._frames = ThreadFrames(
             caller, self._assistant, threads=self._threads, later=self._later, send=self.send_frame
@@ -130,7 +130,7 @@ class ChatConsumer(BaseConsumer):
         """Follow threads, and close when the caller loses access or the server shuts down, until `held` is closed."""
         held.push_async_callback(self._threads.close)
         held.push_async_callback(self._later.close)
-        held.push_async_callback(self._alarms.close)
+        held.push_async_callback(self._added.close)
         held.callback(shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART)))
         held.enter_context(while_access_lasts(caller, lambda: self._close_soon(CLOSE_ACCESS_LOST)))
 
@@ -143,7 +143,7 @@ class ChatConsumer(BaseConsumer):
             self._is_closing = True
             # Otherwise frames that wait for a slow client would still be sent before the close.
             await self._threads.close()
-            await self._alarms.close()
+            await self._added.close()
         with suppress(OSError):  # the client has just disconnected
             await self.close(code)
 
@@ -200,17 +200,13 @@ class ChatConsumer(BaseConsumer):
                 await self._frames.rate(frame)
             elif kind == "show":
                 await self._frames.show(frame)
-            elif kind == "alarms":
-                await self._alarms.follow()
-            elif kind == "alarm":
-                await self._alarms.act(frame)
             elif kind == "ping":
                 await self.send(text_data=bare_frame(Custom("pong", {})))
+            elif self._added.has(kind):
+                await self._added.handle(frame)
             else:
-                await self._protocol_error(
-                    "unknown_frame",
-                    "Known frames: a RunAgentInput, attach, cancel, feedback, show, alarms, alarm, ping.",
-                )
+                known = ", ".join(kind for kind in FRAMES if kind != RUN)
+                await self._protocol_error("unknown_frame", f"Known frames: a {RUN}, {known}.")
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from assistant.management import added_seeds
 from assistant.management.seed_rows import CONVERSATIONS, PEOPLE
-from assistant.models import Alarm, ApiKey, Conversation, Membership, Message, ModelPrice, Run, Tenant, UsageEntry
+from assistant.models import ApiKey, Conversation, Document, Membership, Message, ModelPrice, Run, Tenant, UsageEntry
 
 pytestmark = pytest.mark.django_db
 
@@ -92,15 +92,15 @@ def test_a_deployment_and_a_filled_database_are_refused() -> None:
 def test_optional_apps_add_rows_with_times_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     at = timezone.now() - timedelta(days=3)
     module: Any = ModuleType("seeds_of_a_test")
-    module.TIMED = (Alarm,)
+    module.TIMED = (Document,)
     module.rows_of = lambda chance, draft, owner, now: [
-        Alarm(tenant=draft.assistant.tenant, user=owner, number=1, at=now, created_at=at)
+        Document(tenant=draft.assistant.tenant, title=owner.username, text="Seeded.", created_at=at, updated_at=at)
     ]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(added_seeds, "_modules", [])
     added_seeds.seed_from(module.__name__)
     seed()
-    assert {(alarm.user.username, alarm.created_at) for alarm in Alarm.objects.all()} == {
+    assert {(document.title, document.created_at) for document in Document.objects.filter(text="Seeded.")} == {
         ("seed-0001-1", at),
         ("seed-0002-1", at),
     }

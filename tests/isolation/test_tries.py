@@ -17,8 +17,8 @@ import pytest
 from django.core import serializers
 from django.core.management import call_command
 
+from assistant.contrib.timed.models import Alarm
 from assistant.models import Conversation, Feedback, Membership, Message, Run, ToolCall
-from assistant.models.timed.reminders import Alarm
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL
 from tests.isolation.planting import CANARY, crossings, rows_of

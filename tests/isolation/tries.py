@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from assistant.models import Assistant, Conversation, Message, Run, Schedule, Tenant, ToolCall
-from assistant.models.timed.reminders import Alarm
+from assistant.contrib.timed.models import Alarm, Schedule
+from assistant.models import Assistant, Conversation, Message, Run, Tenant, ToolCall
 from tests.agui import Frame
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL, Caller, Request

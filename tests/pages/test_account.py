@@ -143,7 +143,6 @@ def test_the_settings_are_exported_and_erased_with_the_person(visit: Client, cas
         "name": "Alice A.",
         "language": "",
         "theme": "dark",
-        "alarm_mails": True,
     }
     erase_user(user=cast.alice, actor=None)
     assert not PersonSettings.objects.exists()

@@ -22,6 +22,8 @@ PANEL = (
     "assistant/admin/",
     "assistant/contrib/panel/",
     "assistant/contrib/evaluations/",
+    "assistant/contrib/timed/admin/",
+    "assistant/contrib/timed/models/",
     "assistant/models/",
     "assistant/services/assistants/",
     "assistant/services/branding/",

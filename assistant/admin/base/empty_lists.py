@@ -7,7 +7,6 @@ from django.utils.translation import gettext_lazy as _
 
 # By the name of the model.
 EMPTY_LISTS: dict[str, str | Promise] = {
-    "alarm": _("Nobody has set an alarm."),
     "apikey": _("There are no keys. Programs need one to use the APIs in a member's name: add one."),
     "approval": _("No tool call waits for an approval."),
     "assistant": _("There is no assistant yet. Add one, then write and publish its prompt."),
@@ -28,7 +27,6 @@ EMPTY_LISTS: dict[str, str | Promise] = {
     "run": _("No assistant has answered yet."),
     "tenant": _("There are no tenants yet. Add one with its owner, assistant and tools, on one page."),
     "toolcall": _("No tool has been called yet."),
-    "schedule": _("Nothing is scheduled. Members ask an assistant to schedule a question."),
     "usageentry": _("No language model has been used yet."),
     "webhook": _("There are no webhooks. Add one to have events sent to a server of yours."),
     "webhookdelivery": _("No event has been sent yet."),

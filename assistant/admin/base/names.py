@@ -23,7 +23,6 @@ from assistant.services.toolpolicy.switch_changes import FOLLOW
 
 # By the name of the model: of one row, of several.
 MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
-    "alarm": (_("alarm"), _("alarms")),
     "apikey": (_("API key"), _("API keys")),
     "apikeyuse": (_("API key use"), _("API key uses")),
     "approval": (_("pending approval"), _("pending approvals")),
@@ -54,8 +53,6 @@ MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
     "quotause": (_("use of a limit"), _("uses of limits")),
     "run": (_("run"), _("runs")),
     "runconfiguration": (_("configuration of a run"), _("configurations of runs")),
-    "schedule": (_("schedule"), _("schedules")),
-    "schedulerun": (_("schedule run"), _("schedule runs")),
     "signindevice": (_("sign-in device"), _("sign-in devices")),
     "spendnotice": (_("warning about spend"), _("warnings about spend")),
     "tenant": (_("tenant"), _("tenants")),

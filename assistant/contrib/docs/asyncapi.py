@@ -11,6 +11,7 @@ import msgspec
 from ag_ui.core import RunAgentInput
 
 from assistant.core.values.events import PROTOCOL_VERSION, AnyEvent
+from assistant.websocket.added_frames import described_frames
 
 Schema = dict[str, Any]
 
@@ -75,18 +76,6 @@ _CLIENT_FRAMES: dict[str, tuple[str, Schema]] = {
         "Show the branch of a thread with a message, on every connection that follows the thread.",
         _frame("show", {"threadId": _THREAD_ID, "messageId": {"type": "string"}}),
     ),
-    "alarms": (
-        "Subscribe to the member's ringing alarms: a CUSTOM event named alarms lists them now and on every change.",
-        _frame("alarms", {}),
-    ),
-    "alarm": (
-        "Say that a ringing alarm was shown, end it, or have it ring again in some minutes.",
-        _frame(
-            "alarm",
-            {"number": {"type": "integer", "minimum": 1}, "action": {"enum": ["seen", "done", "snooze"]}},
-            {"minutes": {"type": "integer", "minimum": 1, "maximum": 1440}},
-        ),
-    ),
     "ping": ("Answered by a CUSTOM event named pong.", _frame("ping", {})),
 }
 
@@ -108,7 +97,7 @@ def asyncapi_document(*, host: str, scheme: str) -> dict[str, Any]:
     """Return the document for the deployment at `host`; `scheme` is ws or wss."""
     sent = {kind: ("An event of AG-UI.", {"$ref": _REF + kind}) for kind in _event_types()}
     run_input = ("Start a run.", {"$ref": f"{_REF}RunAgentInput"})
-    received = {"RunAgentInput": run_input, **_CLIENT_FRAMES}
+    received = {"RunAgentInput": run_input, **_CLIENT_FRAMES, **_added_frames()}
     names = {**sent, **received}
     return {
         "asyncapi": "3.0.0",
@@ -146,6 +135,14 @@ def asyncapi_document(*, host: str, scheme: str) -> dict[str, Any]:
                 }
             },
         },
+    }
+
+
+def _added_frames() -> dict[str, tuple[str, Schema]]:
+    """Return the frames of the installed optional apps."""
+    return {
+        kind: (frame.summary, _frame(kind, dict(frame.required), dict(frame.optional)))
+        for kind, frame in described_frames().items()
     }
 
 

@@ -98,7 +98,6 @@ class SettingsPart(Part):
     approvals_by_others: bool
     chat_reading: Literal["open", "reason", "off"]
     allows_sharing: bool
-    alarm_mails: bool = True
 
 
 class BrandPart(Part):

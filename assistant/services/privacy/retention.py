@@ -12,7 +12,6 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import (
-    Alarm,
     Attachment,
     AuditEntry,
     Conversation,
@@ -25,8 +24,6 @@ from assistant.models import (
     Retention,
     Run,
     RunConfiguration,
-    Schedule,
-    ScheduleRun,
     Tenant,
     ToolCall,
     ToolFile,
@@ -49,8 +46,6 @@ _UNDECIDED = (
     ToolCall.Status.APPROVED,
     ToolCall.Status.PENDING,
 )
-# The rows of one that is not over say what it has cost.
-_OVER = (Schedule.State.DONE, Schedule.State.STOPPED)
 _TEXTS = {"arguments": "", "result": "", "told": "", "error": "", "questions": ""}
 _CLEARED: dict[str, Any] = {**_TEXTS, "display": None, "asked": None}
 _IS_CLEARED = Q(**_TEXTS, display__isnull=True, asked__isnull=True)
@@ -117,11 +112,6 @@ def _due(tenant: Tenant) -> list[Due]:
         used = Run.objects.filter(tenant=tenant).values("configuration")
         unused = RunConfiguration.objects.filter(tenant=tenant, used_at__lt=until).exclude(digest__in=used)
         due.append(Due("run configurations", unused, delete_rows))
-        over = Schedule.objects.filter(tenant=tenant, created_at__lt=until, state__in=_OVER)
-        asked = ScheduleRun.objects.filter(tenant=tenant, schedule=OuterRef("pk"), due_at__gte=until)
-        due.append(Due("schedules", over.exclude(Exists(asked)), delete_rows))
-        silent = Alarm.objects.filter(tenant=tenant, at__lt=until).exclude(state=Alarm.State.RINGING)
-        due.append(Due("alarms", silent, delete_rows))
         # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
         attachments = attachments.exclude(conversation__in=old)

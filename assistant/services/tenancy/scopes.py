@@ -48,19 +48,16 @@ OF_TOKENS = frozenset({CHAT, READ})
 HANDSHAKE = _CHAT_OR_READ
 RUN = "RunAgentInput"
 # By the frame's type; one that starts a run has none.
-FRAMES: Mapping[str, Rule] = {
+FRAMES: dict[str, Rule] = {
     RUN: _CHAT,
     "attach": _READ_OR_OWN,
     "cancel": _CHAT,
     "feedback": _CHAT,
     "show": _CHAT,
-    # The answers repeat labels that were set before.
-    "alarms": _READ,
-    "alarm": _CHAT,
     "ping": _CHAT_OR_READ,
 }
 # By the address below `/api/v1/tenants/<tenant>/` and the method; HEAD is as GET.
-REST: Mapping[str, Mapping[str, Rule]] = {
+REST: dict[str, Mapping[str, Rule]] = {
     "assistants/": {"GET": _READ},
     "assistants/<slug:assistant>/": {"GET": _READ},
     "assistants/<slug:assistant>/tools/": {"GET": _TOOLS},
@@ -82,16 +79,15 @@ REST: Mapping[str, Mapping[str, Rule]] = {
     "runs/<str:run_id>/cancel/": {"POST": _CHAT},
     "runs/<str:run_id>/approvals/": {"POST": _CHAT},
     "approvals/": {"GET": _READ},
-    "alarms/": {"GET": _READ},
-    # The answers show the label.
-    "alarms/<int:number>/done/": {"POST": Rule((CHAT,), also=(READ,))},
-    "alarms/<int:number>/snooze/": {"POST": Rule((CHAT,), also=(READ,))},
-    # The answers contain the question.
-    "schedules/": {"GET": _READ, "POST": Rule((CHAT,), also=(READ,))},
-    "schedules/<int:schedule>/": {"GET": _READ, "PATCH": Rule((CHAT,), also=(READ,)), "DELETE": _CHAT},
     "usage/": {"GET": _READ},
     "files/<uuid:file>/": {"GET": _READ},
     "attachments/": {"POST": _CHAT},
     "attachments/<uuid:attachment>/": {"GET": _READ, "DELETE": _CHAT},
     "attachments/<uuid:attachment>/content/": {"GET": _READ},
 }
+
+
+def add_rules(*, rest: Mapping[str, Mapping[str, Rule]], frames: Mapping[str, Rule]) -> None:
+    """Add the rules of an optional app's addresses and frames to the table."""
+    REST.update(rest)
+    FRAMES.update(frames)

@@ -9,12 +9,13 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connections, transaction
 
+from assistant import optional_apps
 from assistant.toolkit import Registry, Tool
 from assistant.toolkit.calls.worker_threads import set_atomic, set_thread_cleanup
 from assistant.toolkit.registry import discover
 
-# The families of the shipped library: each is a module of `assistant.library`.
-LIBRARY_FAMILIES = ("calculator", "clock", "knowledge", "questions", "reminders", "schedules", "weather", "web_search")
+# The families of the core's library: each is a module of `assistant.library`.
+_CORE_FAMILIES = ("calculator", "clock", "knowledge", "questions", "weather", "web_search")
 ALL, NONE = "all", "none"
 
 _registry: Registry | None = None
@@ -43,31 +44,38 @@ def library_tools(chosen: Iterable[str]) -> list[Tool]:
     Unknown names are ignored; `unknown_library_names` returns them.
     """
     names = set(chosen)
-    families = [family for family in LIBRARY_FAMILIES if family in names or ALL in names]
-    tools = discover(map(_module_of, families))
-    if names - {*LIBRARY_FAMILIES, ALL, NONE}:
+    modules = _modules()
+    tools = discover(module for family, module in modules.items() if family in names or ALL in names)
+    if names - {*modules, ALL, NONE}:
         tools += [tool for tool in _all_library_tools() if tool.name in names and tool not in tools]
     return tools
 
 
 def unknown_library_names(chosen: Iterable[str]) -> list[str]:
     """Return the names in `ASSISTANT_LIBRARY` that are neither a family nor a tool of the library."""
-    names = set(chosen) - {*LIBRARY_FAMILIES, ALL, NONE}
+    names = set(chosen) - {*_modules(), ALL, NONE}
     return sorted(names - {tool.name for tool in _all_library_tools()}) if names else []
 
 
 def is_family_on(family: str) -> bool:
     """Return whether `ASSISTANT_LIBRARY` names a family of the library, or a tool of it."""
     chosen = set(settings.ASSISTANT_LIBRARY)
-    return bool(chosen & {family, ALL}) or any(tool.name in chosen for tool in discover([_module_of(family)]))
+    return bool(chosen & {family, ALL}) or any(tool.name in chosen for tool in discover([_modules()[family]]))
 
 
-def _module_of(family: str) -> str:
-    return f"assistant.library.{family}"
+def library_families() -> tuple[str, ...]:
+    """Return the families of the library here, those of installed optional apps too."""
+    return tuple(_modules())
+
+
+def _modules() -> dict[str, str]:
+    """Return the modules of the library by family, in alphabetical order."""
+    modules = {family: f"assistant.library.{family}" for family in _CORE_FAMILIES}
+    return dict(sorted((modules | optional_apps.library_modules()).items()))
 
 
 def _all_library_tools() -> list[Tool]:
-    return discover(map(_module_of, LIBRARY_FAMILIES))
+    return discover(_modules().values())
 
 
 def registry() -> Registry:

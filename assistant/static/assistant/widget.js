@@ -1,6 +1,7 @@
 /* The element <tenant-assistant>, which embeds a tenant's assistant in a page of an allowed origin. See docs/widget.md. */
 
 import { direction, gettext, language } from "./js/i18n.js";
+import { isEmpty } from "./js/shared.js";
 import { Conversation } from "./widget/conversation.js";
 import { icon, make } from "./widget/elements.js";
 import { WidgetConnection } from "./widget/connection.js";
@@ -18,7 +19,8 @@ class TenantAssistant extends HTMLElement {
   #connection = null;
   #launcher = null;
   #conversation = null;
-  #alarms = null;
+  #notices = {}; // what shows each, by name
+  #scripts = {};
 
   connectedCallback() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
@@ -48,7 +50,8 @@ class TenantAssistant extends HTMLElement {
   disconnectedCallback() {
     this.#panel.remove();
     this.#connection?.close();
-    this.#connection = this.#conversation = this.#alarms = null;
+    this.#connection = this.#conversation = null;
+    this.#notices = {};
   }
 
   get isOpen() {
@@ -78,7 +81,7 @@ class TenantAssistant extends HTMLElement {
   #show(isOpen) {
     const name = this.getAttribute("name") ?? gettext("the assistant");
     this.#panel.element.hidden = !isOpen;
-    this.#alarms?.look();
+    for (const notice of Object.values(this.#notices)) notice.look();
     this.#launcher.setAttribute("aria-expanded", String(isOpen));
     this.#launcher.setAttribute("aria-label", isOpen ? gettext("Close %(name)s", { name }) : gettext("Open %(name)s", { name }));
     this.#launcher.replaceChildren(icon(isOpen ? "close" : "chat"));
@@ -92,16 +95,17 @@ class TenantAssistant extends HTMLElement {
       tokenUrl,
       server: this.getAttribute("server") || HOME,
       listener: {
-        opened: ({ assistant, brand = {}, files, is_member: isMember }) => {
+        opened: ({ assistant, brand = {}, files, notices = {}, is_member: isMember }) => {
           this.#connection.files = files;
           if (files) import("./widget/uploads.js").then(({ allowFiles }) => allowFiles(panel, this.#connection, files));
           if (!this.getAttribute("name")) panel.name = brand.name || assistant.name;
           panel.welcome(this.#greeting(assistant.greetings ?? {}, brand.greeting, isMember ? assistant.starters : {}));
           this.#dress(brand);
           this.#conversation?.opened();
-          this.#connection.send({ type: "alarms" });
+          this.#scripts = notices;
+          for (const name of Object.keys(notices)) this.#connection.send({ type: name });
         },
-        received: (event) => (event.name === "alarms" && !event.metadata ? this.#showAlarms(event.value) : this.#conversation?.received(event)),
+        received: (event) => (Object.hasOwn(this.#scripts, event.name) && !event.metadata ? this.#showNotice(event.name, event.value) : this.#conversation?.received(event)),
         changed: (state) => {
           panel.showState(state);
           this.#conversation?.changed();
@@ -112,22 +116,22 @@ class TenantAssistant extends HTMLElement {
     this.#connection.connect();
   }
 
-  /** Show the alarms that ring, and at the button that there are some. */
-  async #showAlarms(value) {
-    if (!this.#alarms && !value.ringing.length) return;
-    const { Alarms } = await import("./js/alarms.js");
+  /** Show what a notice of an app lists, such as the alarms that ring, and at the button that there is something. */
+  async #showNotice(name, value) {
+    if (!this.#notices[name] && isEmpty(value)) return;
+    const { default: Notice } = await import(new URL(this.#scripts[name], this.#connection.server));
     const panel = this.#panel;
-    if (!this.#alarms) {
-      this.#alarms = new Alarms({
+    if (!this.#notices[name]) {
+      this.#notices[name] = new Notice({
         send: (frame) => this.#connection?.send(frame),
         announce: (text) => panel.announce(text),
         focus: () => panel.focus(),
         isShown: () => !panel.element.hidden && !document.hidden,
       });
-      panel.alarms = this.#alarms.element;
+      panel.addNotice(this.#notices[name].element);
     }
-    this.#alarms.show(value);
-    this.#launcher?.classList.toggle("rings", this.#alarms.count > 0);
+    this.#notices[name].show(value);
+    this.#launcher?.classList.toggle("rings", Object.values(this.#notices).some((notice) => notice.count > 0));
   }
 
   /** What the host's page greets its visitors with, or the assistant or the tenant does. Its own starters are for members. */

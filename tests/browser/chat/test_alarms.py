@@ -10,8 +10,8 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import expect
 
-from assistant.models import Alarm
-from assistant.services.reminders.alarms import schedule_ring
+from assistant.contrib.timed.models import Alarm
+from assistant.contrib.timed.services.reminders.alarms import schedule_ring
 from tests.base import Cast
 from tests.browser.acts import fits
 from tests.browser.conftest import Visitor

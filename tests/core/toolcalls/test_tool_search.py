@@ -19,7 +19,7 @@ def make(name: str, description: str) -> Tool:
 CATALOGUE = [
     make("get_customer", "Retrieve a customer's record."),
     make("list_orders", "List the orders of a customer."),
-    make("set_alarm", "Set an alarm at a time."),
+    make("set_timer", "Set an alarm at a time."),
     make("current_time", "Tell the time in a city."),
     *(make(f"filler_{n}", f"Does thing number {n}.") for n in range(40)),
 ]
@@ -37,11 +37,11 @@ async def test_a_small_catalogue_is_offered_completely() -> None:
 async def test_of_a_large_catalogue_only_found_tools_are_offered() -> None:
     search = ToolCall("", "search_tools", '{"query":"alarms"}')
     turn = await run_script(
-        [search, ToolCall("", "set_alarm", "{}"), "Set."], toolset=SearchingToolset(FixedToolset(CATALOGUE))
+        [search, ToolCall("", "set_timer", "{}"), "Set."], toolset=SearchingToolset(FixedToolset(CATALOGUE))
     )
     assert names(turn.model.requests[0].tools) == ["search_tools"]
-    assert names(turn.model.requests[1].tools) == ["search_tools", "set_alarm"]
-    assert turn.results[1] == "set_alarm"
+    assert names(turn.model.requests[1].tools) == ["search_tools", "set_timer"]
+    assert turn.results[1] == "set_timer"
 
 
 async def test_a_search_without_a_hit_says_so() -> None:
@@ -72,8 +72,8 @@ async def test_search_gives_no_permission() -> None:
         async def admit(self, calls, read=()):  # type: ignore[no-untyped-def]
             return [a.__class__(a.tool, "off", "Locked.") for a in await super().admit(calls)]
 
-    turn = await run_script([ToolCall("", "set_alarm", "{}"), "No."], toolset=SearchingToolset(Locked(CATALOGUE)))
-    assert turn.journal.statuses == {"set_alarm": "refused"}
+    turn = await run_script([ToolCall("", "set_timer", "{}"), "No."], toolset=SearchingToolset(Locked(CATALOGUE)))
+    assert turn.journal.statuses == {"set_timer": "refused"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from django.db.models import Model
 from django.utils import timezone
 
 from assistant.models import (
-    Alarm,
     Attachment,
     AuditEntry,
     Conversation,
@@ -21,8 +20,6 @@ from assistant.models import (
     Retention,
     Run,
     RunConfiguration,
-    Schedule,
-    ScheduleRun,
     Tenant,
     ToolCall,
     ToolFile,
@@ -133,24 +130,6 @@ def test_jobs_that_have_ended_are_deleted_with_the_audit(cast: Cast) -> None:
     Retention.objects.create(tenant=cast.acme, audit=30)
     assert run() == "acme: 1 jobs\n"
     assert sorted(Job.objects.values_list("key", flat=True)) == ["new", "waiting"]
-
-
-def test_alarms_and_schedules_that_are_over_are_deleted_with_conversations(cast: Cast) -> None:
-    old = timezone.now() - timedelta(days=40)
-    for number, state in enumerate(("done", "set", "ringing")):
-        Alarm.objects.create(tenant=cast.acme, user=cast.alice, number=number, at=old, state=state)
-    Alarm.objects.create(tenant=cast.globex, user=cast.mallory, number=1, at=old, state="done")
-    of = {"tenant": cast.acme, "user": cast.alice, "assistant": cast.support, "timezone": "UTC"}
-    for name, state in (("over", "done"), ("asked lately", "stopped"), ("on", "on")):
-        row = Schedule.objects.create(**of, name=name, state=state)
-        age(row, 40)
-        due_at = timezone.now() if name == "asked lately" else old
-        ScheduleRun.objects.create(tenant=cast.acme, schedule=row, due_at=due_at, state="finished")
-    Retention.objects.create(tenant=cast.acme, conversations=30)
-    run()
-    assert set(Alarm.objects.filter(tenant=cast.acme).values_list("state", flat=True)) == {"ringing"}
-    assert Alarm.objects.filter(tenant=cast.globex).count() == 1
-    assert set(Schedule.objects.values_list("name", flat=True)) == {"asked lately", "on"}
 
 
 def test_a_dry_run_counts_and_changes_nothing(aged: Cast) -> None:

@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils.translation import override
 
-from assistant.models import Approval, PersonSettings, Run
+from assistant.models import Approval, Run
 from assistant.services.pending.arrivals import deliver
 from assistant.services.runs.approvals import answer_for_member, resume_of
 from assistant.services.runs.manager import get_runs
@@ -15,8 +15,6 @@ from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.pending.test_waiting_runs import tools
 from tests.services.pending.waiting import ask, expire, tokens, work
-from tests.services.schedules.test_firing import ask as ask_what_is_due
-from tests.services.schedules.test_firing import come_due, make
 
 __all__ = ["tools"]
 
@@ -84,13 +82,3 @@ async def test_what_goes_on_keeps_no_language_once_it_has_ended(cast: Cast, fake
     fake_provider.reply("They agree.")
     await work()
     assert (await Run.objects.alatest("number")).client_input is None
-
-
-async def test_a_schedules_question_is_answered_in_its_members_language(
-    cast: Cast, fake_provider: FakeProvider
-) -> None:
-    await PersonSettings.objects.acreate(user=cast.alice, language="de")
-    await sync_to_async(come_due)(await sync_to_async(make)(cast))
-    fake_provider.respond(401)
-    await ask_what_is_due()
-    assert (await Run.objects.aget()).error_message.startswith(GERMAN)

@@ -7,7 +7,7 @@ import { draft, keepDraft, keepTray, takeTray } from "./drafts.js";
 import { gettext } from "./i18n.js";
 import { Queue } from "./queue.js";
 import { Follow } from "./scroll.js";
-import { catchFiles, filesOf, textOf } from "./shared.js";
+import { catchFiles, filesOf, isEmpty, textOf } from "./shared.js";
 import { Thread, whyTooLong } from "./thread.js";
 import { Transcript } from "./transcript.js";
 import * as unsent from "./unsent.js";
@@ -35,7 +35,7 @@ export class Chat {
   #queue;
   #thread;
   #tray = null;
-  #alarms = null;
+  #notices = {}; // what shows each, by name
   #isDrafted = true; // not while its files are being put back
 
   /** Starts the conversation of the element #chat. `sidebar` is told of changes. */
@@ -80,9 +80,9 @@ export class Chat {
     this.#connection.addEventListener("change", ({ detail }) => this.#connectionChanged(detail));
     const dropped = (files) => (canAttach ? this.#attach(files) : this.#showProblem(gettext("Files cannot be sent to the assistant. Copy their text, please.")));
     catchFiles(window, dropped, { canTake: canAttach, shown: byId("composer") }, signal);
-    if ("alarms" in this.#page.dataset) {
-      this.#connection.addEventListener("open", () => this.#connection.send({ type: "alarms" }));
-      this.#connection.addEventListener("frame", ({ detail }) => detail.name === "alarms" && !detail.metadata && this.#showAlarms(detail.value));
+    for (const [name, script] of Object.entries(JSON.parse(this.#page.dataset.notices ?? "{}"))) {
+      this.#connection.addEventListener("open", () => this.#connection.send({ type: name }));
+      this.#connection.addEventListener("frame", ({ detail }) => detail.name === name && !detail.metadata && this.#showNotice(name, script, detail.value));
     }
     addEventListener("pagehide", () => this.#keepDraft(), { signal });
     byId("reconnect").addEventListener("click", () => this.#connection.retryNow());
@@ -202,16 +202,16 @@ export class Chat {
     if (files.length) (await this.#openTray()).restore(files);
   }
 
-  /** Show the alarms that ring. What shows them is fetched with the first one. */
-  async #showAlarms(value) {
-    if (!this.#alarms && !value.ringing.length) return;
-    const { Alarms } = await import("./alarms.js");
-    if (!this.#alarms) {
+  /** Show what a notice of an app lists, such as the alarms that ring. The script is fetched with the first one. */
+  async #showNotice(name, script, value) {
+    if (!this.#notices[name] && isEmpty(value)) return;
+    const { default: Notice } = await import(script);
+    if (!this.#notices[name]) {
       const actions = { send: (frame) => this.#connection.send(frame), announce, focus: () => this.focus() };
-      this.#alarms = new Alarms({ ...actions, asks: true }, this.#events.signal);
-      this.#notice.before(this.#alarms.element);
+      this.#notices[name] = new Notice({ ...actions, asks: true }, this.#events.signal);
+      this.#notice.before(this.#notices[name].element);
     }
-    this.#alarms.show(value);
+    this.#notices[name].show(value);
   }
 
   #writeWaiting() {

@@ -186,3 +186,6 @@ export function afterFlush(callback) {
   callbacks.add(callback);
   return () => callbacks.delete(callback);
 }
+
+/** Whether a notice of an app lists nothing. */
+export const isEmpty = (value) => Object.values(value).every((list) => !list.length);

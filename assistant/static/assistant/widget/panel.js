@@ -165,8 +165,8 @@ export class Panel {
     this.#send.title = this.#tray?.problem || gettext("Send");
   }
 
-  /** Put the element of the alarms that ring below the head. */
-  set alarms(element) {
+  /** Put the element of a notice, such as the alarms that ring, below the head. */
+  addNotice(element) {
     this.#trouble.before(element);
   }
 

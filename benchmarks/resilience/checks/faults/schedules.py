@@ -40,7 +40,7 @@ ANSWER = ("Two ", "orders ", "are ", "open.")
 
 def ask_anywhere() -> None:
     """A question is asked in a new conversation each time that its job is done."""
-    from assistant.services.schedules import firing
+    from assistant.contrib.timed.services.schedules import firing
 
     asked_as: Any = vars(firing)["RunInput"]
     vars(firing)["RunInput"] = lambda _thread, *args, **given: asked_as(uuid.uuid4(), *args, **given)
@@ -48,7 +48,7 @@ def ask_anywhere() -> None:
 
 def hold_for_ever() -> None:
     """The job of a question is held for a day, also by a process that has died."""
-    from assistant.services.schedules import firing
+    from assistant.contrib.timed.services.schedules import firing
 
     firing.LEASE = timedelta(days=1)
 
@@ -76,7 +76,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
             time.sleep(1.0)
         found = {what: _number(site.database, query) for what, query in _FIGURES.items()}
         ((late,),) = site.database.rows(
-            "SELECT max(extract(epoch FROM created_at - due_at)) FROM assistant_schedulerun"
+            "SELECT max(extract(epoch FROM created_at - due_at)) FROM assistant_timed_schedulerun"
         )
     return [
         *(Line(what, found[what], "", 0, beside=f"of {count}") for what in (MISSING, DOUBLED, SILENT, EVENTS)),
@@ -86,24 +86,24 @@ def measure(testbed: Testbed) -> Sequence[Line]:
 
 
 _OPEN = (
-    "SELECT count(*) FROM assistant_schedule s LEFT JOIN assistant_schedulerun r ON r.schedule_id = s.id "
+    "SELECT count(*) FROM assistant_timed_schedule s LEFT JOIN assistant_timed_schedulerun r ON r.schedule_id = s.id "
     "WHERE r.id IS NULL OR r.state = 'running'"
 )
 _FIGURES = {
     MISSING: (
-        "SELECT count(*) FROM (SELECT s.id FROM assistant_schedule s LEFT JOIN assistant_schedulerun r "
+        "SELECT count(*) FROM (SELECT s.id FROM assistant_timed_schedule s LEFT JOIN assistant_timed_schedulerun r "
         'ON r.schedule_id = s.id AND r.due_at = s."at" GROUP BY s.id HAVING count(r.id) <> 1) wrong'
     ),
     DOUBLED: (
-        "SELECT count(*) FROM (SELECT r.id FROM assistant_schedulerun r LEFT JOIN assistant_run run "
+        "SELECT count(*) FROM (SELECT r.id FROM assistant_timed_schedulerun r LEFT JOIN assistant_run run "
         "ON run.run_id = r.run_id GROUP BY r.id HAVING count(run.id) <> 1) wrong"
     ),
-    SILENT: "SELECT count(*) FROM assistant_schedulerun WHERE state = 'running' OR (state = 'failed' AND problem = '')",
+    SILENT: "SELECT count(*) FROM assistant_timed_schedulerun WHERE state = 'running' OR (state = 'failed' AND problem = '')",
     EVENTS: (
-        "SELECT abs(count(DISTINCT message_id) - (SELECT count(*) FROM assistant_schedule)) + count(*)"
+        "SELECT abs(count(DISTINCT message_id) - (SELECT count(*) FROM assistant_timed_schedule)) + count(*)"
         " - count(DISTINCT message_id) FROM assistant_webhookdelivery WHERE event = 'schedule.finished'"
     ),
-    CUT: "SELECT count(*) FROM assistant_schedulerun WHERE state = 'failed' AND problem <> ''",
+    CUT: "SELECT count(*) FROM assistant_timed_schedulerun WHERE state = 'failed' AND problem <> ''",
 }
 
 
@@ -118,7 +118,7 @@ def _store(database: Database, count: int, start: datetime) -> None:
         due_at, user = start + timedelta(seconds=MINUTE * number / count), members[number % len(members)]
         ((pk,),) = _insert(
             database,
-            "assistant_schedule",
+            "assistant_timed_schedule",
             {
                 "tenant_id": tenant, "user_id": user, "assistant_id": assistant, "name": f"Schedule {number}",
                 "prompt": "Which orders are open?", "cron": "", "at": due_at, "timezone": "UTC", "next_at": due_at,

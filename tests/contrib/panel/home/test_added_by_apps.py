@@ -16,7 +16,7 @@ from assistant.contrib.panel.admin.home import home as home_page
 from assistant.contrib.panel.admin.tenants import shown_difference
 from assistant.contrib.panel.reports import needs
 from assistant.contrib.panel.reports.needs import Item
-from assistant.models import Assistant, Incident, Job, PromptVersion, Run, ScheduleRun, Tenant
+from assistant.models import Assistant, Incident, Job, PromptVersion, Run, SpendNotice, Tenant
 from assistant.services.bundles.difference import Difference, Entry
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
@@ -119,7 +119,7 @@ def test_a_button_saves_the_draft_and_goes_on_to_an_address(root: Client, cast: 
 
 
 def test_a_model_without_a_page_is_in_no_room(root: Client, cast: Cast) -> None:
-    assert not admin.site.is_registered(ScheduleRun)
+    assert not admin.site.is_registered(SpendNotice)
     before = pages(root)
-    rooms.show_in_room("assistants", ScheduleRun, after="document")
+    rooms.show_in_room("assistants", SpendNotice, after="document")
     assert pages(root) == before

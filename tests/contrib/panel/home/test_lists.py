@@ -19,7 +19,6 @@ from django.utils.html import escape
 
 from assistant.admin.base.empty_lists import EMPTY_LISTS
 from assistant.models import Assistant, ModelPrice, PromptVariable
-from assistant.models.timed.reminders import Alarm
 from assistant.optional_apps import own_models
 from assistant.services.knowledge.documents import add_document
 from tests.base import Cast
@@ -43,7 +42,6 @@ def fill_all(cast: Cast, number: int) -> None:
         count = Customer.objects.count() + 1
         customer = Customer.objects.create(tenant=cast.acme, number=count, name="Ada", email="ada@example.com")
         Order.objects.create(tenant=cast.acme, number=count, customer=customer, total=1, placed_at=timezone.now())
-        Alarm.objects.create(tenant=cast.acme, user=cast.alice, number=count, at=timezone.now())
         add_document(tenant=cast.acme, title=f"Document {count}", text="Refunds take a week.")
         PromptVariable.objects.create(tenant=cast.acme, name=f"hours_{count}", value="From nine to five.")
         make_member(cast.acme)

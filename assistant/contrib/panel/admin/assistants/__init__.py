@@ -1,5 +1,5 @@
-"""Assistants, prompts and their variables, documents and alarms."""
+"""Assistants, prompts and their variables, and documents."""
 
-from assistant.contrib.panel.admin.assistants import assistants, documents_and_alarms, prompt_variables, prompts
+from assistant.contrib.panel.admin.assistants import assistants, documents, prompt_variables, prompts
 
-__all__ = ["assistants", "documents_and_alarms", "prompt_variables", "prompts"]
+__all__ = ["assistants", "documents", "prompt_variables", "prompts"]

@@ -10,16 +10,10 @@ from assistant.models import PendingCall, PromptVersion
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.mcp_servers.health_checks import LIST_JOB
 from assistant.services.privacy.daily_retention import RETENTION_JOB
-from assistant.services.reminders.alarms import REACH_JOB, RING_JOB
 from assistant.services.runs.kept_requests import ERASE_JOB
-from assistant.services.schedules.schedules import ASK_JOB, DUE_JOB
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
 
 JOB_TITLES: dict[str, str | Promise] = {
-    RING_JOB: _("Have an alarm ring"),
-    REACH_JOB: _("Tell an alarm that no chat shows"),
-    DUE_JOB: _("A schedule is due"),
-    ASK_JOB: _("Ask a scheduled question"),
     EXPIRE_JOB: _("Wait no more for a result"),
     CONTINUE_JOB: _("Go on with what has come"),
     PUBLISH_JOB: _("Publish a prompt"),
@@ -36,15 +30,17 @@ JOB_PAGES: dict[str, type[Model]] = {PUBLISH_JOB: PromptVersion, EXPIRE_JOB: Pen
 ON_OWN_PAGES = {EXPIRE_JOB}
 
 
-def describe_job(name: str, title: str | Promise, *, page: type[Model]) -> None:
-    """Say how pages show the jobs of a name: long work, which is begun and cancelled on the page of what it is about.
+def describe_job(name: str, title: str | Promise, *, page: type[Model] | None = None) -> None:
+    """Say how pages show the jobs of a name.
 
     Args:
-        page: the model of what it is about; the jobs' keys are the primary keys of its rows.
+        page: of long work that is begun and cancelled on the page of what it is about: the model of that. The jobs'
+            keys are the primary keys of its rows.
     """
     JOB_TITLES[name] = title
-    JOB_PAGES[name] = page
-    ON_OWN_PAGES.add(name)
+    if page is not None:
+        JOB_PAGES[name] = page
+        ON_OWN_PAGES.add(name)
 
 
 def job_title(name: str) -> str:

@@ -53,7 +53,7 @@ ROOMS = (
         (("admin:simulate", _("Simulate")),),
         permission="tools",
     ),
-    Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback", "schedule")),
+    Room("conversations", _("Conversations"), ("conversation", "run", "message", "toolcall", "feedback")),
     Room("inbox", _("Inbox"), ("approval", "pendingcall", "incident")),
     Room("spend", _("Spend"), ("usageentry", "modelprice"), "admin:spend", permission="spend"),
     Room(

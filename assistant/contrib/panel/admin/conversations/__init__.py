@@ -1,5 +1,5 @@
-"""Conversations, runs, tool calls, ratings and schedules."""
+"""Conversations, runs, tool calls and ratings."""
 
-from assistant.contrib.panel.admin.conversations import conversations, feedback, history, schedules, tool_calls
+from assistant.contrib.panel.admin.conversations import conversations, feedback, history, tool_calls
 
-__all__ = ["conversations", "feedback", "history", "schedules", "tool_calls"]
+__all__ = ["conversations", "feedback", "history", "tool_calls"]

@@ -31,6 +31,7 @@ from assistant.contrib.panel.admin.base.show_secret_once import (
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.url_guard import tenant_guard
+from assistant.services.webhooks.added_events import event_choices
 from assistant.services.webhooks.deliveries import resend
 from assistant.services.webhooks.events import MAX_WEBHOOKS, new_secret, rotate_secret, send_test
 from assistant.toolkit.guards.url_guard import UnsafeUrl
@@ -49,7 +50,7 @@ class WebhookForm(TenantForm, SingleUseForm):
         ),
     )
     events = forms.MultipleChoiceField(
-        label=gettext_lazy("Events"), choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple
+        label=gettext_lazy("Events"), choices=event_choices, widget=forms.CheckboxSelectMultiple
     )
 
     class Meta:

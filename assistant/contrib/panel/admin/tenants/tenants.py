@@ -22,6 +22,7 @@ from assistant.admin.base.names import rows_by_kind
 from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.contrib.panel.admin.tenants import tabs
+from assistant.contrib.panel.admin.tenants.added_inlines import added_inlines
 from assistant.contrib.panel.admin.tenants.bundles import bundle_urls
 from assistant.contrib.panel.admin.tenants.invitations import invitation_urls
 from assistant.contrib.panel.admin.tenants.tenant_list import TenantColumns, TenantList
@@ -83,12 +84,14 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "chat_reading",
         "email_domains",
         "allows_sharing",
-        "alarm_mails",
         "created_at",
     )
     readonly_fields = ("created_at",)
     inlines = (RetentionInline,)
     change_form_template = "admin/assistant/tenant/change_form.html"
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        return (*self.inlines, *added_inlines())
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TenantList]:
         return TenantList

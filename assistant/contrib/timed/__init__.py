@@ -1,0 +1,1 @@
+"""Alarms that ring, and questions that assistants are asked at moments."""

@@ -1,0 +1,17 @@
+"""Whether alarms and schedules can be used in this deployment."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from assistant.services.toolpolicy.catalogue import is_family_on
+
+
+def alarms_are_on() -> bool:
+    """Return whether alarms ring in this deployment."""
+    return bool(settings.ALARMS_RING) and is_family_on("reminders")
+
+
+def schedules_are_on() -> bool:
+    """Return whether members of this deployment can use schedules."""
+    return bool(settings.SCHEDULES) and is_family_on("schedules")

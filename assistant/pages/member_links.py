@@ -1,0 +1,38 @@
+"""Links to pages of optional apps, at the foot of the chat's list of conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLink:
+    """A link to a page of a member; `icon` is the template of its picture."""
+
+    url_name: str
+    label: str | Promise
+    icon: str
+    is_on: Callable[[], bool]
+
+
+_links: list[MemberLink] = []
+
+
+def add_link(url_name: str, label: str | Promise, *, icon: str, is_on: Callable[[], bool]) -> None:
+    """Show members a link to a page whose address has the tenant.
+
+    Args:
+        url_name: with its namespace.
+        label: names the page for screen readers and as a hint.
+        icon: the name of a template with an SVG picture.
+        is_on: whether it is shown in this deployment.
+    """
+    _links.append(MemberLink(url_name, label, icon, is_on))
+
+
+def links() -> list[MemberLink]:
+    """Return the links that are on."""
+    return [link for link in _links if link.is_on()]
