@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from assistant.core.values import events
+from assistant.services.webhooks.added_events import event_choices
+from assistant.services.webhooks.events import TEST_EVENT
 from assistant.websocket import consumer
 from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
 from tests.site.test_lock import GROUPS, declared
@@ -147,3 +149,8 @@ def test_every_decision_is_listed_and_names_tests_that_exist() -> None:
     assert [path.name for path in DECISIONS if f"(decisions/{path.name})" not in index] == []
     named = {name for path in DECISIONS for name in re.findall(r"`(tests/[\w/]+\.py)", path.read_text())}
     assert named and [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+
+
+def test_every_event_of_webhooks_is_documented() -> None:
+    rows = table(ROOT / "docs" / "webhooks.md", "## Events")
+    assert {codes(row[0])[0] for row in rows} == {*(name for name, _ in event_choices()), TEST_EVENT}

@@ -404,7 +404,7 @@ def test_the_operators_switch_holds_them_back(cast: Cast, settings: Any) -> None
 
 @in_threads
 async def test_a_schedules_question_is_answered_in_its_members_language(
-    cast: Cast, fake_provider: FakeProvider
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     await PersonSettings.objects.acreate(user=cast.alice, language="de")
     await sync_to_async(come_due)(await sync_to_async(make)(cast))

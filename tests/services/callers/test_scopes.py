@@ -18,13 +18,16 @@ from asgiref.sync import sync_to_async
 from django.urls import URLPattern
 from websockets.exceptions import InvalidStatus
 
+from assistant import optional_apps
 from assistant.api import urls as rest_urls
+from assistant.api.addresses import OF_TENANT
 from assistant.contrib.mcp_server.protocol import build_server
 from assistant.contrib.mcp_server.scopes import MCP_METHODS
 from assistant.contrib.openai_api.api import urls as openai_urls
 from assistant.contrib.openai_api.scopes import OPENAI
 from assistant.models import Conversation, Provider, Run
 from assistant.services.tenancy.scopes import ANY, FRAMES, HANDSHAKE, REST, RUN, Rule
+from assistant.websocket.added_frames import described_frames
 from assistant.websocket.consumer import ChatConsumer
 from tests.agui import Frame
 from tests.base import Cast
@@ -193,7 +196,8 @@ def _routes(patterns: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_endpoint_and_its_methods_are_in_the_table() -> None:
-    found = dict(_routes(rest_urls.of_tenant))
+    of_apps = [one for app in optional_apps.urlpatterns() for one in app.url_patterns if str(one.pattern) == OF_TENANT]
+    found = dict(_routes([*rest_urls.of_tenant, *(route for one in of_apps for route in one.url_patterns)]))
     assert set(found) == set(REST)
     for address, view in found.items():
         if hasattr(view, "cls"):
@@ -204,7 +208,7 @@ def test_every_endpoint_and_its_methods_are_in_the_table() -> None:
 
 def test_every_kind_of_frame_is_in_the_table() -> None:
     compared = set(re.findall(r'kind == "(\w+)"', inspect.getsource(ChatConsumer._dispatch)))
-    assert compared == set(FRAMES) - {RUN}
+    assert compared == set(FRAMES) - {RUN} - set(described_frames()) and {*described_frames()} <= {*FRAMES}
 
 
 def test_every_method_of_mcp_is_in_the_table() -> None:

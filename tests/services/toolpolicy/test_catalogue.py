@@ -26,7 +26,9 @@ def test_families_and_single_tools_can_be_chosen() -> None:
     assert names("clock") < names("all")
 
 
-@pytest.mark.parametrize(("chosen", "is_on"), [(["all"], True), (["get_weather"], True), (["clock"], False), ([], False)])
+@pytest.mark.parametrize(
+    ("chosen", "is_on"), [(["all"], True), (["get_weather"], True), (["clock"], False), ([], False)]
+)
 def test_a_family_is_on_if_any_of_its_tools_is(chosen: list[str], is_on: bool) -> None:
     with override_settings(ASSISTANT_LIBRARY=chosen):
         assert is_family_on("weather") is is_on

@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.empty_lists import describe_empty_list
-from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.admin.base.merging import MergingInline
-from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.admin.base.tenant_scope import Scoped
+from assistant.contrib.panel.admin.base.job_titles import describe_job
+from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.tenants.added_inlines import add_inline
 from assistant.contrib.panel.admin.tenants.shown_difference import describe_section
 from assistant.contrib.timed.models import Schedule, TenantAlarms

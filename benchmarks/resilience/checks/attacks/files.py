@@ -70,7 +70,7 @@ def read_without_limits() -> None:
 
 def read_within_the_transaction() -> None:
     """Files are read after Django has opened the transaction of the admin's form."""
-    from assistant.contrib.panel.admin.assistants import documents_and_alarms as page
+    from assistant.contrib.panel.admin.assistants import documents as page
 
     content_of, get_form = page._content_of, page.DocumentAdmin.get_form
 

@@ -98,7 +98,10 @@ _FIGURES = {
         "SELECT count(*) FROM (SELECT r.id FROM assistant_timed_schedulerun r LEFT JOIN assistant_run run "
         "ON run.run_id = r.run_id GROUP BY r.id HAVING count(run.id) <> 1) wrong"
     ),
-    SILENT: "SELECT count(*) FROM assistant_timed_schedulerun WHERE state = 'running' OR (state = 'failed' AND problem = '')",
+    SILENT: (
+        "SELECT count(*) FROM assistant_timed_schedulerun "
+        "WHERE state = 'running' OR (state = 'failed' AND problem = '')"
+    ),
     EVENTS: (
         "SELECT abs(count(DISTINCT message_id) - (SELECT count(*) FROM assistant_timed_schedule)) + count(*)"
         " - count(DISTINCT message_id) FROM assistant_webhookdelivery WHERE event = 'schedule.finished'"
