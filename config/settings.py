@@ -22,6 +22,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
+from assistant.contrib.timed.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
     ASSISTANT_ROLE,

@@ -22,8 +22,8 @@ from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.ownership import owned_models
 from assistant.services.privacy.retention import apply_retention
 from assistant.services.tenancy.protected_tables import protected_tables
-from tests.admin.tenants.test_scope import retention_form
 from tests.base import Cast
+from tests.contrib.panel.tenants.test_scope import retention_form
 
 pytestmark = pytest.mark.django_db
 PAGE = "/accounts/settings/"
