@@ -944,6 +944,8 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('tool', models.CharField(max_length=64)),
                     ('policy', models.CharField(choices=[('on', 'On'), ('ask', 'Ask first'), ('off', 'Off')], default='on', max_length=3)),
+                    ('reason', models.CharField(blank=True, help_text='With a reason the tool is off, whatever the policy says. Members read it in their open chats and in the cards of refused calls, and the model does.', max_length=150, verbose_name='off because')),
+                    ('until', models.DateTimeField(blank=True, help_text='Then the policy decides again. Empty: until the reason is removed.', null=True, verbose_name='off until')),
                     ('config', models.JSONField(blank=True, default=dict)),
                     ('secrets', assistant.models.fields.EncryptedTextField(blank=True, help_text="A JSON object of the tool's secrets, encrypted at rest.")),
                     ('updated_at', models.DateTimeField(auto_now=True)),

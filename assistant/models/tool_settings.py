@@ -9,10 +9,15 @@ from django.utils.translation import gettext_lazy as _
 from assistant.models.assistants import Assistant
 from assistant.models.fields import EncryptedTextField
 from assistant.models.tenants import Tenant, validate_same_tenant
+from assistant.models.toolblocks import MAX_REASON
 
 
 class ToolSetting(models.Model):
-    """How a tenant, or one of its assistants, may use a tool: the policy, settings and secrets."""
+    """How a tenant, or one of its assistants, may use a tool: the policy, settings and secrets.
+
+    With a reason the tool is off until `until` by the database's clock, whatever the policy says, which decides again
+    afterwards.
+    """
 
     class Policy(models.TextChoices):
         ON = "on", _("On")
@@ -30,6 +35,21 @@ class ToolSetting(models.Model):
     )
     tool = models.CharField(max_length=64)
     policy = models.CharField(max_length=3, choices=Policy.choices, default=Policy.ON)
+    reason = models.CharField(
+        _("off because"),
+        max_length=MAX_REASON,
+        blank=True,
+        help_text=_(
+            "With a reason the tool is off, whatever the policy says. Members read it in their open chats and in the "
+            "cards of refused calls, and the model does."
+        ),
+    )
+    until = models.DateTimeField(
+        _("off until"),
+        null=True,
+        blank=True,
+        help_text=_("Then the policy decides again. Empty: until the reason is removed."),
+    )
     config = models.JSONField(default=dict, blank=True)
     secrets = EncryptedTextField(blank=True, help_text=_("A JSON object of the tool's secrets, encrypted at rest."))
     updated_at = models.DateTimeField(auto_now=True)

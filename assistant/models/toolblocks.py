@@ -6,12 +6,15 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+# Of a reason why a tool is off, which members and the model read.
+MAX_REASON = 150
+
 
 class ToolBlock(models.Model):
     """A tool that no tenant can use, regardless of its switches, until `until` by the database's clock."""
 
     tool = models.CharField(max_length=64, unique=True)
-    reason = models.CharField(max_length=150)
+    reason = models.CharField(max_length=MAX_REASON)
     until = models.DateTimeField(null=True, help_text=_("Empty: until it is switched on again."))
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -92,7 +92,7 @@ class FollowedThreads:
         if len(self._followers) >= MAX_FOLLOWED:
             await self._unfollow(next(iter(self._followers)))
         log = await get_runs().log.open(thread)
-        stop_watching = watch_tools(log)
+        stop_watching = watch_tools(self._member.tenant.pk, log)
         follower = Follower(
             thread=asked or thread,
             log=log,
@@ -108,7 +108,7 @@ class FollowedThreads:
             bucket=self._bucket,
             renders=renders,
             knows_outcomes=self._knows_outcomes,
-            tells_tools=are_tools_off(),
+            tells_tools=are_tools_off(self._member.tenant.pk),
         )
         task = asyncio.create_task(follower.follow(position, is_at_end=is_at_end), name=f"follow-{thread}")
         task.add_done_callback(lambda _: stop_watching())

@@ -1,4 +1,6 @@
-"""Tells open chats when operators switch a tool off for everyone, or on again, in whatever process.
+"""Tells open chats when a tool is switched off with a reason, or on again, in whatever process.
+
+For everyone, or for the tenant or the assistant of the chat.
 
 While threads are followed, the switches are read every few seconds, and at once after a change in this process. That
 finds the end of a switch too, which nobody sets off.
@@ -10,13 +12,14 @@ import asyncio
 import contextvars
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import TOOLS, ThreadLog
 from assistant.services.tenancy import change_notices
-from assistant.services.toolpolicy.blocks import Block, read_blocks
+from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.services.toolpolicy.blocks import Block, read_blocks, read_tenants_blocks
 from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
@@ -24,12 +27,17 @@ logger = logging.getLogger(__name__)
 CHECK_SECONDS = 3.0
 
 
+# By assistant (None: the whole tenant) and tool.
+TenantBlocks = Mapping[tuple[int | None, str], Block]
+
+
 @dataclass(slots=True)
 class _Watched:
-    """The followed logs of one event loop, how often each is followed, and the switches as they were read last."""
+    """The followed logs of one event loop by tenant, how often each is followed, and the switches as last read."""
 
-    logs: Counter[ThreadLog] = field(default_factory=Counter)
+    logs: Counter[tuple[int, ThreadLog]] = field(default_factory=Counter)
     blocks: Mapping[str, Block] = field(default_factory=dict)
+    of_tenants: Mapping[int, TenantBlocks] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     checker: asyncio.Task[None] | None = None
 
@@ -37,23 +45,27 @@ class _Watched:
 _watched_by_loop = PerLoop(_Watched)
 
 
-def are_tools_off() -> bool:
-    """Return whether any tool was switched off for everyone when that was last read."""
-    return bool(_watched_by_loop.get().blocks)
+def are_tools_off(tenant_id: int) -> bool:
+    """Return whether any tool was switched off for everyone, or in the tenant, when that was last read."""
+    watched = _watched_by_loop.get()
+    return bool(watched.blocks or watched.of_tenants.get(tenant_id))
 
 
-def watch_tools(log: ThreadLog) -> Callable[[], None]:
+def watch_tools(tenant_id: int, log: ThreadLog) -> Callable[[], None]:
     """Notify a log's readers of each change of the switches, until the returned function is called."""
     watched = _watched_by_loop.get()
-    watched.logs[log] += 1
+    followed = (tenant_id, log)
+    watched.logs[followed] += 1
+    if tenant_id not in watched.of_tenants:
+        watched.wake.set()
     if watched.checker is None or watched.checker.done():
         # An empty context: the task must not inherit the tenant of the connection that starts it.
         watched.checker = asyncio.create_task(_check(watched), name="tool-switches", context=contextvars.Context())
 
     def stop() -> None:
-        watched.logs[log] -= 1
-        if not watched.logs[log]:
-            del watched.logs[log]
+        watched.logs[followed] -= 1
+        if not watched.logs[followed]:
+            del watched.logs[followed]
 
     return stop
 
@@ -65,14 +77,18 @@ async def _check(watched: _Watched) -> None:
         while watched.logs:
             watched.wake.clear()
             try:
-                blocks = await in_database(read_blocks)
+                blocks, of_tenants = await in_database(_read, {tenant for tenant, _ in watched.logs})
             except Exception:
                 logger.warning("Which tools are switched off could not be read", exc_info=True)
             else:
-                if blocks != watched.blocks:
-                    watched.blocks = blocks
-                    for log in list(watched.logs):
-                        log.notify_change(TOOLS)
+                changed = [
+                    log
+                    for tenant, log in watched.logs
+                    if blocks != watched.blocks or of_tenants.get(tenant, {}) != watched.of_tenants.get(tenant, {})
+                ]
+                watched.blocks, watched.of_tenants = blocks, of_tenants
+                for log in changed:
+                    log.notify_change(TOOLS)
             try:
                 async with asyncio.timeout(CHECK_SECONDS):
                     await watched.wake.wait()
@@ -80,3 +96,8 @@ async def _check(watched: _Watched) -> None:
                 pass
     finally:
         stop_listening()
+
+
+def _read(tenants: Collection[int]) -> tuple[Mapping[str, Block], Mapping[int, TenantBlocks]]:
+    with tenant_scope(*tenants):
+        return read_blocks(), read_tenants_blocks(tenants)

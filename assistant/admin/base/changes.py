@@ -63,7 +63,8 @@ def sentence_of_entry(entry: AuditEntry) -> str:
     """
     details = entry.details if isinstance(entry.details, dict) else {}
     if "before" in details and "policy" in details:
-        return " → ".join(state_word(str(details[name])) for name in ("before", "policy"))
+        steps = " → ".join(state_word(str(details[name])) for name in ("before", "policy"))
+        return f"{steps} ({details['reason']})" if details.get("reason") else steps
     values = details.get("values")
     values = values if isinstance(values, dict) else {}
     model = _model(entry.action.partition(".")[0])

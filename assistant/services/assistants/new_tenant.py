@@ -164,6 +164,8 @@ def _copy_switches(source: Tenant, tenant: Tenant, assistants: Mapping[int, Assi
             assistant=None if row.assistant_id is None else assistants[row.assistant_id],
             tool=row.tool,
             policy=row.policy,
+            reason=row.reason,
+            until=row.until,
             config=row.config,
         )
         for row in rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import UTC
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -158,8 +159,14 @@ def _switches(tenant: Tenant) -> QuerySet[ToolSetting]:
 
 
 def _tools(switches: Iterable[ToolSetting], assistant_id: int | None) -> list[ToolPart]:
-    return [
-        ToolPart(tool=row.tool, policy=row.policy, config=row.config if isinstance(row.config, dict) else {})  # type: ignore[arg-type]
-        for row in switches
-        if row.assistant_id == assistant_id
-    ]
+    return [tool_part(row) for row in switches if row.assistant_id == assistant_id]
+
+
+def tool_part(row: ToolSetting) -> ToolPart:
+    return ToolPart(
+        tool=row.tool,
+        policy=row.policy,  # type: ignore[arg-type]
+        reason=row.reason,
+        until=None if row.until is None else row.until.astimezone(UTC).isoformat(),
+        config=row.config if isinstance(row.config, dict) else {},
+    )

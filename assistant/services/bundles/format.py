@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from assistant.models import TenantLimits
 from assistant.models.limits import OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.prompts import MAX_NAME, MAX_VALUE, MAX_VARIABLES
+from assistant.models.toolblocks import MAX_REASON
 from assistant.services.assistants.configuration import MAX_MODEL_NAME, MAX_OTHER_MODELS
 from assistant.services.assistants.welcome import MAX_GREETING
 from assistant.toolkit.validation_errors import problems
@@ -59,7 +61,20 @@ class ToolPart(Part):
 
     tool: Annotated[str, StringConstraints(min_length=1, max_length=64)]
     policy: Literal["on", "ask", "off"]
+    reason: Annotated[str, StringConstraints(max_length=MAX_REASON)] = ""
+    # A moment in ISO 8601 with its offset.
+    until: Annotated[str, StringConstraints(max_length=40)] | None = None
     config: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _has_a_moment(self) -> ToolPart:
+        if self.until is not None and datetime.fromisoformat(self.until).tzinfo is None:
+            raise ValueError("until: the moment has no offset from UTC")
+        return self
+
+    @property
+    def ends_at(self) -> datetime | None:
+        return None if self.until is None else datetime.fromisoformat(self.until)
 
 
 class VariablePart(Part):

@@ -1,38 +1,40 @@
-"""The deployment's off switch of a tool: with a reason and an end, for every tenant, above all other switches."""
+"""Off switches of tools with a reason and an end: the deployment's, above all others, a tenant's and an assistant's."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Case, CharField, F, Q, QuerySet, Value, When
 
 from assistant.core.values.switched_off import SwitchedOff
 from assistant.mcp_client.remote_tool import prefixed
-from assistant.models import McpTool, ToolBlock
+from assistant.models import McpTool, ToolBlock, ToolSetting
+from assistant.models.toolblocks import MAX_REASON
 from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.rules import BLOCKED, BLOCKED_UNTIL
+from assistant.services.toolpolicy.rules import BLOCKED, Whose
 
-MAX_REASON = 150
 # An end that is further away is a mistake in the date.
 MAX_DURATION = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Why a tool is off in the whole deployment, and until when; None until it is switched on again."""
+    """Why a tool is off for whom, and until when; None until it is switched on again."""
 
     reason: str
     until: datetime | None = None
+    whose: Whose = "deployment"
 
     @classmethod
-    def of_json(cls, reason: str, until: str | None) -> Block:
+    def of_json(cls, reason: str, until: str | None, whose: Whose = "deployment") -> Block:
         """Return a block that a query has put into JSON. SQLite's times are in UTC and do not say so."""
         at = None if until is None else datetime.fromisoformat(until)
-        return cls(reason, at if at is None or at.tzinfo is not None else at.replace(tzinfo=UTC))
+        return cls(reason, at if at is None or at.tzinfo is not None else at.replace(tzinfo=UTC), whose)
 
     @property
     def switched_off(self) -> SwitchedOff:
@@ -42,10 +44,10 @@ class Block:
     @property
     def rule(self) -> str:
         """The sentence that calls, listings and pages give for it."""
-        reason = self.reason.rstrip(".")
+        reason, (with_end, without) = self.reason.rstrip("."), BLOCKED[self.whose]
         if self.until is None:
-            return BLOCKED % {"reason": reason}
-        return BLOCKED_UNTIL % {"until": f"{self.until.astimezone(UTC):%Y-%m-%d %H:%M}", "reason": reason}
+            return without % {"reason": reason}
+        return with_end % {"until": f"{self.until.astimezone(UTC):%Y-%m-%d %H:%M}", "reason": reason}
 
 
 def active_blocks() -> QuerySet[ToolBlock]:
@@ -58,6 +60,50 @@ def read_blocks() -> dict[str, Block]:
     return {
         tool: Block(reason, until) for tool, reason, until in active_blocks().values_list("tool", "reason", "until")
     }
+
+
+def active_reason() -> Case:
+    """Return the reason of a `ToolSetting` that has not ended, by the database's clock; else ""."""
+    lasts = Q(until=None) | Q(until__gt=DatabaseTime())
+    return Case(When(lasts, then=F("reason")), default=Value(""), output_field=CharField())
+
+
+def read_tenants_blocks(tenants: Collection[int]) -> dict[int, dict[tuple[int | None, str], Block]]:
+    """Return the off switches of tenants and their assistants that have a reason, by assistant (None) and tool."""
+    rows = ToolSetting.objects.filter(tenant__in=tenants).annotate(active=active_reason()).exclude(active="")
+    found: dict[int, dict[tuple[int | None, str], Block]] = {tenant: {} for tenant in tenants}
+    columns = ("tenant_id", "assistant_id", "tool", "reason", "until")
+    for tenant, assistant, tool, reason, until in rows.order_by("pk").values_list(*columns):
+        found[tenant][assistant, tool] = Block(reason, until, "tenant" if assistant is None else "assistant")
+    return found
+
+
+def blocks_for(*, tenant_id: int, assistant_id: int | None) -> Mapping[str, Block]:
+    """Return the tools that are off for a tenant's assistant with a reason: the deployment's first; two queries."""
+    of_tenant = read_tenants_blocks([tenant_id])[tenant_id]
+    layers = [
+        {tool: block for (owner, tool), block in of_tenant.items() if owner == whose}
+        for whose in dict.fromkeys((assistant_id, None))
+    ]
+    return {tool: block for layer in (*layers, read_blocks()) for tool, block in layer.items()}
+
+
+def checked_reason(reason: str) -> str:
+    """Return a reason on one line, without control characters and those that turn the direction of a text.
+
+    Members and the model read it. Raises `ValueError` if it is empty or longer than `MAX_REASON`.
+    """
+    reason = " ".join("".join(one if one.isprintable() else " " for one in reason).split())
+    if not 0 < len(reason) <= MAX_REASON:
+        raise ValueError(f"a reason has 1 to {MAX_REASON} characters")
+    return reason
+
+
+def check_end(until: datetime | None) -> None:
+    """Raise `ValueError` unless an end is in the future, and not further away than `MAX_DURATION`."""
+    now = database_time()
+    if until is not None and not now < until <= now + MAX_DURATION:
+        raise ValueError(f"the end must be in the future, and at most {MAX_DURATION.days} days away")
 
 
 @transaction.atomic
@@ -76,16 +122,12 @@ def block_tool(
     Raises:
         ValueError: there is no such tool, no reason, or the end is past or too far away.
     """
-    # Members and the model read it: no control characters, and none that turn the direction of a text.
-    reason, now = " ".join("".join(one if one.isprintable() else " " for one in reason).split()), database_time()
     if not knows_tool_anywhere(tool):
         raise ValueError(f"this deployment has no tool {tool!r}")
-    if not 0 < len(reason) <= MAX_REASON:
-        raise ValueError(f"a reason has 1 to {MAX_REASON} characters")
+    reason = checked_reason(reason)
     if lasts is not None:
-        until = now + lasts
-    if until is not None and not now < until <= now + MAX_DURATION:
-        raise ValueError(f"the end must be in the future, and at most {MAX_DURATION.days} days away")
+        until = database_time() + lasts
+    check_end(until)
     before = _remove(tool)
     values = {"reason": reason, "until": until, "actor_id": actor.pk if actor is not None else None}
     # Not `create`: a concurrent request may have created the row.

@@ -18,7 +18,7 @@ from assistant.services.mcp_servers.tools_by_tenant import (
     outside_tools_named,
 )
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.blocks import Block
+from assistant.services.toolpolicy.blocks import Block, active_reason
 from assistant.services.toolpolicy.policy import PolicyDecision, decide, facts_of
 from assistant.services.toolpolicy.switch_changes import FOLLOW
 from assistant.services.toolpolicy.switch_query import Switch
@@ -168,7 +168,8 @@ class _Decisions:
             return _decide(tool, after_untrusted, switch, block, refusal)
         # Not by the name alone: tenants may have different outside tools of one name.
         facts = tool.name if entry is None else facts_of(tool)
-        key = (facts, after_untrusted, None if switch is None else switch.policy, refusal, block)
+        own = None if switch is None else (switch.policy, switch.block)
+        key = (facts, after_untrusted, own, refusal, block)
         if (known := self._decided.get(key)) is not None:
             return known
         self._decided[key] = _decide(tool, after_untrusted, switch, block, refusal)
@@ -191,10 +192,13 @@ def _stored(tenants: Collection[Tenant], tools: Sequence[Tool]) -> dict[tuple[in
         tenant__in=[tenant.pk for tenant in tenants], assistant=None, tool__in=[tool.name for tool in tools]
     )
     # Values, because rows of a model take ten times as long to make.
-    columns = rows.order_by().values_list("tenant_id", "tool", "policy", "config", "secrets")
+    rows = rows.annotate(active=active_reason()).order_by()
+    columns = rows.values_list("tenant_id", "tool", "policy", "config", "secrets", "active", "until")
     return {
-        (tenant, tool): Switch(cast(Policy, policy), config, secrets)
-        for tenant, tool, policy, config, secrets in columns
+        (tenant, tool): Switch(
+            cast(Policy, policy), config, secrets, Block(reason, until, "tenant") if reason else None
+        )
+        for tenant, tool, policy, config, secrets, reason, until in columns
     }
 
 

@@ -19,7 +19,14 @@ from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, Use
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue, rules
 from assistant.services.toolpolicy.blocks import Block
-from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
+from assistant.services.toolpolicy.switch_query import (
+    COLUMNS,
+    StoredSwitches,
+    Switch,
+    read_switches,
+    switch_columns,
+    unblocked,
+)
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
@@ -45,12 +52,14 @@ _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
 class PolicyDecision:
     """The policy for a tool; `rule` is a sentence that names the layer that decided.
 
-    `config` and `secrets` are the tool's settings and secrets, empty if it is off.
+    `config` and `secrets` are the tool's settings and secrets, empty if it is off. `block` is the off switch with a
+    reason that has decided, if it was one.
     """
 
     policy: Policy
     rule: str
     layer: Layer
+    block: Block | None = None
     config: Any = field(default=None, repr=False, compare=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
@@ -60,7 +69,8 @@ class EffectiveTool:
     """A tool with its policy; `config` and `secrets` are empty if it is off.
 
     `outage` says why a tool whose policy would otherwise be on or ask cannot be used, because its external server is
-    unavailable; else it is empty. `switched_off` is the same of a tool that operators have switched off for everyone.
+    unavailable; else it is empty. `switched_off` is the same of a tool that has been switched off with a reason: for
+    everyone, the tenant or the assistant.
     `warning` is for a person who is asked because the model has read untrusted text. `without_read` is the decision for
     a call of a tool with destinations that are all trusted.
     """
@@ -106,12 +116,12 @@ def decide(
     if tool is None:
         return PolicyDecision("off", rules.NOT_IN_CATALOGUE, "catalogue")
     if block is not None:
-        return PolicyDecision("off", block.rule, "deployment")
+        return PolicyDecision("off", block.rule, "deployment", block)
     if refusal:
         return PolicyDecision("off", refusal, "server")
     decisions = [_tenant_decision(tool, tenant, is_remote=refusal is not None)]
     if assistant is not None:
-        decisions.append(PolicyDecision(assistant.policy, rules.FOR_ASSISTANT[assistant.policy], "assistant"))
+        decisions.append(_switch_decision(assistant, "assistant", rules.FOR_ASSISTANT))
     if tool.requires_approval is True:
         decisions.insert(0, PolicyDecision("ask", rules.ASKS_ITSELF, "tool"))
     if tool.permission and not has_permission:
@@ -166,12 +176,18 @@ def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Ma
 
 def _tenant_decision(tool: Tool, switch: Switch | None, *, is_remote: bool) -> PolicyDecision:
     if switch is not None:
-        return PolicyDecision(switch.policy, rules.FOR_TENANT[switch.policy], "tenant")
+        return _switch_decision(switch, "tenant", rules.FOR_TENANT)
     if is_remote:
         return PolicyDecision("on", rules.ALLOWED_FOR_SERVER, "server")
     if tool.enabled_by_default:
         return PolicyDecision("on", rules.ON_BY_DEFAULT, "catalogue")
     return PolicyDecision("off", rules.NOT_SWITCHED_ON, "tenant")
+
+
+def _switch_decision(switch: Switch, layer: Layer, sentences: Mapping[Policy, str]) -> PolicyDecision:
+    if switch.block is not None:
+        return PolicyDecision("off", switch.block.rule, layer, switch.block)
+    return PolicyDecision(switch.policy, sentences[switch.policy], layer)
 
 
 def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:
@@ -246,8 +262,9 @@ def effective_tools(
         decision = decide_with(refusal=refusal, block=block)
         is_refused = entry is not None and entry.is_allowed and bool(refusal)
         is_outage = is_refused and decide_with(refusal="", block=block).policy != "off"
-        # Who could not use the tool anyway is not told why operators have switched it off.
-        is_switched_off = block is not None and decide_with(refusal=refusal).policy != "off"
+        # Who could not use the tool anyway is not told why it has been switched off.
+        without = partial(decide_with, refusal=refusal, tenant=unblocked(pair[0]), assistant=unblocked(pair[1]))
+        is_switched_off = decision.block is not None and without().policy != "off"
         effective.append(
             EffectiveTool(
                 tool,
@@ -257,7 +274,7 @@ def effective_tools(
                 decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if is_outage else "",
-                switched_off=block.switched_off if block is not None and is_switched_off else None,
+                switched_off=decision.block.switched_off if decision.block is not None and is_switched_off else None,
                 warning=_warning(read) if read and decision.policy == "ask" else "",
                 without_read=decide_with(refusal=refusal, block=block, read=()) if read and tool.destinations else None,
             )

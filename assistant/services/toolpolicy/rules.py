@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 from django.utils.translation import gettext, gettext_noop
 
 from assistant.core.toolcalls.protocols import Policy
+
+Whose = Literal["deployment", "tenant", "assistant"]
 
 NOT_IN_CATALOGUE = gettext_noop("Not in this deployment's catalogue.")
 FOR_ASSISTANT: Mapping[Policy, str] = {
@@ -25,8 +28,21 @@ ALLOWED_FOR_SERVER = gettext_noop("Allowed on the page of its server.")
 ON_BY_DEFAULT = gettext_noop("On by default; the tenant has not switched it.")
 NOT_SWITCHED_ON = gettext_noop("Off until the tenant switches it on.")
 LEFT_OUT = gettext_noop("Left out by the client.")
-BLOCKED_UNTIL = gettext_noop("Off in the whole deployment until %(until)s UTC: %(reason)s.")
-BLOCKED = gettext_noop("Off in the whole deployment: %(reason)s.")
+# With a reason, and with an end or without.
+BLOCKED: Mapping[Whose, tuple[str, str]] = {
+    "deployment": (
+        gettext_noop("Off in the whole deployment until %(until)s UTC: %(reason)s."),
+        gettext_noop("Off in the whole deployment: %(reason)s."),
+    ),
+    "tenant": (
+        gettext_noop("Switched off for the tenant until %(until)s UTC: %(reason)s."),
+        gettext_noop("Switched off for the tenant: %(reason)s."),
+    ),
+    "assistant": (
+        gettext_noop("Switched off for this assistant until %(until)s UTC: %(reason)s."),
+        gettext_noop("Switched off for this assistant: %(reason)s."),
+    ),
+}
 LACKS_PERMISSION = gettext_noop("The user lacks the permission %(permission)s.")
 
 
@@ -35,7 +51,9 @@ def _pattern(sentence: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+?)", re.escape(sentence)), re.DOTALL)
 
 
-_PATTERNS = {sentence: _pattern(sentence) for sentence in (BLOCKED_UNTIL, BLOCKED, LACKS_PERMISSION)}
+_PATTERNS = {
+    sentence: _pattern(sentence) for sentence in (*(one for pair in BLOCKED.values() for one in pair), LACKS_PERMISSION)
+}
 
 
 def shown_rule(rule: str) -> str:

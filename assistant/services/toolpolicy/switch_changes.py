@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import Assistant, AuditEntry, Tenant, ToolSetting
@@ -17,6 +18,7 @@ from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.mcp_servers.tools_by_tenant import outside_tools_named
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.blocks import check_end, checked_reason
 
 POLICIES = tuple(ToolSetting.Policy.values)
 FOLLOW = "follow"
@@ -38,15 +40,38 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """What a switch is set to: a policy or "follow", and why it is off in spite of it, until when."""
+
+    policy: str
+    reason: str = ""
+    until: datetime | None = None
+
+    @property
+    def word(self) -> str:
+        """The policy that holds now, as the audit trail names it."""
+        return "off" if self.reason else self.policy
+
+    @property
+    def details(self) -> dict[str, str | None]:
+        """The reason and the end for the audit trail, if there is one."""
+        if not self.reason:
+            return {}
+        return {"reason": self.reason, "until": None if self.until is None else self.until.isoformat()}
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What a change did: its id, the switches that it set, and those that it left as they were.
 
     Left are switches to delete that also store settings or secrets, and in an undo those that were changed since.
+    `overtaken` are those that others have changed since the page of this change was made.
     """
 
     id: str
     changed: tuple[Target, ...]
     left: tuple[Target, ...]
+    overtaken: tuple[Target, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +86,67 @@ class LatestChange:
 
 
 @transaction.atomic
-def set_switches(*, actor: audit_trail.Actor, targets: Iterable[Target], policy: str) -> Change:
+def set_switches(
+    *,
+    actor: audit_trail.Actor,
+    targets: Iterable[Target],
+    policy: str,
+    reason: str = "",
+    until: datetime | None = None,
+    seen: int | None = None,
+) -> Change:
     """Set switches, from the next tool call on, in every process; the number of queries is constant.
 
     The caller has checked that the actor administers the targets' tenants.
 
     Args:
         policy: "on", "ask" or "off"; "follow" deletes stored switches.
+        reason: why the tool is off, whatever the policy says; members and the model read it. "": it is not.
+        until: when the policy decides again; None: when a switch is set without a reason.
+        seen: `latest_version` when the page was made that the actor has acted on. Switches that others have set since
+            are left as they are. None overwrites them.
 
     Raises:
-        ValueError: the policy or a tool does not exist, an assistant belongs to another tenant, or there are more than
-            `MAX_TARGETS`.
+        ValueError: the policy or a tool does not exist, an assistant belongs to another tenant, there are more than
+            `MAX_TARGETS`, or the reason or end is not valid.
     """
     if policy not in (*POLICIES, FOLLOW):
         raise ValueError(f"a policy is any of {', '.join(POLICIES)} or {FOLLOW}")
-    wanted = dict.fromkeys(targets, policy)
+    if reason and policy != FOLLOW:
+        state = State(policy, checked_reason(reason), until)
+        check_end(until)
+    else:
+        state = State(policy)
+    wanted = dict.fromkeys(targets, state)
     if len(wanted) > MAX_TARGETS:
         raise ValueError(f"more than {MAX_TARGETS} switches at once")
     _check_tools(wanted)
     _check_assistants(wanted)
-    return _apply(actor, wanted, ())
+    overtaken: tuple[Target, ...] = ()
+    if seen is not None:
+        _lock_tenants(wanted)
+        overtaken = tuple(_set_by_others(actor, wanted, seen))
+    made = _apply(actor, {one: value for one, value in wanted.items() if one not in overtaken}, ())
+    return replace(made, overtaken=overtaken)
+
+
+def latest_version(*, tenants: Collection[int]) -> int:
+    """Return what tells a page of these tenants' switches from later ones: the newest change that it shows."""
+    newest = AuditEntry.objects.filter(tenant__in=tenants, action=ACTION).aggregate(Max("pk"))["pk__max"]
+    return int(newest or 0)
+
+
+def _lock_tenants(targets: Collection[Target]) -> None:
+    """Let simultaneous changes of a tenant's switches see each other, also of those that are not stored yet."""
+    tenants = Tenant.objects.filter(pk__in={target.tenant_id for target in targets})
+    list(tenants.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+
+
+def _set_by_others(actor: audit_trail.Actor, targets: Collection[Target], seen: int) -> set[Target]:
+    entries = AuditEntry.objects.filter(
+        tenant__in={target.tenant_id for target in targets}, action=ACTION, pk__gt=seen
+    ).exclude(actor_id=actor.pk if actor is not None else None)
+    return {_target(entry) for entry in entries} & set(targets)
 
 
 @transaction.atomic
@@ -99,9 +165,9 @@ def undo_change(*, actor: audit_trail.Actor, change: str, tenants: QuerySet[Tena
         raise LookupError("there is no such change of yours in the last ten minutes")
     was_set = {_target(entry): entry for entry in entries}
     stored = _locked(was_set)
-    now = {target: stored[target].policy if target in stored else FOLLOW for target in was_set}
+    now = {target: _state_of(stored.get(target)).word for target in was_set}
     wanted = {
-        target: str(entry.details["before"])
+        target: _state_before(entry)
         for target, entry in was_set.items()
         if now[target] == entry.details["policy"] and _exists(target)
     }
@@ -147,6 +213,19 @@ def _target(entry: AuditEntry) -> Target:
     return Target(entry.tenant_id or 0, assistant, entry.target.rpartition(": ")[2])
 
 
+def _state_of(row: ToolSetting | None) -> State:
+    return State(FOLLOW) if row is None else State(row.policy, row.reason, row.until)
+
+
+def _state_before(entry: AuditEntry) -> State:
+    """Return what a switch was set to before a change of it."""
+    was = entry.details.get("was")
+    if not isinstance(was, dict):
+        return State(str(entry.details["before"]))
+    until = was.get("until")
+    return State(str(was["policy"]), str(was["reason"]), None if until is None else datetime.fromisoformat(str(until)))
+
+
 def _exists(target: Target) -> bool:
     """Whether the switch's assistant, if it is of one, has not been deleted since."""
     return (
@@ -188,15 +267,15 @@ def _locked(targets: Collection[Target]) -> dict[Target, ToolSetting]:
     return {target: row for target, row in found.items() if target in targets}
 
 
-def _apply(actor: audit_trail.Actor, wanted: Mapping[Target, str], left: tuple[Target, ...]) -> Change:
+def _apply(actor: audit_trail.Actor, wanted: Mapping[Target, State], left: tuple[Target, ...]) -> Change:
     stored = _locked(wanted)
     keep = {
         target
-        for target, policy in wanted.items()
-        if policy == FOLLOW and target in stored and (stored[target].config or stored[target].secrets)
+        for target, state in wanted.items()
+        if state.policy == FOLLOW and target in stored and (stored[target].config or stored[target].secrets)
     }
-    before = {target: stored[target].policy if target in stored else FOLLOW for target in wanted}
-    changed = {target: policy for target, policy in wanted.items() if target not in keep and before[target] != policy}
+    before = {target: _state_of(stored.get(target)) for target in wanted}
+    changed = {target: state for target, state in wanted.items() if target not in keep and before[target] != state}
     _store(changed, stored)
     made = Change(uuid.uuid4().hex, tuple(changed), (*left, *keep))
     slugs = _slugs(changed)
@@ -208,35 +287,44 @@ def _apply(actor: audit_trail.Actor, wanted: Mapping[Target, str], left: tuple[T
                 action=ACTION,
                 target=f"{slugs[target.assistant_id]}: {target.tool}" if target.assistant_id else target.tool,
                 details={
-                    "policy": policy,
-                    "before": before[target],
+                    "policy": state.word,
+                    "before": before[target].word,
+                    **state.details,
+                    **_was(before[target]),
                     "change": made.id,
                     **({"assistant": target.assistant_id} if target.assistant_id else {}),
                 },
             )
-            for target, policy in changed.items()
+            for target, state in changed.items()
         ]
     )
     change_notices.notify()
     return made
 
 
-def _store(changed: Mapping[Target, str], stored: Mapping[Target, ToolSetting]) -> None:
+def _was(before: State) -> dict[str, Any]:
+    """Return what an undo needs to know of a switch that was off with a reason."""
+    return {"was": {"policy": before.policy, **before.details}} if before.reason else {}
+
+
+def _store(changed: Mapping[Target, State], stored: Mapping[Target, ToolSetting]) -> None:
     tenants = {target.tenant_id for target in changed}
-    old = [stored[target].pk for target, policy in changed.items() if policy == FOLLOW and target in stored]
+    old = [stored[target].pk for target, state in changed.items() if state.policy == FOLLOW and target in stored]
     ToolSetting.objects.filter(pk__in=old, tenant__in=tenants).delete()
-    for policy in POLICIES:
+    # One state, or few in an undo.
+    for state in {one for one in changed.values() if one.policy != FOLLOW}:
+        values = {"policy": state.policy, "reason": state.reason, "until": state.until}
         rows = [
-            ToolSetting(tenant_id=one.tenant_id, assistant_id=one.assistant_id, tool=one.tool, policy=policy)
+            ToolSetting(tenant_id=one.tenant_id, assistant_id=one.assistant_id, tool=one.tool, **values)
             for one, value in changed.items()
-            if value == policy and one not in stored
+            if value == state and one not in stored
         ]
         if rows:
             # A concurrent request may have created one of them, which then is changed below.
             ToolSetting.objects.bulk_create(rows, ignore_conflicts=True)
-        there = _locked([target for target, value in changed.items() if value == policy])
+        there = _locked([target for target, value in changed.items() if value == state])
         ToolSetting.objects.filter(pk__in=[row.pk for row in there.values()], tenant__in=tenants).update(
-            policy=policy, updated_at=timezone.now()
+            **values, updated_at=timezone.now()
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from django.db.models import Aggregate, Exists, JSONField, Q, Subquery, TextField
@@ -14,7 +14,8 @@ from django.db.models.sql.compiler import SQLCompiler
 from assistant.core.toolcalls.protocols import Policy
 from assistant.models import McpServer, ToolSetting
 from assistant.services.db.json_rows import JsonArrayOf
-from assistant.services.toolpolicy.blocks import Block, active_blocks
+from assistant.services.toolpolicy.blocks import Block, active_blocks, active_reason
+from assistant.services.toolpolicy.rules import Whose
 
 # The columns that `switch_columns` adds to a row, for `read_switches`.
 COLUMNS = ("switches", "has_servers", "blocks")
@@ -23,11 +24,15 @@ _secrets = ToolSetting._meta.get_field("secrets")
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A stored tool setting: of a tenant, or of one of its assistants."""
+    """A stored tool setting: of a tenant, or of one of its assistants.
+
+    `block` is why the tool is off now, whatever the policy says; None if no reason is stored, or it has ended.
+    """
 
     policy: Policy
     config: Mapping[str, Any] = field(default_factory=dict)
     secrets: str = field(default="", repr=False)
+    block: Block | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
     """
     rows = ToolSetting.objects.filter(Q(assistant=None) | Q(assistant=assistant), tenant_id=tenant_id).order_by()
     # `config` as text, because databases represent JSON within JSON differently.
-    row = JSONArray("assistant_id", "tool", "policy", Cast("config", TextField()), "secrets")
+    config = Cast("config", TextField())
+    row = JSONArray("assistant_id", "tool", "policy", config, "secrets", active_reason(), "until")
     servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
     blocks = active_blocks().annotate(rows=JsonArrayOf(JSONArray("tool", "reason", "until")))
     return {
@@ -77,12 +83,22 @@ def read_switches(
     """Parse the values of `COLUMNS`."""
     off = {tool: Block.of_json(reason, until) for tool, reason, until in blocks or ()}
     found = StoredSwitches({}, {}, has_servers, off)
-    for owner, tool, policy, config, secrets in switches or ():
+    for owner, tool, policy, config, secrets, reason, until in switches or ():
         layer = cast(dict[str, Switch], found.tenant if owner is None else found.assistant)
-        layer[tool] = Switch(policy, json.loads(config), _secrets.from_db_value(secrets, None, None) or "")
+        block = Block.of_json(reason, until, "tenant" if owner is None else "assistant") if reason else None
+        layer[tool] = Switch(policy, json.loads(config), _secrets.from_db_value(secrets, None, None) or "", block)
     return found
 
 
-def switch_of(row: ToolSetting) -> Switch:
-    """Return a stored setting as a switch."""
-    return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets)
+def switch_of(row: Any) -> Switch:
+    """Return a `ToolSetting` as a switch; it has the reason that holds now as `active`."""
+    whose: Whose = "tenant" if row.assistant_id is None else "assistant"
+    block = Block(row.active, row.until, whose) if row.active else None
+    return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets, block=block)
+
+
+def unblocked(switch: Switch | None) -> Switch | None:
+    """Return a switch as if its tool had not been switched off with a reason."""
+    if switch is None or switch.block is None:
+        return switch
+    return replace(switch, block=None, policy="on" if switch.policy == "off" else switch.policy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import cast
 
@@ -15,7 +16,7 @@ from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.tenancy import audit_trail
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.blocks import Block, read_blocks
+from assistant.services.toolpolicy.blocks import Block, active_reason, read_blocks
 from assistant.services.toolpolicy.last_switches import LastSwitch, last_switches
 from assistant.services.toolpolicy.policy import PolicyDecision, decide
 from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, set_switches
@@ -59,6 +60,7 @@ class Row:
     is_read_only: bool
     has_destinations: bool
     has_settings: bool
+    is_outside: bool
     is_blocked: bool
     cells: tuple[Cell, ...]
 
@@ -71,6 +73,10 @@ class Reach:
     assistants: int
 
 
+class Overtaken(Exception):
+    """Somebody else has set the switch since it was shown."""
+
+
 def set_switch(
     *,
     actor: audit_trail.Actor,
@@ -78,17 +84,25 @@ def set_switch(
     assistant: Assistant | None,
     tool: str,
     policy: str,
+    reason: str = "",
+    until: datetime | None = None,
+    seen: int | None = None,
 ) -> ToolSetting | None:
     """Set the switch of a tool for a tenant or an assistant, from the next tool call on, in every process.
 
-    `policy` is "on", "ask" or "off"; "follow" deletes the stored switch and returns None.
+    `policy` is "on", "ask" or "off"; "follow" deletes the stored switch and returns None. The others are as those of
+    `set_switches`.
 
     Raises:
+        Overtaken: others have set it since `seen`.
         ValueError: the tool or policy does not exist, the assistant belongs to another tenant, or a switch to delete
-            also stores settings or secrets.
+            also stores settings or secrets; or the reason or end is not valid.
     """
     target = Target(tenant.pk, assistant.pk if assistant is not None else None, tool)
-    if set_switches(actor=actor, targets=[target], policy=policy).left:
+    made = set_switches(actor=actor, targets=[target], policy=policy, reason=reason, until=until, seen=seen)
+    if made.overtaken:
+        raise Overtaken("somebody else has set this switch meanwhile")
+    if made.left:
         raise ValueError("this switch holds settings; delete them first, or set it to on, ask or off")
     return ToolSetting.objects.filter(tenant=tenant, assistant=assistant, tool=tool).first()
 
@@ -105,7 +119,8 @@ def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
 def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> list[Row]:
     """Return all tools, external servers' last, with a column for the tenant and one for each of its assistants."""
     columns = [(None, ""), *((assistant.pk, f"{assistant.slug}: ") for assistant in assistants)]
-    stored, blocks = _stored(ToolSetting.objects.filter(tenant=tenant)), read_blocks()
+    stored = _stored(ToolSetting.objects.filter(tenant=tenant).annotate(active=active_reason()))
+    blocks = read_blocks()
     last = last_switches(tenants=[tenant])
     local = list(catalogue.registry())
     remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
@@ -134,6 +149,7 @@ def _row(tool: Tool, cells: Iterable[Cell], block: Block | None) -> Row:
         is_read_only=tool.read_only,
         has_destinations=bool(tool.destinations),
         has_settings=bool(tool.config or tool.secrets),
+        is_outside=tool.name not in catalogue.registry(),
         is_blocked=block is not None,
         cells=tuple(cells),
     )
@@ -144,7 +160,13 @@ def _stored(rows: Iterable[ToolSetting]) -> Stored:
 
 
 def _cell(
-    tool: Tool, stored: Stored, tenant: Tenant, assistant_id: int | None, *, refusal: str | None, block: Block | None
+    tool: Tool,
+    stored: Stored,
+    tenant: Tenant,
+    assistant_id: int | None,
+    *,
+    refusal: str | None,
+    block: Block | None,
 ) -> Cell:
     tenant_setting = stored.get((tenant.pk, None, tool.name))
     own = stored.get((tenant.pk, assistant_id, tool.name))

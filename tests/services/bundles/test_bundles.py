@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from assistant.models import (
     Assistant,
@@ -253,3 +255,17 @@ def test_a_prompt_older_than_variables_says_the_same_there(cast: Cast) -> None:
     published = cast.rival_support.prompt_versions.get(status="published")
     assert (published.text, published.uses_variables) == ("Write \\{{ so }}", True)
     assert take(cast, cast.globex).is_empty
+
+
+def test_why_a_tool_is_off_travels_until_its_end(cast: Cast) -> None:
+    end = timezone.now() + timedelta(hours=1)
+    setting = ToolSetting.objects.create(tenant=cast.acme, tool="current_time", reason="Too slow", until=end)
+    take(cast, cast.globex)
+    taken = ToolSetting.objects.get(tenant=cast.globex)
+    assert (taken.policy, taken.reason, taken.until) == ("on", "Too slow", end)
+    assert take(cast, cast.globex).is_empty
+    setting.until = timezone.now() - timedelta(hours=1)
+    setting.save()
+    take(cast, cast.globex)
+    taken.refresh_from_db()
+    assert (taken.policy, taken.reason, taken.until) == ("on", "", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -112,3 +113,29 @@ def test_what_does_not_exist_changes_nothing(change: dict[str, object], cast: Ca
     with pytest.raises(ValueError, match=r"\w"):
         set_switches(actor=cast.root, targets=targets, policy=str(change.get("policy", "on")))
     assert not stored()
+
+
+def test_a_switch_takes_a_reason_away_and_undo_brings_it_back(cast: Cast) -> None:
+    target, end = [Target(cast.acme.pk, None, TOOL)], timezone.now() + timedelta(hours=1)
+    off = set_switches(actor=cast.root, targets=target, policy="ask", reason=" Too\nslow ", until=end)
+    row = ToolSetting.objects.get()
+    assert (row.policy, row.reason, row.until) == ("ask", "Too slow", end)
+    on = set_switches(actor=cast.root, targets=target, policy="ask")
+    row.refresh_from_db()
+    assert (row.policy, row.reason, row.until) == ("ask", "", None)
+    steps = AuditEntry.objects.filter(action="tool.switch").order_by("pk").values_list("details", flat=True)
+    assert [(one["before"], one["policy"], one.get("reason")) for one in steps] == [
+        ("follow", "off", "Too slow"), ("off", "ask", None)
+    ]  # fmt: skip
+    undo_change(actor=cast.root, change=on.id, tenants=Tenant.objects.all())
+    row.refresh_from_db()
+    assert (row.policy, row.reason, row.until) == ("ask", "Too slow", end)
+    assert undo_change(actor=cast.root, change=off.id, tenants=Tenant.objects.all()).changed == tuple(target)
+    assert not ToolSetting.objects.exists()
+
+
+@pytest.mark.parametrize("wrong", [{"reason": "x" * 151}, {"reason": "x", "until": timezone.now() - timedelta(1)}])
+def test_a_reason_and_its_end_have_bounds(cast: Cast, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"a reason has|in the future"):
+        set_switches(actor=None, targets=both(cast), policy="on", **wrong)
+    assert not ToolSetting.objects.exists()

@@ -10,12 +10,14 @@ import httpx2
 import pytest
 from asgiref.sync import sync_to_async as in_db
 from django.test import Client as Browser
+from django.utils import timezone
 
 from assistant.core.values.switched_off import SwitchedOff, note_of_tools_off
-from assistant.models import Provider, ToolBlock, ToolCall
+from assistant.models import Provider, ToolBlock, ToolCall, ToolSetting
 from assistant.services.tenancy.members import create_api_key
-from assistant.services.toolpolicy.blocks import block_tool, unblock_tool
+from assistant.services.toolpolicy.blocks import block_tool, blocks_for, unblock_tool
 from assistant.services.toolpolicy.policy import effective_tools
+from assistant.services.toolpolicy.switchboard import set_switch
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_answers import reply
@@ -34,6 +36,14 @@ def off(**end: Any) -> str:
     """Switch the clock off for everyone; return until when, as it is told."""
     ends_at = block_tool(actor=None, tool="current_time", reason=REASON, **end).until
     return "" if ends_at is None else f"{ends_at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def off_for(cast: Cast, whose: str, **end: Any) -> None:
+    """Switch the clock off for Acme, or for its assistant, with the reason."""
+    assistant = cast.support if whose == "assistant" else None
+    set_switch(
+        actor=None, tenant=cast.acme, assistant=assistant, tool="current_time", policy="on", reason=REASON, **end
+    )
 
 
 async def call_while(act: Callable[[], str], server: Server, cast: Cast, fake: FakeProvider) -> tuple[Socket, str, str]:
@@ -60,6 +70,68 @@ async def test_the_model_and_the_card_of_a_refused_call_are_told(
     (finished,) = (one["value"] for one in socket.frames if one.get("name") == "tool.finished")
     assert (finished["status"], finished["display"]) == ("refused", told)
     assert (await ToolCall.objects.aget()).display == told
+
+
+@pytest.mark.parametrize("whose", ["tenant", "assistant"])
+async def test_a_tenants_and_an_assistants_reason_are_told_alike(
+    whose: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    end = timezone.now().replace(microsecond=0) + timedelta(hours=2)
+
+    def act() -> str:
+        off_for(cast, whose, until=end)
+        return f"{end:%Y-%m-%dT%H:%M:%SZ}"
+
+    socket, ends_at, thread = await call_while(act, uvicorn_server, cast, fake_provider)
+    told = f"Switched off until {ends_at}: {REASON}."
+    assert told in fake_provider.requests[-1].json["messages"][-1]["content"]
+    (finished,) = (one["value"] for one in socket.frames if one.get("name") == "tool.finished")
+    assert (finished["status"], finished["display"]) == ("refused", told)
+    name = {"tenant": "the tenant", "assistant": "this assistant"}[whose]
+    call = await ToolCall.objects.aget()
+    assert call.rule == f"Switched off for {name} until {end:%Y-%m-%d %H:%M} UTC: {REASON}."
+    fake_provider.reply("It is off.")
+    async with open_socket(uvicorn_server.url, user=cast.alice) as again:
+        await again.ask("And now?", thread=thread)
+    told_before = [one["content"] for one in fake_provider.requests[-1].json["messages"] if one["role"] == "system"]
+    assert f"- current_time: {told}" in told_before[-1]
+
+
+@pytest.mark.parametrize("whose", ["tenant", "assistant"])
+async def test_open_chats_are_told_of_a_tenants_and_an_assistants_reason(
+    whose: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    _, _, thread = await call_while(lambda: "", uvicorn_server, cast, fake_provider)
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.attach(thread, render="html")
+        await socket.until_type("MESSAGES_SNAPSHOT")
+        await in_db(off_for)(cast, whose)
+        (told,) = (await socket.until_custom("thread.tools"))["value"]["off"]
+        assert (told["name"], told["reason"], told["until"]) == ("current_time", REASON, None)
+        assistant = cast.support if whose == "assistant" else None
+        on = {"tool": "current_time", "policy": "on"}
+        await in_db(set_switch)(actor=None, tenant=cast.acme, assistant=assistant, **on)
+        assert (await socket.until_custom("thread.tools"))["value"] == {"off": []}
+
+
+def test_a_reason_that_has_ended_leaves_the_policy(cast: Cast) -> None:
+    off_for(cast, "tenant", until=timezone.now() + timedelta(hours=1))
+    assert rule_of(cast).startswith("Switched off for the tenant until")
+    ToolSetting.objects.update(until=timezone.now() - timedelta(seconds=1))
+    assert rule_of(cast) == "Switched on for the tenant."
+
+
+def test_a_reason_of_one_tenant_or_assistant_is_not_another_ones(cast: Cast) -> None:
+    switch_tool(cast.globex, "current_time", "on")
+    off_for(cast, "tenant")
+    assert "current_time" not in blocks_for(tenant_id=cast.globex.pk, assistant_id=None)
+    found = effective_tools(tenant_id=cast.globex.pk, user_id=cast.mallory.pk, assistant_id=None)
+    assert next(entry.policy for entry in found if entry.tool.name == "current_time") == "on"
+
+
+def rule_of(cast: Cast) -> str:
+    found = effective_tools(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
+    return next(entry.rule for entry in found if entry.tool.name == "current_time")
 
 
 async def test_the_model_is_told_of_a_tool_that_it_called_earlier(

@@ -13,7 +13,7 @@ from assistant.services.eventlog.log import FOLLOW_UPS, SUMMARY, TITLE, TOOLS
 from assistant.services.runs.reading.stored_thread import own_thread
 from assistant.services.tenancy.members import Member
 from assistant.services.text import format_timestamp
-from assistant.services.toolpolicy.blocks import read_blocks
+from assistant.services.toolpolicy.blocks import blocks_for
 from assistant.services.toolpolicy.titles import titles_of
 
 # Tools of one thread that are told to be off.
@@ -65,8 +65,8 @@ def _follow_ups(conversation: Conversation) -> Custom | None:
 
 
 def _tools(conversation: Conversation) -> Custom:
-    """Return the event with the tools that were called in the conversation and that operators have switched off."""
-    blocks = read_blocks()
+    """Return the event with the tools that were called in the conversation and that are switched off with a reason."""
+    blocks = blocks_for(tenant_id=conversation.tenant_id, assistant_id=conversation.assistant_id)
     calls = ToolCall.objects.filter(tenant_id=conversation.tenant_id, run__conversation=conversation, name__in=blocks)
     called = list(calls.order_by("name").values_list("name", flat=True).distinct()[:MAX_TOOLS_OFF]) if blocks else []
     titles = titles_of(tenant_id=conversation.tenant_id, names=called) if called else {}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import httpx2
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pydantic import BaseModel, Field
 
 from assistant.contrib.panel.admin.tools.tool_settings_form import fields_of
@@ -57,6 +59,37 @@ def test_a_new_setting_begins_with_the_tool_and_has_its_own_form(amys: Client, c
     stored = ToolSetting.objects.get()
     assert (stored.tool, stored.policy, stored.config) == ("get_weather", "ask", {"units": "imperial"})
     assert amys.post(address, form).status_code == 200 and ToolSetting.objects.count() == 1
+
+
+def test_a_reason_switches_off_until_its_end_and_stands_on_the_board(amys: Client, cast: Cast) -> None:
+    address = f"{SETTINGS}add/?tool=current_time&tenant={cast.acme.pk}"
+    board = amys.get(f"{SETTINGS}switchboard/acme/").content.decode()
+    assert "Off with a reason" in board
+    form = {
+        "tenant": cast.acme.pk,
+        "assistant": "",
+        "policy": "on",
+        "tool": "current_time",
+        "reason": "It\u202e is late",
+    }
+    past = amys.post(address, {**form, "until_0": "2020-01-01", "until_1": "10:00"})
+    assert past.status_code == 200 and "the end must be in the future" in past.content.decode()
+    end = timezone.now() + timedelta(days=2)
+    assert amys.post(address, {**form, "until_0": f"{end:%Y-%m-%d}", "until_1": "10:00"}).status_code == 302
+    stored = ToolSetting.objects.get()
+    assert (stored.policy, stored.reason) == ("on", "It is late") and stored.until is not None
+    board = amys.get(f"{SETTINGS}switchboard/acme/").content.decode()
+    assert f"Switched off for the tenant until {end:%Y-%m-%d} 10:00 UTC: It is late." in board
+    assert AuditEntry.objects.get(action="tool.switch").details["reason"] == "It is late"
+    change = f"{SETTINGS}{stored.pk}/change/"
+    assert (
+        amys.post(
+            change, {**form, "config": "{}", "reason": "", "until_0": f"{end:%Y-%m-%d}", "until_1": "10:00"}
+        ).status_code
+        == 302
+    )
+    stored.refresh_from_db()
+    assert (stored.reason, stored.until) == ("", None)
 
 
 def test_a_new_setting_of_a_tool_without_settings_is_a_switch(amys: Client, cast: Cast) -> None:

@@ -30,14 +30,15 @@ from assistant.contrib.panel.admin.tools.tool_settings_form import (
 )
 from assistant.models import ToolSetting
 from assistant.models.fields import is_stored
-from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switch_changes import ACTION, FOLLOW
+from assistant.services.toolpolicy.blocks import check_end, checked_reason
+from assistant.services.toolpolicy.switch_changes import ACTION, FOLLOW, State
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
 
 # Fields of every tool setting.
-_BASE_FIELDS = ("tenant", "assistant", "tool", "policy")
+_BASE_FIELDS = ("tenant", "assistant", "tool", "policy", "reason", "until")
 
 
 class SettingForm(TenantForm):
@@ -61,12 +62,19 @@ class SettingForm(TenantForm):
 
     class Meta:
         model = ToolSetting
-        fields = ("tenant", "assistant", "tool", "policy", "config")
+        fields = ("tenant", "assistant", "tool", "policy", "reason", "until", "config")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk and "assistant" in self.fields:
             self.fields["assistant"].disabled = True
+
+    def clean_reason(self) -> str:
+        reason: str = self.cleaned_data["reason"].strip()
+        try:
+            return checked_reason(reason) if reason else ""
+        except ValueError as exc:
+            raise forms.ValidationError(str(exc)) from None
 
     def clean_config(self) -> dict[str, Any]:
         config = self.cleaned_data["config"]
@@ -84,6 +92,7 @@ class SettingForm(TenantForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        self._check_end(cleaned)
         declared = self.declared
         if declared is not None:
             cleaned["config"] = self.instance.config if declared.config is None else config_in(declared, cleaned)
@@ -100,6 +109,15 @@ class SettingForm(TenantForm):
                 field = CONFIG + str(exc).partition(":")[0].partition(".")[0]
                 self.add_error(field if field in self.fields else "config" if declared is None else None, str(exc))
         return cleaned
+
+    def _check_end(self, cleaned: dict[str, Any]) -> None:
+        if not cleaned.get("reason"):
+            cleaned["until"] = None
+        elif "until" in self.changed_data or "reason" in self.changed_data:
+            try:
+                check_end(cleaned.get("until"))
+            except ValueError as exc:
+                self.add_error("until", str(exc))
 
 
 @admin.register(ToolSetting)
@@ -118,6 +136,8 @@ class ToolSettingAdmin(TenantScopedAdmin):
         "assistant",
         "tool",
         "policy",
+        "reason",
+        "until",
         "config",
         "declared",
         "has_secrets",
@@ -192,9 +212,12 @@ class ToolSettingAdmin(TenantScopedAdmin):
         elif form.cleaned_data.get("new_secrets"):
             obj.secrets = form.cleaned_data["new_secrets"]
         super().save_model(request, obj, form, change)
-        before = form.initial.get("policy") if change else FOLLOW
-        if before != obj.policy:
-            _record_switch(request, obj, str(before))
+        before = (
+            State(form.initial["policy"], form.initial["reason"], form.initial["until"]) if change else State(FOLLOW)
+        )
+        after = State(obj.policy, obj.reason, obj.until)
+        if before != after:
+            _record_switch(request, obj, before, after)
 
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view
@@ -207,7 +230,7 @@ class ToolSettingAdmin(TenantScopedAdmin):
         ]
 
 
-def _record_switch(request: HttpRequest, setting: ToolSetting, before: str) -> None:
+def _record_switch(request: HttpRequest, setting: ToolSetting, before: State, after: State) -> None:
     """Record a switch that was set by the form, so that the board says who changed it last."""
     assistant = f"{setting.assistant.slug}: " if setting.assistant is not None else ""
     audit_trail.record(
@@ -215,8 +238,9 @@ def _record_switch(request: HttpRequest, setting: ToolSetting, before: str) -> N
         action=ACTION,
         target=f"{assistant}{setting.tool}",
         tenant=setting.tenant,
-        details={"policy": setting.policy, "before": before},
+        details={"policy": after.word, "before": before.word, **after.details},
     )
+    change_notices.notify()
 
 
 def _chosen(request: HttpRequest) -> str:
