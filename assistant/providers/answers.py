@@ -55,7 +55,7 @@ async def read_answer(
         opening: sends the request, and returns the response whose body has not been read.
         finish: returns the reply that the assembler has. Raises `ModelError` if it is incomplete.
         complete: called with the error before it is raised.
-        tools: those that were offered, whose calls are read from a text that begins with one; None to leave them there.
+        tools: those that were offered, whose calls are read from the text; None to leave them there.
         seconds: how long each read of the body may take.
         on_text: as for `DirectModel.stream_to`.
 
@@ -64,6 +64,7 @@ async def read_answer(
     """
     headers: Mapping[str, str] = {}
     written = WrittenCalls(tools)
+    on_plain_text = None if on_text is None else written.passing(on_text)
     try:
         async with aclosing(await opening()) as response:
             headers = response.headers
@@ -77,8 +78,8 @@ async def read_answer(
                     deltas = deltas if written.is_idle else list(written.passed(deltas))
                     for delta in deltas:
                         yield delta
-                    if on_text is not None and deltas and isinstance(deltas[-1], TextDelta):
-                        for delta in await body.pass_text(on_text):
+                    if on_plain_text is not None and deltas and isinstance(deltas[-1], TextDelta):
+                        for delta in written.passed(await body.pass_text(on_plain_text)):
                             yield delta
             finally:
                 await body.close()

@@ -1,14 +1,16 @@
 """Reads calls of tools that models have written into a text, in the notations of their templates.
 
-A server that knows the model's template turns them into calls; others leave them in the text. Each notation begins
-with a mark. A text that begins with a mark and does not go on as a call does is a text about the notation.
+A server that knows the model's template turns them into calls; others leave them in the text. Most notations begin
+with a mark. A text that begins with a mark and does not go on as a call does is a text about the notation. The others
+(`{"name": ...}` and `[name(a=1)]`) are known by the name of an offered tool.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,8 +22,11 @@ NO_SCHEMAS: Schemas = MappingProxyType({})
 # Calls in one text, and arguments of one call; a model that repeats itself writes more.
 MAX_CALLS = 50
 MAX_ARGUMENTS = 100
+# Of brackets within brackets in a call that is written as Python.
+MAX_LEVELS = 50
 _JSON = r"\{\s*[\"}]|\[\s*\{"
 _NAME = r"[\w.:/-]{1,128}"
+_RECIPIENT = r"(?:commentary|analysis)\s+to="
 # Marks, and how a call goes on after each.
 NOTATIONS = {
     "<tool_call>": rf"{_JSON}|<function=|{_NAME}\s*(?:<arg_key>|</tool_call>)",  # Hermes, Qwen, GLM
@@ -35,12 +40,22 @@ NOTATIONS = {
     "<｜tool▁call▁begin｜>": r"\S",
     "<|tool_calls_section_begin|>": r"<\|tool_call_begin\|>",  # Kimi
     "<|python_tag|>": rf"{_JSON}|{_NAME}\.call\(",  # Llama
-    "<|channel|>commentary": r"to=",  # gpt-oss
+    "<|channel|>": _RECIPIENT,  # gpt-oss
+    "<|start|>assistant": rf"to=|<\|channel\|>\s*{_RECIPIENT}",
+    "<|end|><|start|>assistant": rf"to=|<\|channel\|>\s*{_RECIPIENT}",
     "[TOOL_CALLS]": rf"{_JSON}|{_NAME}\s*(?:\[(?:ARGS|CALL_ID)\]|\{{)",  # Mistral
 }
 _GOES_ON = {mark: re.compile(pattern) for mark, pattern in NOTATIONS.items()}
+# Marks that are no tokens of their own: texts have them within sentences.
+_OF_LINES = ("<tool_call>", "<tool_calls>", "<function=", "<function_calls>")
 # Characters after a mark after which it is certain whether a call follows.
 CERTAIN = 200
+# What a mark, or a call without one, can begin with.
+BEGINNINGS = re.compile(r"[<\[{]")
+# A call as JSON without a mark, without white space, up to the name and after it.
+_BARE = ('{"name":"', '{"type":"function","name":"', '{"type":"function","function":{"name":"', '{"function":{"name":"')
+_AFTER_NAME = ('","arguments":', '","parameters":')
+_BLANKS = re.compile(r"\s+")
 _ENDS = re.compile(
     r"(?:</tool_call>|</tool_calls>|<\|/tool_call\|>|</function>|</function_calls>|</minimax:tool_call>"
     r"|</｜DSML｜function_calls>|<｜tool▁calls?▁end｜>|<\|tool_calls?(?:_section)?_end\|>|<\|call\|>|<\|eom_id\|>|<\|eot_id\|>"
@@ -60,7 +75,10 @@ _BEFORE_JSON = (
     re.compile(rf"<｜tool▁call▁begin｜>(?:function)?<｜tool▁sep｜>({_NAME})\s*+```json\s*+"),
     re.compile(rf"<｜tool▁call▁begin｜>({_NAME})<｜tool▁sep｜>\s*+"),
     re.compile(rf"<\|tool_call_begin\|>\s*+(?:functions\.)?({_NAME}?)(?::\d+)?\s*+<\|tool_call_argument_begin\|>\s*+"),
-    re.compile(rf"<\|channel\|>commentary to=(?:functions\.)?({_NAME})[^{{]{{0,80}}<\|message\|>\s*+"),
+    re.compile(
+        r"(?:<\|end\|>)?(?:<\|start\|>assistant\s*+)?(?:<\|channel\|>\w+\s*+)?"
+        rf"to=(?:functions\.)?({_NAME})[^{{]{{0,80}}<\|message\|>\s*+"
+    ),
     re.compile(rf"(?:\[TOOL_CALLS\])?\s*+({_NAME})\s*+(?:\[CALL_ID\]\s*+\w{{1,64}}\s*+)?(?:\[ARGS\])?\s*+(?=\{{)"),
 )
 _CODE_END = re.compile(r"\s*+```")
@@ -83,15 +101,52 @@ class NotACall(ValueError):
     """The text begins as a call does, and is none that can be run."""
 
 
-def begins_call(text: str) -> bool | None:
-    """Return whether a text begins with a call; None while more of it can tell."""
+class Beginning(NamedTuple):
+    """How a text begins.
+
+    Attributes:
+        is_call: whether with a call; None while more of it can tell.
+        is_marked: whether with a mark, so that it is meant as a call.
+    """
+
+    is_call: bool | None
+    is_marked: bool = True
+
+
+_NO_CALL = Beginning(False)
+
+
+def beginning_of(text: str, names: Iterable[str], *, begins_line: bool) -> Beginning:
+    """Return whether a text begins with a call.
+
+    Args:
+        names: of the tools that were offered.
+        begins_line: whether the text begins a line; within a line only marks are looked for that nobody writes.
+    """
     for mark, goes_on in _GOES_ON.items():
+        if not begins_line and mark in _OF_LINES:
+            continue
         if text.startswith(mark):
             rest = text[len(mark) : len(mark) + CERTAIN].lstrip()
             if goes_on.match(rest):
-                return True
-            return False if len(text) - len(mark) >= CERTAIN else None
-    return None if any(mark.startswith(text) for mark in NOTATIONS) else False
+                return Beginning(True)
+            return _NO_CALL if len(text) - len(mark) >= CERTAIN else Beginning(None)
+        if mark.startswith(text):
+            return Beginning(None)
+    return _bare_beginning(text, names) if begins_line and text[:1] in ("{", "[") else _NO_CALL
+
+
+def _bare_beginning(text: str, names: Iterable[str]) -> Beginning:
+    compact = _BLANKS.sub("", text[:CERTAIN])
+    is_open = False
+    for name in names:
+        python = f"[{name}("
+        json_texts = (f"{opening}{name}" for opening in (*_BARE, *(f"[{one}" for one in _BARE)))
+        wanted = [python, *(f"{begun}{after}" for begun in json_texts for after in _AFTER_NAME)]
+        if any(compact.startswith(one) for one in wanted):
+            return Beginning(True, is_marked=False)
+        is_open = is_open or any(one.startswith(compact) for one in wanted)
+    return Beginning(None, is_marked=False) if is_open and len(text) < CERTAIN else _NO_CALL
 
 
 def read_calls(text: str, schemas: Schemas) -> tuple[list[WrittenCall], str]:
@@ -155,6 +210,67 @@ def _named(text: str, schemas: Schemas) -> _Found:
     return None
 
 
+def _pythonic(text: str, schemas: Schemas) -> _Found:
+    """Read a list of calls as Python has them: `[get_weather(city="Rome", days=2)]`."""
+    if not re.match(rf"\[\s*{_NAME}\(", text):
+        return None
+    end = _end_of_list(text)
+    try:
+        tree = ast.parse(text[:end], mode="eval").body
+        if isinstance(tree, ast.List):
+            return [_python_call(one) for one in tree.elts[:MAX_CALLS]], end
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        pass
+    raise NotACall("it cannot be read")
+
+
+def _end_of_list(text: str) -> int:
+    """Return the position after the list that a text begins with; brackets within its texts do not count."""
+    level, quote, at = 0, "", 0
+    while at < len(text):
+        character = text[at]
+        if quote:
+            at += character == "\\"
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[({":
+            level += 1
+            if level > MAX_LEVELS:
+                break
+        elif character in "])}":
+            level -= 1
+            if level == 0:
+                return at + 1
+        at += 1
+    raise NotACall("it cannot be read")
+
+
+def _python_call(node: ast.expr) -> WrittenCall:
+    if not isinstance(node, ast.Call) or node.args or any(one.arg is None for one in node.keywords):
+        raise NotACall("it cannot be read")
+    arguments = {str(one.arg): _python_value(one.value) for one in node.keywords}
+    return WrittenCall(ast.unparse(node.func), json.dumps(arguments, ensure_ascii=False))
+
+
+def _python_value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=str() | int() | float() | None as value):
+            return value
+        case ast.Name(id="true" | "false" | "null" as name):
+            return {"true": True, "false": False, "null": None}[name]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [_python_value(item) for item in items]
+        case ast.Dict(keys=keys, values=values) if all(
+            isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys
+        ):
+            names = [key.value for key in keys if isinstance(key, ast.Constant)]
+            return dict(zip(names, map(_python_value, values), strict=True))
+    raise NotACall("its arguments cannot be read")
+
+
 def _json(text: str, schemas: Schemas) -> _Found:
     """Read an object with the name and the arguments of a call, or a list of them."""
     start = _OPENINGS.match(text).end()  # type: ignore[union-attr]
@@ -165,7 +281,7 @@ def _json(text: str, schemas: Schemas) -> _Found:
     return [_call(one) for one in calls[:MAX_CALLS]], end
 
 
-_READERS: tuple[Callable[[str, Schemas], _Found], ...] = (_xml, _glm, _named, _json)
+_READERS: tuple[Callable[[str, Schemas], _Found], ...] = (_xml, _glm, _named, _pythonic, _json)
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:

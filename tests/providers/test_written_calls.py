@@ -10,8 +10,9 @@ import pytest
 
 from assistant.client import ChatClient, RunFailed
 from assistant.core.llm.protocol import TextDelta
+from assistant.core.values.messages import Reply
 from assistant.providers import OpenAIModel, model_class
-from assistant.providers.call_notations import NotACall, read_calls
+from assistant.providers.call_notations import CERTAIN, NotACall, read_calls
 from assistant.providers.written_calls import MAX_HELD, WrittenCalls
 from assistant.toolkit import tool
 from tests.fake_provider import FakeProvider
@@ -53,7 +54,22 @@ NOTATIONS = {
     "MiniMax": f"<minimax:tool_call>\n{INVOKED}\n</minimax:tool_call>",
     "Granite": f"<|tool_call|>[{NAMED}]",
     "gpt-oss": "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>" + JSON + "<|call|>",
+    "gpt-oss, as a new message": "<|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json"
+    f"<|message|>{JSON}<|call|>",
+    "gpt-oss, with the recipient first": "<|start|>assistant to=functions.get_weather<|channel|>commentary json"
+    f"<|message|>{JSON}",
+    "gpt-oss, in its analysis": f"<|channel|>analysis to=functions.get_weather code<|message|>{JSON}",
 }
+BARE = {
+    "Llama, without a token": LLAMA,
+    "Llama, with a type": f'{{"type": "function", "name": "get_weather", "parameters": {JSON}}}<|eom_id|>',
+    "a function": f'{{\n  "type": "function",\n  "function": {{"name": "get_weather", "arguments": {JSON}}}\n}}',
+    "a list": f"[\n  {NAMED}\n]",
+    "Python": '[get_weather(city="Rome", days=2)]<|eot_id|>',
+    "Python, with a bracket in a text": "[ get_weather(days = 2, city='Rome') ]",
+}
+# Tokens of a template, which a model writes right after its words.
+TOKENS = [name for name, text in NOTATIONS.items() if text.startswith(("<|", "<｜", "[TOOL_CALLS]", "<minimax"))]
 BROKEN = {
     "an unknown tool": '<tool_call>{"name": "rm", "arguments": {}}</tool_call>',
     "arguments that are no JSON": '<tool_call>{"name": "get_weather", "arguments": {"city": Rome}}</tool_call>',
@@ -75,6 +91,21 @@ TALK = (
     "<tool",
     "[1, 2] is a list.",
     "< 5",
+    f"Mistral writes [TOOL_CALLS] [{NAMED}] for that.",
+    f"Mistral writes `[TOOL_CALLS] [{NAMED}]`",
+    f"For example:\n[TOOL_CALLS] [{NAMED}]\nand then it waits.",
+    f"For example:\n```\n[TOOL_CALLS] [{NAMED}]\n```",
+    '[TOOL_CALLS] is of Mistral, as in:\n[TOOL_CALLS] [{"name": "rm", "arguments": {}}]',
+    'Look.\n{"name": "rm", "parameters": {}}',
+    '{"name": "get_weather", "kind": "tool"}',
+    f"It would be {LLAMA}",
+    f"{LLAMA}\nis how Llama does it.",
+    "[get_weather(1)]",
+    "[get_weather(city=open)]",
+    '[get_weather(city="Rome")](https://example.com) is a link.',
+    '[rm(path="/")]',
+    "[get_weather",
+    "Look:\n[get_weather(city=" + "[" * 200,
 )
 SCHEMAS: dict[str, Any] = {
     "get_weather": {"properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},
@@ -93,9 +124,9 @@ def client_of(provider: FakeProvider, **options: Any) -> ChatClient:
     )
 
 
-@pytest.mark.parametrize("name", NOTATIONS)
+@pytest.mark.parametrize("name", [*NOTATIONS, *BARE])
 async def test_a_call_that_is_written_as_text_is_a_call(fake_provider: FakeProvider, name: str) -> None:
-    fake_provider.reply(chunks=[*NOTATIONS[name]])
+    fake_provider.reply(chunks=[*(NOTATIONS | BARE)[name]])
     fake_provider.reply("Sun.")
     stream = client_of(fake_provider).stream("Weather?")
     shown = "".join([event.delta async for event in stream if event.type == "TEXT_MESSAGE_CONTENT"])
@@ -165,10 +196,68 @@ async def test_a_call_that_never_ends_is_held_within_bounds_and_fails(fake_provi
     assert "too long" in str(failed.value.details)
 
 
-def test_an_ordinary_answer_is_looked_at_once() -> None:
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+@pytest.mark.parametrize("name", [*NOTATIONS, *BARE])
+async def test_a_call_after_words_is_a_call(fake_provider: FakeProvider, name: str, size: int) -> None:
+    for words in ("I look.\n", "Ich *sehe* nach: `a` [1].") if name in TOKENS else ("I look.\n",):
+        text = words + (NOTATIONS | BARE)[name]
+        fake_provider.reply(chunks=[text[at : at + size] for at in range(0, len(text), size)])
+        fake_provider.reply("Sun.")
+        stream = client_of(fake_provider).stream("Weather?")
+        shown = "".join([event.delta async for event in stream if event.type == "TEXT_MESSAGE_CONTENT"])
+        (call,) = stream.reply.tool_calls
+        assert (shown, call.arguments) == (f"{words}Sun.", ROME)
+        assert fake_provider.requests[-1].messages[1]["content"] == words
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_other_wire_formats_read_calls_after_words(fake_provider: FakeProvider, wire: str) -> None:
+    for text in (NOTATIONS["DeepSeek"], NOTATIONS["Hermes"], BARE["Python"]):
+        fake_provider.queue(WIRES[wire].say(f"I look.\n{text}"), WIRES[wire].say("Sun."))
+        model = model_class(wire)(WIRES[wire].model, base_url=fake_provider.url, api_key="", max_retries=0)
+        reply = await ChatClient(model=model, tools=[get_weather]).call("Weather?")
+        assert [call.arguments for call in reply.tool_calls] == [ROME]
+
+
+ORDINARY = (
+    'A list:\n[1, 2]\n{"a": 1}\n',
+    "if a < b and c[0] == {1}: print('<div>')\n" * 50,
+    '```json\n{"name": "get_weather", "parameters": {"city": "Rome"}}\n```\nis such a call.\n' * 3,
+    "Tokens such as <|im_start|>, [TOOL and <｜ are of templates.\n",
+    '{"name": "Ann", "parameters": {"age": 7}}\n[Ann](x)\n',
+)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_an_ordinary_answer_is_passed_on_as_it_comes(text: str) -> None:
     written = WrittenCalls([get_weather])
-    assert list(written.passed([TextDelta("Hello")])) == [TextDelta("Hello")]
-    assert written.is_idle
+    shown = 0
+    for at, character in enumerate(text):
+        shown += sum(len(delta.text) for delta in written.passed([TextDelta(character)]))  # type: ignore[union-attr]
+        assert at + 1 - shown <= CERTAIN
+    assert shown == len(text)
+
+
+def test_a_text_that_names_no_tool_is_not_held_for_long() -> None:
+    written = WrittenCalls([get_weather])
+    text = 'So:\n[TOOL_CALLS] [{"name": "rm", "arguments": {}}]' + " and so on" * 100
+    shown = "".join(delta.text for one in text for delta in written.passed([TextDelta(one)]))  # type: ignore[union-attr]
+    assert shown == text
+
+
+def test_text_that_is_passed_directly_is_looked_at_too() -> None:
+    written, direct = WrittenCalls([get_weather]), list[str]()
+
+    def take(text: str) -> bool:
+        direct.append(text)
+        return True
+
+    on_text = written.passing(take)
+    assert not on_text("Hel") and list(written.passed([TextDelta("Hel")])) == [TextDelta("Hel")]
+    assert on_text("lo.\n") and not on_text("[") and direct == ["lo.\n"]
+    assert list(written.passed([TextDelta(BARE["Python"])])) == []
+    reply = written.finished(Reply(text="Hello.\n" + BARE["Python"]))[1]
+    assert (reply.text, [call.name for call in reply.tool_calls]) == ("Hello.\n", ["get_weather"])
 
 
 @pytest.mark.parametrize("piece", ["<parameter=a>", "<arg_key>", '<parameter name="a">', "<function=a>", "["])
