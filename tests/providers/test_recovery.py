@@ -179,6 +179,32 @@ async def test_a_call_that_cannot_be_read_after_reasoning_goes_back_too(fake_pro
     assert [m["content"] for m in fake_provider.requests[1].messages[-2:]] == ['{"city": Rome}', REPAIR_CALL]
 
 
+async def test_a_call_that_cannot_be_read_after_words_goes_back_too(fake_provider: FakeProvider) -> None:
+    client = client_of(fake_provider)
+    wrote = 'I look.<function=get_time{"city": "Rome">'
+    failed = error("Failed to call a function.", code="tool_use_failed", failed_generation=wrote, status_code=400)
+    fake_provider.stream(fake_answers.chunk({"content": "I look."}), failed)
+    fake_provider.call("get_time", {"city": "Rome"})
+    fake_provider.reply("Noon.")
+    stream = client.stream("What time is it?")
+    told = [event async for event in stream]
+    assert told[-1].type == "RUN_FINISHED" and stream.reply.text == "Noon."
+    (cut,) = [event.value for event in told if event.type == "CUSTOM" and event.name == "message.cut"]
+    (first,) = {event.message_id for event in told if event.type == "TEXT_MESSAGE_CONTENT" and event.delta == "I look."}
+    assert cut == {"messageId": first, "reason": "superseded"}
+    assert [m["content"] for m in fake_provider.requests[1].messages[2:]] == [wrote, REPAIR_CALL]
+    assert [m["role"] for m in fake_provider.requests[2].messages[1:]] == ["user", "assistant", "tool"]
+    await go_on(fake_provider, client, stream.reply)
+
+
+async def test_a_call_that_cannot_be_read_after_another_call_is_the_failure(fake_provider: FakeProvider) -> None:
+    call = {"index": 0, "id": "c1", "function": {"name": "get_time", "arguments": '{"city": "Rome"}'}}
+    failed = error("Failed to call a function.", code="tool_use_failed", status_code=400)
+    fake_provider.stream(fake_answers.chunk({"tool_calls": [call]}), failed)
+    with pytest.raises(RunFailed):
+        await client_of(fake_provider).call("What time is it?")
+
+
 async def test_a_gateway_that_repeats_groqs_code_in_its_sentence_is_understood(fake_provider: FakeProvider) -> None:
     inner = json.dumps({"error": {"message": "Failed to call a function.", "code": "tool_use_failed"}})
     fake_provider.respond(400, error(f"litellm.BadRequestError: GroqException - {inner}", code="400"))

@@ -45,12 +45,17 @@ class EventWriter:
     @property
     def is_begun(self) -> bool:
         """Whether any part of the answer was shown."""
-        return bool(self._reasoning_length) or self.has_answer
+        return self.has_text or self.has_calls or bool(self._reasoning_length)
 
     @property
-    def has_answer(self) -> bool:
-        """Whether more than reasoning was shown."""
-        return bool(self._text_length or self._calls or self._provider_calls)
+    def has_text(self) -> bool:
+        """Whether any text was shown."""
+        return bool(self._text_length)
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether any call was shown."""
+        return bool(self._calls or self._provider_calls)
 
     def end_texts(self) -> Iterator[Event]:
         """Yield the ends of open text and reasoning, of an answer that another one follows."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from assistant.core.conversation.open_parts import SUPERSEDED
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed
 from assistant.core.llm.protocol import Model, ModelError, ModelRequest
@@ -20,7 +21,7 @@ from assistant.core.turn.provider_calls import ProviderCalls
 from assistant.core.turn.recovery import Recovery
 from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
-from assistant.core.values.events import Event
+from assistant.core.values.events import Custom, Event
 from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.messages import Reply, Usage, not_superseded
 from assistant.core.values.untrusted import ReadText, for_model
@@ -164,8 +165,11 @@ class ModelRequests:
         Args:
             writer: has written what arrived of its answer.
         """
-        found = await self._recovery.after(error, is_begun=writer.is_begun, has_answer=writer.has_answer)
+        found = await self._recovery.after(error, is_begun=writer.is_begun, has_calls=writer.has_calls)
         if found is None:
             return None
         self.rounds -= 1
-        return [*writer.end_texts(), *found]
+        ended = [*writer.end_texts()]
+        if writer.has_text:
+            ended.append(Custom("message.cut", {"messageId": writer.message_id, "reason": SUPERSEDED}))
+        return [*ended, *found]

@@ -73,12 +73,12 @@ class Recovery:
         CIRCUITS.answered(self.model)
         self._repeats, self._was_empty, self._was_too_long, self.repair_messages = 0, False, False, ()
 
-    async def after(self, error: ModelError, *, is_begun: bool, has_answer: bool) -> list[Event] | None:
+    async def after(self, error: ModelError, *, is_begun: bool, has_calls: bool) -> list[Event] | None:
         """Return the events to send before the next request; None if the turn fails with this error.
 
         Args:
             is_begun: whether any part of the answer was shown.
-            has_answer: whether that was more than reasoning.
+            has_calls: whether a call was.
         """
         if error.kind in UNAVAILABLE:
             CIRCUITS.failed(self.model)
@@ -88,7 +88,7 @@ class Recovery:
         if error.kind == "empty":
             events = self._again_if(not self._was_empty)
             self._was_empty = True
-        elif error.kind == "bad_call" and not has_answer:  # models reason before they call
+        elif error.kind == "bad_call" and not has_calls:  # models reason and talk before they call
             events = self._again_if(self._repair_call(error))
         elif is_begun:
             return None
