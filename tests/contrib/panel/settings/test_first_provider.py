@@ -24,10 +24,10 @@ def _on_this_machine() -> Any:
         yield
 
 
-def add(client: Client, cast: Cast, url: str) -> Provider:
-    form = {"tenant": str(cast.acme.pk), "name": "Own", "base_url": url, "default_model": "fake", "prices": "{}"}
-    client.post(f"{LIST}add/", {**form, "new_api_key": "sk-canary"})
-    return Provider.objects.get(name="Own")
+def add(client: Client, cast: Cast, url: str, *, name: str = "Own", key: str = "sk-canary") -> Provider:
+    form = {"tenant": str(cast.acme.pk), "name": name, "base_url": url, "default_model": "fake", "prices": "{}"}
+    client.post(f"{LIST}add/", {**form, "new_api_key": key})
+    return Provider.objects.get(name=name)
 
 
 def answering(cast: Cast) -> set[str]:
@@ -52,6 +52,14 @@ def test_a_saved_provider_answers_for_nobody_and_says_what_it_will_get(
     assert "Set a cap of spend" in shown and f"/tenant/{cast.acme.pk}/spend/" in shown
     TenantLimits.objects.create(tenant=cast.acme, tenant_cost_per_month=50)
     assert "Set a cap of spend" not in page(amys, row)
+
+
+def test_only_the_first_key_is_told_what_is_sent(amys: Client, cast: Cast, fake_provider: FakeProvider) -> None:
+    local = page(amys, add(amys, cast, fake_provider.url, name="Local", key=""))
+    first = page(amys, add(amys, cast, fake_provider.url, name="First"))
+    second = page(amys, add(amys, cast, fake_provider.url, name="Second"))
+    assert ["gets what these assistants are asked" in shown for shown in (local, first, second)] == [False, True, False]
+    assert all("Not in use yet." in shown for shown in (local, first, second))
 
 
 def test_a_test_that_succeeds_puts_it_into_use(amys: Client, cast: Cast, fake_provider: FakeProvider) -> None:

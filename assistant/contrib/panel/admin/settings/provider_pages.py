@@ -181,9 +181,16 @@ class ProviderPages(TenantScopedAdmin):
 
 
 def first_use_of(provider: Provider) -> dict[str, Any]:
-    """Return what the page of a tenant's provider says before it is in use: where what goes, and of a cap of spend."""
+    """Return what the page of a tenant's provider says before it is in use.
+
+    With the tenant's first key of a provider that is where what goes, and of a cap of spend: a server without a key is
+    the tenant's own.
+    """
+    keys = Provider.objects.filter(tenant=provider.tenant_id).exclude(api_key="")
+    has_key = keys.filter(pk=provider.pk).exists()
     limits = TenantLimits.objects.filter(tenant=provider.tenant_id).first()
     return {
+        "is_first_key": has_key and not keys.exclude(pk=provider.pk).exists(),
         "host": urlsplit(provider.base_url).hostname or "",
         "has_cap": bool(limits and (limits.tenant_cost_per_month or limits.tenant_cost_per_day)),
         "limits": reverse("admin:assistant_tenant_spend", args=[provider.tenant_id]),
