@@ -22,6 +22,7 @@ from assistant.mcp_client import (
 from assistant.mcp_client.remote_tool import local_name
 from assistant.toolkit import Question, Tool, ToolContext, ToolResult
 from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.given_text import stripped, trimmed
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 
@@ -40,7 +41,7 @@ class McpServer:
     """An MCP server whose tools a model may call: at a URL (Streamable HTTP), or a program on this machine.
 
     Attributes:
-        headers: of every request, such as `Authorization`.
+        headers: of every request, such as `Authorization`. White space around them, and around the URL, is removed.
         command: the program and its arguments, which speaks MCP on its standard input and output.
         prefix: put before the names of its tools, with two underscores.
         only: the names of the tools that are offered, as the server has them; None for all.
@@ -61,6 +62,9 @@ class McpServer:
     timeout: float = 30.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "url", stripped(self.url))
+        headers = {trimmed(name): trimmed(value) for name, value in self.headers.items()}
+        object.__setattr__(self, "headers", headers)
         if bool(self.url) == bool(self.command) or isinstance(self.command, str):
             raise ValueError("An MCP server has either a URL, or a command as a sequence.")
         asks: object = self.requires_approval

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from assistant.toolkit.given_text import stripped
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 
@@ -12,13 +13,18 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 class OAuthClient:
     """Credentials for OAuth's client-credentials grant.
 
-    `issuer` is the authorization server: the secret is sent to no other, whatever the MCP server announces.
+    `issuer` is the authorization server: the secret is sent to no other, whatever the MCP server announces. What
+    copying adds around the values is removed.
     """
 
     client_id: str
     client_secret: str = field(repr=False)
     issuer: str
     scope: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("client_id", "client_secret", "issuer", "scope"):
+            object.__setattr__(self, name, stripped(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from django.core.validators import URLValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from assistant.toolkit.given_text import stripped
+
 if TYPE_CHECKING:
     TextField = models.TextField[str, str]
     URLField = models.URLField[str, str]
@@ -83,9 +85,20 @@ class AddressValidator(URLValidator):
 
 
 class AddressField(URLField):
-    """A URL that this server opens; `UrlGuard` decides whether it may."""
+    """A URL that this server opens; `UrlGuard` decides whether it may. What copying adds around it is removed."""
 
     default_validators = [AddressValidator()]
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(stripped(value) if isinstance(value, str) else value)
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        value = self.to_python(super().pre_save(model_instance, add))
+        setattr(model_instance, self.attname, value)
+        return value
+
+    def get_prep_value(self, value: Any) -> Any:
+        return super().get_prep_value(self.to_python(value))
 
     def deconstruct(self) -> Any:
         # Migrations need the column only, so they do not depend on this class.

@@ -72,7 +72,8 @@ def address_of(argument: str | None, name: str, *variables: str) -> str:
     if not is_address:
         sentence = gettext("%(setting)s is no address: it must be like https://api.example.com/v1.")
         raise InvalidSetting(sentence % {"setting": setting})
-    path = next((parts.path.removesuffix(one) for one in _REQUESTS if parts.path.endswith(one)), parts.path)
+    whole = parts.path.rstrip("/")
+    path = next((whole.removesuffix(one) for one in _REQUESTS if whole.endswith(one)), parts.path)
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 

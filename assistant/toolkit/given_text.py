@@ -29,6 +29,11 @@ def stripped(text: str) -> str:
         text = inner
 
 
+def trimmed(text: str) -> str:
+    """Return a value without the white space and invisible characters around it; quotes may belong to it."""
+    return _EDGES.sub("", text)
+
+
 def odd_character(text: str, odd: re.Pattern[str]) -> str:
     """Return what the first character of a value is that it must not have, and where; "" if there is none.
 

@@ -104,7 +104,7 @@ def azure(request: Recorded) -> Answer:
 
 
 @by_wire
-@pytest.mark.parametrize("end", ["", "/", "/chat/completions"])
+@pytest.mark.parametrize("end", ["", "/", "/chat/completions", "/chat/completions/"])
 async def test_the_query_of_an_address_is_in_every_request(fake_provider: FakeProvider, wire: str, end: str) -> None:
     fake_provider.rule(azure)
     model = made(wire, name="fake", base_url=f"{fake_provider.url}{end}?api-version=2026-01-01&x=a%26b", api_key=KEY)
@@ -125,3 +125,5 @@ def test_an_address_is_kept_as_it_is_but_for_its_request() -> None:
     portal = "https://a.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-06-01"
     assert address_of(portal, "x") == "https://a.openai.azure.com/openai/deployments/d?api-version=2024-06-01"
     assert address_of("https://api.example.com/v1/#top", "x") == "https://api.example.com/v1/"
+    for end in ("chat/completions/", "responses//", "messages/"):
+        assert address_of(f"https://api.example.com/v1/{end}?a=b", "x") == "https://api.example.com/v1?a=b"

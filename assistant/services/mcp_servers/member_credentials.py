@@ -16,6 +16,7 @@ from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
 from assistant.services.mcp_servers.servers import read_headers
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.members import Member
+from assistant.toolkit.given_text import stripped
 
 MAX_SECRET = 4_000
 
@@ -36,12 +37,19 @@ class OwnConnection:
 
 @dataclass(frozen=True, slots=True)
 class CredentialInput:
-    """Credentials that a member enters: a token, headers, or a client of the authorization server."""
+    """Credentials that a member enters: a token, headers, or a client of the authorization server.
+
+    What copying adds around them is removed.
+    """
 
     token: str = ""
     headers: str = ""
     client_id: str = ""
     client_secret: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("token", "client_id", "client_secret"):
+            object.__setattr__(self, name, stripped(getattr(self, name)))
 
 
 def own_connections(*, member: Member) -> list[OwnConnection]:

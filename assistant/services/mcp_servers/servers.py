@@ -19,6 +19,7 @@ from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit import ToolContext
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.context import UserId
+from assistant.toolkit.given_text import trimmed
 
 # The key of `_meta` under which a server receives a call's context.
 META_KEY = "tenant-assistant/context"
@@ -134,13 +135,18 @@ def command_named(name: str) -> Command:
 
 
 def read_headers(text: str) -> dict[str, str]:
-    """Parse and check headers in JSON. Raises `ValueError` with a message that repeats no value."""
+    """Parse and check headers in JSON, without the white space around them that copying adds.
+
+    Raises:
+        ValueError: they cannot be sent; the message repeats no value.
+    """
     try:
         found = load_json(text) if text else {}
     except ValueError:
         raise ValueError(_("The headers are not JSON.")) from None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise ValueError(_("The headers must be a JSON object of strings."))
+    found = {trimmed(name): trimmed(value) for name, value in found.items()}
     for name, value in found.items():
         if not _HEADER.fullmatch(name) or _RESERVED.fullmatch(name):
             raise ValueError(_("A header cannot be called '%(name)s'.") % {"name": name[:100]})
