@@ -20,6 +20,7 @@ from assistant.models import Membership, Tenant
 from assistant.models.tenants import ErasedTenant
 from assistant.services.callers.widget_grants import grant_member
 from assistant.services.privacy.leaving import end_memberships
+from assistant.services.runs.extensions.deployment import add_extension
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.authentication import AccessDenied, BrowserSession
 from assistant.services.tenancy.end_users import DEFAULT_SECONDS
@@ -34,6 +35,7 @@ _UID = "assistant.hosting"
 __all__ = [
     "HostTenants",
     "TenantValues",
+    "add_extension",
     "configure_tenant_models",
     "connect_signals",
     "get_host",

@@ -8,16 +8,17 @@ from assistant.client.mcp_servers import McpServer
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.stores import ConversationStore, InMemoryStore
 from assistant.core.client.turns import ReplyStream
+from assistant.core.conversation.turn_endings import GuardrailTripped
+from assistant.core.extensions.extension import Extension, ExtensionRun, InvalidExtension
+from assistant.core.extensions.interceptors import Invocation, Redact, log_calls
+from assistant.core.extensions.sent_requests import SentRequest
 from assistant.core.llm.protocol import FailureDetails
-from assistant.core.llm.sent_requests import SentRequest
 from assistant.core.llm.usage_estimate import schema_tokens
-from assistant.core.toolcalls.interceptors import Invocation, Redact, log_calls
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.tool_search import find_tools
 from assistant.core.turn.agents import Agent
-from assistant.core.turn.checks import GuardrailTripped
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings
@@ -33,10 +34,13 @@ __all__ = [
     "ChatReply",
     "ConversationStore",
     "Decision",
+    "Extension",
+    "ExtensionRun",
     "FailureDetails",
     "FixedToolset",
     "GuardrailTripped",
     "InMemoryStore",
+    "InvalidExtension",
     "Invocation",
     "Limits",
     "McpServer",

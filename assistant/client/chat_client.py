@@ -22,11 +22,14 @@ from assistant.core.client.tool_context import context_of
 from assistant.core.client.tool_names import Resolver
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_text, stream_typed, thread_id_of
 from assistant.core.conversation.summary import summarise
+from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.extensions.checks import Guardrails, Validators
+from assistant.core.extensions.extension import Extension, acting, checked_extensions
+from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
+from assistant.core.extensions.sent_requests import SentRequests
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
-from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor, name_of
 from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
-from assistant.core.turn.checks import Checks
 from assistant.core.turn.plan import Fallback, Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
@@ -75,12 +78,14 @@ class ChatClient(Generic[Deps]):
             that one raises, and answers again, at most twice.
         on_question: called with what an MCP server asks people during a call and the call's context, and returns the
             answer, which fits `question.schema`, or None. Without it servers learn that nobody can be asked.
+        extensions: parts of a turn of your own, each one object with hooks (docs/extensions.md), in their order.
 
     Functions that are handed in may be async; others run in a thread.
 
     Raises:
         InvalidTool: a tool's settings are not valid; `call` raises it too, for the tools of that call.
-        TypeError: a function cannot be called with the two arguments that it gets.
+        TypeError: a function cannot be called with the two arguments that it gets; as `InvalidExtension`, something in
+            `extensions` is none, or two have one name.
     """
 
     def __init__(
@@ -107,6 +112,7 @@ class ChatClient(Generic[Deps]):
         output_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
         output_validators: Sequence[Callable[[Any, ToolContext[Deps]], Any]] = (),
         on_question: OnQuestion | None = None,
+        extensions: Iterable[Extension[Any]] = (),
     ) -> None:
         _check_functions(
             input_guardrails=input_guardrails,
@@ -126,8 +132,14 @@ class ChatClient(Generic[Deps]):
         self._context = dict(context or {})
         self._settings = AssistantSettings(limits or Limits(), dict(options or {}), history_tokens, history_messages)
         self._store = store
-        self._interceptors = tuple(interceptors)
-        self._checks = Checks(tuple(input_guardrails), tuple(output_guardrails), tuple(output_validators))
+        shipped: list[Extension[Any]] = []
+        if interceptors:
+            shipped.append(Interceptors(interceptors))
+        if output_validators:
+            shipped.append(Validators(output_validators))
+        if input_guardrails or output_guardrails:
+            shipped.append(Guardrails(input_guardrails, output_guardrails))
+        self._extensions = checked_extensions((*shipped, *extensions))
         self._deps = deps
         how: Any = {"search_over": search_over, "on_question": on_question}
         self._tools = ToolSources(tools, resolvers=resolvers, configs=configs, secrets=secrets, **how)
@@ -281,13 +293,15 @@ class ChatClient(Generic[Deps]):
         journal = InMemoryJournal()
         run_id = uuid.uuid4().hex
         thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
+        context = replace(
+            context_of({**self._context, **(settings.get("context") or {})}, thread_id, run_id), deps=deps
+        )
+        messages = self._with_system(sent, settings.get("system", self.system))
         plan = Plan(
             model=self.model,
-            messages=self._with_system(sent, settings.get("system", self.system)),
+            messages=messages,
             toolset=toolset,
-            context=replace(
-                context_of({**self._context, **(settings.get("context") or {})}, thread_id, run_id), deps=deps
-            ),
+            context=context,
             settings=replace(
                 self._settings,
                 limits=limits,
@@ -302,12 +316,10 @@ class ChatClient(Generic[Deps]):
             thread_id=thread_id,
             run_id=run_id,
             keep_call_ids=True,
-            interceptors=self._interceptors,
             output=output,
             output_mode=mode or self._output_mode,
             fallbacks=self._fallbacks,
-            keep_requests=True,
-            checks=self._checks,
+            extensions=(*acting(self._extensions, context, messages), SentRequests()),
             spent_seconds=time.monotonic() - began,
         )
         until = began + (limits.seconds or math.inf)

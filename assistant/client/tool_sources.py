@@ -30,7 +30,8 @@ class ToolSources:
         self._resolvers = tuple(resolvers)
         self._configs, self._secrets = configs, secrets
         self._search_over = search_over
-        self._mcp = McpTools(on_question)
+        self._on_question = on_question
+        self._mcp: McpTools | None = None
         self._defaults: dict[str, Tool] = {}
         self._given = self._resolved(tools)
         self._defaults = {tool.name: tool for tool in self._given if isinstance(tool, Tool)}
@@ -50,25 +51,34 @@ class ToolSources:
         """
         tools: list[Tool] = []
         for source in self._given if own is None else await self._of_call(own):
-            tools += await self._mcp.of(source) if isinstance(source, McpServer) else [source]
+            tools += await self._mcp_tools().of(source) if isinstance(source, McpServer) else [source]
         check_deps(tools, deps)
         toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)
         return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
 
     async def close(self) -> None:
         """Close the sessions with MCP servers."""
-        await self._mcp.close()
+        if self._mcp is not None:
+            await self._mcp.close()
+
+    def _mcp_tools(self) -> McpTools:
+        if self._mcp is None:
+            self._mcp = McpTools(self._on_question)
+        return self._mcp
 
     def _resolved(self, sources: Iterable[ToolSource]) -> list[Tool | McpServer]:
         return _possible(
-            one if isinstance(one, McpServer) else find_tool(one, self._defaults, self._resolvers) for one in sources
+            source if isinstance(source, Tool | McpServer) else find_tool(source, self._defaults, self._resolvers)
+            for source in sources
         )
 
     async def _of_call(self, sources: Iterable[ToolSource]) -> list[Tool | McpServer]:
         return _possible(
             [
-                one if isinstance(one, McpServer) else await find_tool_of_call(one, self._defaults, self._resolvers)
-                for one in sources
+                source
+                if isinstance(source, Tool | McpServer)
+                else await find_tool_of_call(source, self._defaults, self._resolvers)
+                for source in sources
             ]
         )
 

@@ -11,8 +11,8 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 
+from assistant.core.extensions.interceptors import AskModel, ModelInterceptor
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
-from assistant.core.toolcalls.interceptors import AskModel, ModelInterceptor
 from assistant.core.values.messages import Reply
 from assistant.spans.messages import input_attributes, output_attributes
 from assistant.spans.recording import (

@@ -11,7 +11,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind
 
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.spans.recording import (
     NO_EXCEPTION_TEXT,
     Parent,

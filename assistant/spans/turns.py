@@ -12,8 +12,9 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from assistant.core.client.turns import Turn
+from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.extensions.interceptors import InterceptedModel
 from assistant.core.llm.protocol import Model
-from assistant.core.toolcalls.interceptors import InterceptedModel, ToolInterceptor
 from assistant.core.values.events import RunError
 from assistant.spans.model_requests import model_spans
 from assistant.spans.recording import (
@@ -80,12 +81,11 @@ class _TurnSpans:
         self._outer: Span = trace.INVALID_SPAN
         plan = turn.plan
         self._model, self._context = plan.model, plan.context
-        interceptors: tuple[ToolInterceptor, ...] = (ToolSpans(parent=self._parent), *plan.interceptors)
         plan = replace(
             plan,
             model=self._observed(plan.model),
             fallbacks=tuple(replace(one, model=self._observed(one.model)) for one in plan.fallbacks),
-            interceptors=interceptors,
+            extensions=(Interceptors([ToolSpans(parent=self._parent)]), *plan.extensions),
             observe=self._observed,
         )
         self.turn = replace(turn, plan=plan, watch=self._watch)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.around_tools import Interceptors
 from assistant.core.llm.scripted import ScriptedModel, Turn
 from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, describe_media
 from assistant.core.turn.loop import Plan, run_turn
@@ -93,6 +94,8 @@ def streamed_arguments(turn: TurnResult) -> str:
 def plan_for(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Plan:
     """A plan of a scripted turn; `given` are fields of it, or of its assistant's settings."""
     settings = {one.name: given.pop(one.name) for one in fields(AssistantSettings) if one.name in given}
+    if interceptors := given.pop("interceptors", ()):
+        given["extensions"] = (Interceptors(interceptors),)
     given.setdefault("messages", (USER,))
     given.setdefault("toolset", FixedToolset(tools))
     given.setdefault("journal", MemoryJournal())

@@ -34,7 +34,7 @@ RUN_BEFORE_RELEASE = {"make test-model"}
 ELSEWHERE = {
     "saas.md", "testing.md", "releases.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md", "openai.md",
     "responses.md",
-    "webhooks.md", "attachments.md", "README.md",
+    "webhooks.md", "attachments.md", "README.md", "extensions.md",
 }  # fmt: skip
 # Lines for a file of a reader's own project, which other tests write into one.
 OF_A_FILE = "# mysite/"

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from opentelemetry import trace
 
+from assistant.core.extensions.interceptors import AskModel, CallTool, Invocation
 from assistant.core.llm.protocol import Delta, ModelRequest
-from assistant.core.toolcalls.interceptors import AskModel, CallTool, Invocation
 from assistant.core.values.messages import Reply
 from assistant.toolkit import ToolResult
 

@@ -13,9 +13,9 @@ import openai
 import pytest
 from pydantic import BaseModel
 
+from assistant.core.extensions.interceptors import InterceptedModel
 from assistant.core.llm.protocol import ModelError, ModelRequest, TextDelta, ToolCallDelta
 from assistant.core.llm.typed_output import OutputType
-from assistant.core.toolcalls.interceptors import InterceptedModel
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.providers.openai import OpenAIModel
 from assistant.toolkit import Example, Tool

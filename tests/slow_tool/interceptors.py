@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+from assistant.core.extensions.interceptors import AskModel, CallTool, Invocation
 from assistant.core.llm.protocol import Delta, ModelRequest
-from assistant.core.toolcalls.interceptors import AskModel, CallTool, Invocation
 from assistant.core.values.messages import Message, Reply
 from assistant.toolkit import ToolError, ToolResult
 

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.sent_requests import SentRequest, requests_of
 from assistant.core.llm.protocol import FailureDetails, ModelError
-from assistant.core.llm.sent_requests import SentRequest
 from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.turn.plan import Plan
@@ -158,7 +158,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
         pending=tuple(call for call in calls_made if call.result is None),
         needs_approval=isinstance(getattr(ending, "outcome", None), Interrupted),
         plan=plan,
-        requests=tuple(transcript.requests),
+        requests=requests_of(plan.extensions),
         usage_by_model=_by_model(transcript.usage),
     )
     if isinstance(ending, RunError):

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
 from assistant.core.client.stores import ConversationStore, append
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.around_tools import around_tools
 from assistant.core.llm.typed_output import OutputType
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter
@@ -157,7 +158,7 @@ async def execute_calls(
     calls = unanswered_calls(reply.messages)
     limits = plan.settings.limits
     deadline = Deadline(limits.seconds)
-    limiter = CallLimiter(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
+    limiter = CallLimiter(limits)
     environment = CallEnvironment(
         toolset=plan.toolset,
         journal=journal,
@@ -167,7 +168,7 @@ async def execute_calls(
         deadline=deadline,
         parallel=plan.parallel,
         default_timeout=plan.default_timeout,
-        interceptors=plan.interceptors,
+        interceptors=around_tools(plan.extensions),
         on_error=plan.settings.on_error,
         observe=plan.observe,
         turn_messages=current_turn_messages(reply.messages),

@@ -19,7 +19,6 @@ from assistant.core.conversation.open_parts import (
     result_id,
 )
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
-from assistant.core.llm.sent_requests import SentRequests
 from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
@@ -43,7 +42,7 @@ class Transcript:
         read: the untrusted text that the model has read; messages that it writes have its sources.
         timeline: when the model was asked and tools ran; not part of checkpoints.
         failure: the exception that ended the turn: the model's, a tool's or a guardrail's.
-        requests: what the model was sent, if the plan says that it is kept.
+        extension_states: the state of each extension that has one, by its name; JSON values until the turn begins.
         guardrail: the name of the guardrail that ended the turn.
         tool_error_id: the error id of the tool whose failure ended the turn.
     """
@@ -59,7 +58,7 @@ class Transcript:
         self.read = NOTHING_READ
         self.timeline = Timeline()
         self.failure: BaseException | None = None
-        self.requests = SentRequests()
+        self.extension_states: dict[str, Any] = {}
         self.guardrail = self.tool_error_id = ""
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
@@ -278,6 +277,7 @@ class Transcript:
             "read": list(self.read.sources),
             "asked": self.sub_agents.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
+            "extensions": msgspec.to_builtins(self.extension_states),
         }
 
     @classmethod
@@ -297,4 +297,5 @@ class Transcript:
         transcript.usage = {
             (provider, model): msgspec.convert(usage, Usage) for provider, model, usage in state["usage"]
         }
+        transcript.extension_states = dict(state.get("extensions", {}))
         return transcript

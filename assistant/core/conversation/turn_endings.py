@@ -30,6 +30,26 @@ APPROVAL_SCHEMA: dict[str, Any] = {
 ANSWER_FIELDS = tuple(APPROVAL_SCHEMA["properties"])
 
 
+# Finish reasons after which an answer cannot be repaired: the error's sentence and code.
+UNFINISHED = {
+    "length": (gettext_noop("The model used up its limit of tokens before its answer was whole."), "limit_reached"),
+    "content_filter": (gettext_noop("The provider's content filter cut the answer short."), "provider_error"),
+    "refusal": (gettext_noop("The model refused to answer."), "provider_error"),
+}
+# How often a model may repair an answer that is not accepted.
+REPAIRS = 2
+
+
+class GuardrailTripped(Exception):
+    """Raised by a guardrail to end the turn; the text is a sentence for the user.
+
+    Attributes:
+        guardrail: the guardrail's name.
+    """
+
+    guardrail = ""
+
+
 class TurnFailed(Exception):
     """The turn cannot continue; `code` is one of the run error codes, the text is safe to show to users."""
 

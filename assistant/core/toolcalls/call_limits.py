@@ -20,19 +20,17 @@ class CallLimiter:
     """Counts the calls of one run.
 
     Args:
-        tool_calls: how many calls the run may make; 0 for any number.
-        calls_per_tool: how many calls of each tool; 0 for any number. A tool's own `max_calls` can be lower.
+        limits: of the run. A tool's own `max_calls` can be lower than `calls_per_tool`.
 
     Attributes:
         stop: why the run must end after this batch; empty while it need not.
         code: the run error code for it.
     """
 
-    def __init__(self, *, tool_calls: int = 0, calls_per_tool: int = 0) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.stop = ""
         self.code = "limit_reached"
-        self._limit = tool_calls
-        self._per_tool = calls_per_tool
+        self._limits = limits
         self._total = 0
         self._by_tool: Counter[str] = Counter()
         self._identical: Counter[tuple[str, str]] = Counter()
@@ -44,8 +42,8 @@ class CallLimiter:
         canonical = call.canonical
         self._identical[canonical] += 1
         repeats = self._identical[canonical]
-        if self._limit and self._total > self._limit:
-            self._reach(self._limit)
+        if self._limits.tool_calls and self._total > self._limits.tool_calls:
+            self._reach(self._limits.tool_calls)
         elif repeats >= LAST_REPEAT:
             self.stop = self.stop or gettext(
                 "The model called the tool '%(tool)s' with the same arguments %(count)d times."
@@ -68,7 +66,9 @@ class CallLimiter:
             self._reach(limit)
 
     def _limit_of(self, tool: Tool | None) -> int:
-        return min((limit for limit in (self._per_tool, tool.max_calls if tool else None) if limit), default=0)
+        return min(
+            (limit for limit in (self._limits.calls_per_tool, tool.max_calls if tool else None) if limit), default=0
+        )
 
     def _reach(self, limit: int) -> None:
         self.stop = self.stop or ngettext(
@@ -77,11 +77,12 @@ class CallLimiter:
             limit,
         ) % {"count": limit}
 
-    def check_budget(self, usage: Usage, limits: Limits, allowances: Iterable[Allowance]) -> None:
+    def check_budget(self, usage: Usage, allowances: Iterable[Allowance]) -> None:
         """Set `stop` if the tokens or the cost have reached a limit of the run, or what is left of a shared quota."""
         for allowance in allowances:
             if _is_used_up(usage, allowance):
                 self.stop, self.code = allowance.sentence, "quota_exceeded"
+        limits = self._limits
         if limits.tokens and usage.total_tokens >= limits.tokens:
             self.stop = self.stop or gettext("This run has reached its limit of %(count)d tokens.") % {
                 "count": limits.tokens

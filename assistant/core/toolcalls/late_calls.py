@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
+from assistant.core.extensions.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolcalls.protocols import Journal, LateJournal, PlannedCall, RunTakenOver, ToolOutcome
 from assistant.core.toolcalls.replay import EFFECT_UNKNOWN
 from assistant.core.values.events import Custom, Event

@@ -8,7 +8,7 @@ from types import FunctionType, MethodType
 
 from cachetools import TTLCache
 
-from assistant.core.toolcalls.interceptors import CallTool, Invocation, Watch, watching
+from assistant.core.extensions.interceptors import CallTool, Invocation, Watch, watching
 from assistant.core.toolcalls.run_call import current_parent
 from assistant.core.toolcalls.value_keys import ValueKey, key_of
 from assistant.toolkit import Tool, ToolContext, ToolResult

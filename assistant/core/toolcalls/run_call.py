@@ -17,9 +17,10 @@ from typing import Any, Literal
 import pydantic_core
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.extension import Extension
+from assistant.core.extensions.interceptors import Invocation, ToolInterceptor
 from assistant.core.llm.protocol import Model
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor
 from assistant.core.toolcalls.late_calls import LateCall, attempt
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, RunTakenOver, Status, ToolOutcome, Toolset
 from assistant.core.toolcalls.replay import EFFECT_UNKNOWN
@@ -51,6 +52,7 @@ class CallEnvironment:
         asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person.
         turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
         callbacks: returns where the result of a call with an id may come to later; None where none may.
+        extensions: those that act in the turn; some act in the turns of assistants that are called, too.
         late: events of calls that ended after their time; the run yields them with its next event.
         grace: how many seconds a cancelled tool may take to clean up.
     """
@@ -71,6 +73,7 @@ class CallEnvironment:
     on_error: Literal["model", "raise"] = "model"
     observe: Callable[[Model], Model] | None = None
     turn_messages: tuple[Message, ...] = ()
+    extensions: tuple[Extension[Any], ...] = ()
     late: deque[Event] = field(default_factory=deque)
     grace: float = GRACE_SECONDS
     callbacks: Callable[[str], Callback] | None = None

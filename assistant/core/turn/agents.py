@@ -183,7 +183,6 @@ class Agent:
             thread_id=context.thread_id,
             run_id=context.run_id,
             can_ask=False,
-            interceptors=parent.environment.interceptors,
             parallel=parent.environment.parallel,
             default_timeout=parent.environment.default_timeout,
             observe=observe,
@@ -193,7 +192,7 @@ class Agent:
             fallbacks=self.fallbacks
             if observe is None
             else tuple(replace(one, model=observe(one.model)) for one in self.fallbacks),
-            keep_requests=parent.environment.transcript.requests.is_kept,
+            extensions=tuple(one for one in parent.environment.extensions if one.in_sub_agents),
         )
 
     async def _run_turn(self, plan: Plan, parent: ParentRun, run_id: str, call_id: str) -> Any:
@@ -212,7 +211,6 @@ class Agent:
             parent.environment.transcript.mark_result(call_id, transcript.read.sources)
             for (provider, model), usage in transcript.usage.items():
                 parent.environment.transcript.add_usage(provider, model, usage)
-            parent.environment.transcript.requests.extend(transcript.requests)
         if isinstance(transcript.ending, RunError):
             if transcript.tool_error_id:
                 raise SubAgentFailed(transcript.ending.message, transcript.tool_error_id) from transcript.failure

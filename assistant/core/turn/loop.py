@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, aclosing
+from dataclasses import replace
 
 from assistant.core.conversation.open_parts import CloseReason
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, cut_short
+from assistant.core.extensions.around_tools import around_tools
+from assistant.core.extensions.extension import with_hook, with_moments
 from assistant.core.llm.protocol import Delta, Model, ModelError, NoTypedAnswers, ProviderCall, TextDelta, is_small
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.batch import Batch, CallEnvironment, RunTakenOver
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.outcome_events import interrupt_of
-from assistant.core.turn.checks import TurnChecks
 from assistant.core.turn.model_requests import ModelRequests
 from assistant.core.turn.open_calls import take_up
 from assistant.core.turn.plan import Plan
+from assistant.core.turn.turn_extensions import ExtendedToolset, TurnExtensions
 from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
 from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
@@ -55,8 +59,6 @@ async def run_turn(
     log_operation(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     transcript.timeline.begin()
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
-    if plan.ignored:
-        yield events.Custom("input.ignored", {"parts": list(plan.ignored)})
     deadline = Deadline(seconds := plan.settings.limits.seconds, spent=plan.spent_seconds)
     turn = _Turn(plan, transcript, deadline, on_text)
     try:
@@ -66,6 +68,8 @@ async def run_turn(
                     yield turn.late.popleft()
                 transcript.apply(event)
                 yield event
+        if turn.extensions is not None:
+            await turn.extensions.finished()
         return
     except DeadlinePassed:
         failure = TurnFailed(
@@ -95,6 +99,8 @@ async def run_turn(
     error = RunError(str(failure), code=failure.code, usage=transcript.token_usage() or None)
     transcript.apply(error)
     yield error
+    if turn.extensions is not None:
+        await turn.extensions.finished()
 
 
 class _Turn:
@@ -112,11 +118,17 @@ class _Turn:
         self._calls: tuple[ToolCall, ...] = ()
         self._text = self._message_id = ""
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
-        limits = plan.settings.limits
-        self._limiter = CallLimiter(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
-        self._checks = TurnChecks(plan.checks, plan.context, transcript, plan.output, grace=plan.grace)
+        self._limiter = CallLimiter(plan.settings.limits)
+        self.late: deque[Event] = deque()
+        self.extensions: TurnExtensions | None = None
+        if plan.extensions and (acting := with_moments(plan.extensions)):
+            self.extensions = extensions = TurnExtensions(
+                plan, acting, transcript, deadline, model=lambda: self.model, events=self.late
+            )
+            if with_hook(acting, "tools"):
+                self._plan = plan = replace(plan, toolset=ExtendedToolset(plan.toolset, extensions.tools))
         self._requests = ModelRequests(
-            plan, transcript, deadline, self._limiter, answer=self._answer, checks=self._checks
+            plan, transcript, deadline, self._limiter, answer=self._answer, extensions=self.extensions
         )
         self._writer = EventWriter("", self._call_id)
         self._environment = CallEnvironment(
@@ -129,7 +141,7 @@ class _Turn:
             client_tools=frozenset(tool.name for tool in plan.client_tools),
             parallel=plan.parallel,
             default_timeout=plan.default_timeout,
-            interceptors=plan.interceptors,
+            interceptors=around_tools(plan.extensions),
             on_error=plan.settings.on_error,
             observe=plan.observe,
             can_ask=plan.can_ask,
@@ -138,21 +150,27 @@ class _Turn:
             callbacks=plan.callbacks,
             grace=plan.grace,
             turn_messages=current_turn_messages(plan.messages),
+            extensions=plan.extensions,
+            late=self.late,
         )
-        self.late = self._environment.late
 
     @property
     def model(self) -> Model:
         """The model that was asked last."""
         return self._requests.model
 
-    async def run(self) -> AsyncGenerator[Event, None]:
+    async def run(self) -> AsyncGenerator[Event, None]:  # noqa: PLR0912 - one branch a moment of the turn
         plan = self._plan
         conversation, opened = take_up(plan, self._transcript, self._limiter)
         calls, decisions, has_earlier_results = opened
         self._transcript.expect_results(calls)
         self._transcript.read = ReadText.of(conversation)
-        await self._check_input()
+        if self._deadline.has_passed:  # before the turn
+            raise DeadlinePassed
+        if self.extensions is not None:
+            await self.extensions.opened()
+            while self.late:
+                yield self.late.popleft()
         while True:
             if not calls:
                 try:
@@ -181,11 +199,6 @@ class _Turn:
                 yield event
                 if isinstance(event, RunFinished):
                     return
-
-    async def _check_input(self) -> None:
-        with self._deadline:  # which may have passed before the turn
-            if self._plan.checks:
-                await self._checks.check_input(self._plan.messages)
 
     async def _ask(self) -> AsyncGenerator[Event, None]:  # noqa: PLR0912 - one branch a kind of item
         """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
@@ -235,6 +248,8 @@ class _Turn:
         if (cut := cut_short(reply, writer.message_id)) is not None:
             yield cut
         requests.answered()
+        if self.extensions is not None:
+            await self.extensions.after_reply(reply)
 
     async def _recover(self, error: ModelError) -> Sequence[Event]:
         """Return the events to send before the next request, after one that failed. Raises `error` if none follows."""
@@ -252,10 +267,7 @@ class _Turn:
         """Return the event that marks an answer as invalid; None if it is of its type, and accepted."""
         if self._answer is not None and (invalid := self._answer.check(text, message_id, self._transcript)) is not None:
             return invalid
-        if not self._plan.checks:
-            return None
-        with self._deadline:
-            return await self._checks.check_answer(text, message_id)
+        return None if self.extensions is None else await self.extensions.check_answer(text, message_id)
 
     async def _conclude(self, batch: Batch) -> AsyncGenerator[Event, None]:
         """Yield the events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from assistant.core.conversation.open_parts import SUPERSEDED
 from assistant.core.conversation.transcript import Transcript
@@ -14,11 +13,11 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.turn.checks import TurnChecks
 from assistant.core.turn.offer import choice_of_round, offered_tools
 from assistant.core.turn.plan import Plan
 from assistant.core.turn.provider_calls import ProviderCalls
 from assistant.core.turn.recovery import Recovery
+from assistant.core.turn.turn_extensions import TurnExtensions
 from assistant.core.turn.typed_answer import TypedAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
@@ -37,12 +36,11 @@ class ModelRequests:
     Args:
         limiter: stops further tools once the tokens reach a limit, and counts the provider's calls.
         answer: the typed answer that the turn must give; None for a text.
-        checks: the program's checks of answers, whose reasons are sent with the next request.
+        extensions: those that act in the turn; None if there are none.
 
     Attributes:
         rounds: how many were made, including those of an earlier process as far as they are known, and those without
             tools that the provider refuses. Other repetitions are not counted.
-        provider_calls: the calls that the provider runs itself.
     """
 
     def __init__(
@@ -53,21 +51,26 @@ class ModelRequests:
         limiter: CallLimiter,
         *,
         answer: TypedAnswer | None,
-        checks: TurnChecks,
+        extensions: TurnExtensions | None,
     ) -> None:
         self.rounds = sum(one.role == "assistant" for one in not_superseded(transcript.messages))
-        self.provider_calls = ProviderCalls(plan, transcript, limiter)
+        self._provider_calls: ProviderCalls | None = None
         self._plan = plan
         self._transcript = transcript
         self._limiter = limiter
         self._answer = answer
-        self._checks = checks
+        self._extensions = extensions
         self._estimates = Estimates()
         self._recovery = Recovery(plan, transcript, deadline, self._estimates)
         limits = plan.settings.limits
         self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
-        self._kept = 0
-        transcript.requests.is_kept = plan.keep_requests
+
+    @property
+    def provider_calls(self) -> ProviderCalls:
+        """The calls that the provider runs itself."""
+        if self._provider_calls is None:
+            self._provider_calls = ProviderCalls(self._plan, self._transcript, self._limiter)
+        return self._provider_calls
 
     @property
     def model(self) -> Model:
@@ -97,7 +100,9 @@ class ModelRequests:
         sent = trim(conversation, tokens=tokens, estimates=estimates, count=settings.history_messages)
         recovery.sending(sent)
         self._transcript.read = ReadText.of(sent)
-        tools = await self.provider_calls.allowed(offered, self.model, self._transcript.read)
+        tools = offered
+        if self._provider_calls is not None or [tool for tool in offered if tool.is_provider_side]:
+            tools = await self.provider_calls.allowed(offered, self.model, self._transcript.read)
         request = ModelRequest(
             messages=for_model([*sent, *recovery.repair_messages]),
             tools=tools,
@@ -109,23 +114,12 @@ class ModelRequests:
         counts = self.rounds, self.model.name, len(request.messages), len(conversation), len(tools)
         log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
         self._transcript.timeline.ask(tools=len(tools))
-        request = self._checks.apply_to(request if self._answer is None else self._answer.apply_to(request))
-        if not plan.keep_requests:
-            return request
-        self._kept = self._transcript.requests.count
-        return replace(request, on_sent=self._keep)
-
-    def _keep(self, sent: bytes | ModelRequest) -> None:
-        self._transcript.requests.add(self.model, sent)
-
-    def _keep_unsaid(self, request: ModelRequest) -> None:
-        """Keep a request whose model has not said what it sent."""
-        if request.on_sent is not None and self._transcript.requests.count == self._kept:
-            self._keep(request)
+        if self._answer is not None:
+            request = self._answer.apply_to(request)
+        return request if self._extensions is None else await self._extensions.before_request(request)
 
     def count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens of an answer; once they reach a limit, no further tool runs."""
-        self._keep_unsaid(request)
         model, plan = self.model, self._plan
         usage = self._recovery.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = usage.input_tokens, usage.output_tokens, len(reply.tool_calls)
@@ -139,7 +133,7 @@ class ModelRequests:
             self._transcript.timeline.wrote_calls("run")
         if self._has_budget:
             usage = sum(self._transcript.usage.values(), Usage())
-            self._limiter.check_budget(usage, plan.settings.limits, plan.allowances)
+            self._limiter.check_budget(usage, plan.allowances)
 
     def count_partial(self, request: ModelRequest, reply: Reply | None, characters: int, exc: BaseException) -> None:
         """Count the tokens of an answer that broke off after `characters`; does nothing if there was a `reply`."""
@@ -148,7 +142,6 @@ class ModelRequests:
         if isinstance(exc, ModelError):
             self.rounds += exc.repeated_requests
             self._transcript.timeline.repeated(exc.repeated_requests)
-        self._keep_unsaid(request)
         model = self.model
         if (usage := usage_of_partial(request, characters, exc)) is not None:
             priced = self._recovery.prices.priced(usage, model.name)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assistant.core.extensions.extension import Extension
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType
-from assistant.core.toolcalls.interceptors import ToolInterceptor
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
-from assistant.core.turn.checks import NO_CHECKS, Checks
 from assistant.core.values.events import PROTOCOL_VERSION
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
@@ -54,13 +53,10 @@ class Plan:
         has_forms: whether the answer to a question with a form can come back too. If not, tools that ask are left out.
         asks_midway: whether the questions of running tools (`NeedsAnswer`) reach a person, whose answer comes back.
         approval_seconds: the time to answer such a request; 0 for any.
-        interceptors: called around every tool call.
         observe: wraps the models of sub-agents.
         fallbacks: models that take over, in this order, when the one before cannot answer: it is too busy, too slow, or
             fails on its side, before anything was shown.
-        keep_requests: keep what the model is sent, in `Transcript.requests`.
-        checks: functions of the program that check the input and the answer.
-        ignored: the parts of the client's input that are not used, for the event that says so.
+        extensions: those that act in the turn, in their order.
         callbacks: returns where the result of a call with an id may come to later; None if the run cannot go on then.
         grace: how many seconds a cancelled tool may take to clean up.
         spent_seconds: what making the plan has taken of the time limit.
@@ -92,13 +88,10 @@ class Plan:
     has_forms: bool = True
     asks_midway: bool = False
     approval_seconds: float = 0.0
-    interceptors: tuple[ToolInterceptor, ...] = ()
     observe: Callable[[Model], Model] | None = None
     fallbacks: tuple[Fallback, ...] = ()
-    keep_requests: bool = False
-    checks: Checks = NO_CHECKS
+    extensions: tuple[Extension[Any], ...] = ()
     replaced_model: str = ""
-    ignored: tuple[str, ...] = ()
     callbacks: Callable[[str], Callback] | None = None
     grace: float = GRACE_SECONDS
     spent_seconds: float = 0.0

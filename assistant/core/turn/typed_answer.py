@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.core.conversation.open_parts import cut_message
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.conversation.turn_endings import TurnFailed
+from assistant.core.conversation.turn_endings import REPAIRS, UNFINISHED, TurnFailed
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.llm.typed_output import OUTPUT_TOOL, InvalidOutput, Mode, OutputType
 from assistant.core.toolcalls.protocols import Admission, Toolset
@@ -23,19 +23,11 @@ from assistant.core.values.events import (
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool
-from assistant.toolkit.translation import gettext, gettext_noop
+from assistant.toolkit.translation import gettext
 
-# How often a model may repair an answer that is not of the requested type.
-REPAIRS = 2
 # A growing text is parsed again after at least this many further characters, and at least this share of its length.
 STEP = 16
 STEP_SHARE = 0.1
-# Finish reasons after which an answer cannot be repaired: the error's sentence and code.
-UNFINISHED = {
-    "length": (gettext_noop("The model used up its limit of tokens before its answer was whole."), "limit_reached"),
-    "content_filter": (gettext_noop("The provider's content filter cut the answer short."), "provider_error"),
-    "refusal": (gettext_noop("The model refused to answer."), "provider_error"),
-}
 _NEXT_MODE: dict[Mode, Mode] = {"native": "tool", "tool": "prompt"}
 
 

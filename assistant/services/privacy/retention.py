@@ -34,8 +34,8 @@ from assistant.models.retention import KINDS, effective
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.privacy.retention_rules import Due, delete_rows, due_of
+from assistant.services.runs.extensions.kept_requests import LIFETIME as KEPT_REQUESTS
 from assistant.services.runs.idempotency import LIFETIME
-from assistant.services.runs.kept_requests import LIFETIME as KEPT_REQUESTS
 from assistant.services.tenancy import audit_trail
 
 BATCH = 500

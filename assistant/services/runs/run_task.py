@@ -31,7 +31,6 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.after_run import Finished, after_run
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.closing import Ending, cited_in, close_run, ending_of, report_end
-from assistant.services.runs.kept_requests import keep_sent
 from assistant.services.runs.leases import Checkpoint, LostRun, hand_over_run
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.run_configurations import record_of
@@ -261,8 +260,9 @@ class RunTask:
             is_test=self.key.is_test,
         )
         await self._flush()
-        if self._is_stored and self._transcript.requests:  # clients do not wait for it
-            await keep_sent(key=self.key, requests=self._transcript.requests)
+        if self._is_stored:
+            for extension in self._setup.extensions:
+                await extension.stored()
 
     def _unstored(self, exc: Exception) -> RunError:
         failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.batch import Batch
 from assistant.core.toolcalls.call_limits import CallLimiter
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.protocols import Admission, Decision, ToolOutcome
 from assistant.core.toolcalls.run_call import CallEnvironment
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom
+from assistant.core.values.limits import Limits
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database
@@ -194,7 +195,7 @@ async def _call(
         toolset=toolset,
         journal=CallJournal(member),
         context=context_of(member, extra),
-        limiter=CallLimiter(),
+        limiter=CallLimiter(Limits()),
         transcript=Transcript(),
         deadline=deadline,
         can_ask=can_ask,

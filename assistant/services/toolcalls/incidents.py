@@ -6,7 +6,7 @@ import logging
 
 from django.db import transaction
 
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.models import Incident, Webhook
 from assistant.services.db.threads import in_database
 from assistant.services.webhooks.events import record_event

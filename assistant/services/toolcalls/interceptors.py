@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from assistant.core.extensions.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.llm.protocol import Model
-from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.services.toolcalls.incidents import report_incidents
 from assistant.services.toolcalls.tracing import is_observed, trace_call, traced
 from assistant.toolkit.calls.handed_in import positional_mistake

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from django.conf import settings
 from opentelemetry.trace import Span
 
+from assistant.core.extensions.interceptors import CallTool, InterceptedModel, Invocation
 from assistant.core.llm.protocol import Model
-from assistant.core.toolcalls.interceptors import CallTool, InterceptedModel, Invocation
 from assistant.core.turn.plan import Plan
 from assistant.spans import ToolSpans, fail, fell_back, is_observed, model_spans, run_span
 from assistant.toolkit import ToolResult

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.toolcalls.interceptors import CallTool, Invocation, Redact
+from assistant.core.extensions.interceptors import CallTool, Invocation, Redact
 from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError

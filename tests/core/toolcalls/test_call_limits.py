@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.core.toolcalls.call_limits import CallLimiter
+from assistant.core.values.limits import Limits
 from assistant.core.values.messages import ToolCall
 
 
@@ -15,7 +16,7 @@ from assistant.core.values.messages import ToolCall
     ],
 )
 def test_equal_numbers_make_identical_calls_however_they_are_written(arguments: list[str], is_refused: bool) -> None:
-    limiter = CallLimiter()
+    limiter = CallLimiter(Limits())
     refusals = [limiter.admit(ToolCall("", "add", text), None) for text in arguments]
     assert refusals[:2] == [None, None]
     assert bool(refusals[2]) is is_refused

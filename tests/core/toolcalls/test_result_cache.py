@@ -17,8 +17,8 @@ from opentelemetry import context as otel_context
 from pydantic import BaseModel, SecretStr
 
 from assistant.client import ChatClient
+from assistant.core.extensions.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.llm.scripted import ScriptedModel
-from assistant.core.toolcalls.interceptors import CallTool, Invocation, ToolInterceptor
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.toolcalls.value_keys import key_of

@@ -13,8 +13,8 @@ import pytest
 
 from assistant.client import Agent, ChatClient, FixedToolset, RunFailed
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.llm.scripted import ScriptedModel
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.core.turn.loop import run_turn
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool

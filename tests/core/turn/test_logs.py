@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.llm.protocol import ModelError
 from assistant.core.llm.scripted import ScriptedModel
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.protocols import FixedToolset, ToolOutcome
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.agents import Agent

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.checks import Guardrails, Validators
+from assistant.core.extensions.extension import Extension
+from assistant.core.extensions.interceptors import AskModel, InterceptedModel
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta
 from assistant.core.llm.scripted import ScriptedModel
-from assistant.core.toolcalls.interceptors import AskModel, InterceptedModel
-from assistant.core.turn.checks import Checks
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import RunError
@@ -95,8 +96,8 @@ async def holds_before_its_stream(request: ModelRequest, ask: AskModel) -> Async
     return ask(request)
 
 
-def plan_of(model: Model | None = None, checks: Checks | None = None, **given: Any) -> Plan:
-    plan = plan_for(["Hello."], grace=GRACE, checks=checks or Checks(), **given)
+def plan_of(model: Model | None = None, *extensions: Extension[Any], **given: Any) -> Plan:
+    plan = plan_for(["Hello."], grace=GRACE, extensions=extensions, **given)
     return plan if model is None else replace(plan, model=model)
 
 
@@ -105,9 +106,9 @@ STUBBORN = {
     "model that closes for long": lambda: plan_of(CleansUp()),
     "interceptor": lambda: plan_of(InterceptedModel(GoesOn(), [holds])),
     "interceptor without a stream": lambda: plan_of(InterceptedModel(GoesOn(), [holds_before_its_stream])),
-    "input guardrail": lambda: plan_of(checks=Checks(inputs=(goes_on,))),
-    "output guardrail": lambda: plan_of(checks=Checks(outputs=(goes_on,))),
-    "validator": lambda: plan_of(checks=Checks(validators=(goes_on,))),
+    "input guardrail": lambda: plan_of(None, Guardrails([goes_on], [])),
+    "output guardrail": lambda: plan_of(None, Guardrails([], [goes_on])),
+    "validator": lambda: plan_of(None, Validators([goes_on])),
 }
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.interceptors import AskModel, InterceptedModel
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
-from assistant.core.toolcalls.interceptors import AskModel, InterceptedModel
 from assistant.core.turn.loop import run_turn
 from assistant.core.values.events import Event, RunError, TextMessageContent
 from assistant.core.values.idle_timer import IdleTimer

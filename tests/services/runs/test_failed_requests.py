@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from assistant.models import Assistant, KeptRequest, Message, Provider, Run, RunConfiguration, Tenant, UsageEntry
-from assistant.services.runs.kept_requests import keep_requests
+from assistant.services.runs.extensions.kept_requests import keep_requests
 from tests import fake_answers
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool

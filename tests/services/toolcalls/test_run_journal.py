@@ -17,6 +17,7 @@ from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import FixedToolset, RunTakenOver, ToolOutcome
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, RunStarted, TextMessageContent, TextMessageStart
+from assistant.core.values.limits import Limits
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import Message, Run, ToolCall
 from assistant.services.eventlog.frames import FrameEncoder
@@ -74,7 +75,7 @@ async def execute(key: RunKey, paying: Any = pay, arguments: str = '{"amount": 5
         toolset=FixedToolset([paying]),
         journal=AuditJournal(key, "acme"),
         context=ToolContext(tenant=TenantInfo(key.tenant_id, "acme"), run_id=key.run_id),
-        limiter=CallLimiter(),
+        limiter=CallLimiter(Limits()),
         transcript=Transcript(),
         deadline=Deadline(0),
     )

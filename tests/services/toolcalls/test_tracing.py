@@ -38,6 +38,7 @@ from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.around_tools import Interceptors
 from assistant.providers import ScriptedModel
 from assistant.services.toolcalls.tracing import fail, run_span, trace_call, traced
 from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, tool
@@ -87,7 +88,7 @@ RUNNING = asyncio.Event()
 
 async def cancel_in_the_middle():
     plan = Plan(ScriptedModel([ToolCall("c", "hang", "{}")]), [Message("user", "hi")], FixedToolset([hang]),
-                interceptors=(trace_call,))
+                extensions=(Interceptors([trace_call]),))
     async def run():
         async for event in run_turn(plan, Transcript()):
             pass
@@ -99,13 +100,13 @@ async def cancel_in_the_middle():
 async def main():
     model = traced(ScriptedModel([ToolCall("c", "greet", '{"name": "canary-name"}'), "canary-answer"]), tenant="acme")
     plan = Plan(model, [Message("user", "canary-question")], FixedToolset([greet]),
-                context=ToolContext(tenant=TenantInfo(1, "acme")), interceptors=(trace_call,))
+                context=ToolContext(tenant=TenantInfo(1, "acme")), extensions=(Interceptors([trace_call]),))
     with run_span(assistant="support", tenant="acme", thread="t", run_id="r", model=model, replaced="Large, l-1"):
         async for event in run_turn(plan, Transcript()):
             pass
     broken = traced(ScriptedModel([ToolCall("c", "break_down", "{}"), ModelError("No.", "provider_timeout")]),
                       tenant="acme")
-    plan = Plan(broken, [Message("user", "hi")], FixedToolset([break_down]), interceptors=(trace_call,))
+    plan = Plan(broken, [Message("user", "hi")], FixedToolset([break_down]), extensions=(Interceptors([trace_call]),))
     with run_span(assistant="support", tenant="acme", thread="t", run_id="r2", model=broken) as span:
         async for event in run_turn(plan, Transcript()):
             pass
@@ -113,7 +114,7 @@ async def main():
     slow = ScriptedModel([[ToolCall(f"c{n}", name, "{}") for n, name in enumerate(
         ["wait", "wait_in_thread", "say_no", "refuse", "get_cancelled"])], "ok"])
     tools = [wait, wait_in_thread, say_no, refuse, get_cancelled]
-    plan = Plan(slow, [Message("user", "hi")], FixedToolset(tools), interceptors=(trace_call,))
+    plan = Plan(slow, [Message("user", "hi")], FixedToolset(tools), extensions=(Interceptors([trace_call]),))
     async for event in run_turn(plan, Transcript()):
         pass
     await cancel_in_the_middle()
@@ -227,6 +228,7 @@ from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import ToolCall
 from assistant.core.llm.protocol import ModelError
 from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.extensions.around_tools import Interceptors
 from assistant.providers import ScriptedModel
 from assistant.toolkit import TenantInfo, tool
 

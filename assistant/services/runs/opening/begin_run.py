@@ -20,7 +20,6 @@ from assistant.services.conversations.summaries import summary_of
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.limits.quota_ledger import reserve_run
 from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
-from assistant.services.runs.kept_requests import keeps_requests
 from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.expected_use import UNCOUNTED, estimate_of_run
@@ -141,7 +140,6 @@ def begin_run(
         soft=soft,
         replaced_model=replaced,
         fallback=fallback_of(assistant=assistant, choice=choice, own=own),
-        keeps_requests=keeps_requests(assistant.tenant),
         history=history,
         summary=summary,
         summary_sources=summary_sources,

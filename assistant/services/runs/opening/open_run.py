@@ -19,6 +19,7 @@ from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
 from assistant.services.run_key import key_of
+from assistant.services.runs.extensions.of_run import extensions_of
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import FreeAgain, ThreadBusy, refusal_of_busy
 from assistant.services.runs.opening.client_input import to_store
@@ -33,7 +34,7 @@ from assistant.services.runs.opening.known_runs import AnsweredAlready, check_re
 from assistant.services.runs.opening.known_thread import known_thread, unknown_thread
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
 from assistant.services.runs.opening.opening_query import read_opening_state
-from assistant.services.runs.opening.page import ignored_parts, with_page
+from assistant.services.runs.opening.page import with_page
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
 from assistant.services.runs.opening.tested_prompt import tested_prompt
@@ -192,13 +193,14 @@ def _open_once(
         check_decisions(decisions, history, setup.tools, **who)
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
+    key = key_of(run, owner)
     setup = replace(
         setup,
         client_tools=given.client_tools,
         decisions=decisions,
         state=given.state,
         is_unattended=given.is_unattended,
-        ignored=ignored_parts(given, state.assistant),
+        extensions=extensions_of(key=key, assistant=state.assistant, run_input=given),
         language=given.language,
     )
     if given.asked is not None:
@@ -207,7 +209,7 @@ def _open_once(
         Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
         setup = replace(setup, queued=replace(setup.queued, is_shared=True))
     on_disconnect = given.on_disconnect or OnDisconnect(state.assistant.on_disconnect)
-    return OpenedRun(key_of(run, owner), setup, on_disconnect=on_disconnect)
+    return OpenedRun(key, setup, on_disconnect=on_disconnect)
 
 
 def instructions_of(given: RunInput) -> tuple[Message, ...]:

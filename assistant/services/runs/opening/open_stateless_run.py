@@ -14,6 +14,7 @@ from assistant.services.conversations.returned_marks import with_known_marks
 from assistant.services.errors import Refused
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.extensions.of_run import extensions_of
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.known_runs import check_readable
 from assistant.services.runs.opening.open_run import TITLE_LENGTH
@@ -100,13 +101,15 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     )
     check_files(messages, tenant=state.assistant.tenant)
     question = [one for one in messages if one.id == given.question]
+    key = key_of(run, owner)
     check_model_reads(question, tenant=state.assistant.tenant, provider=setup.provider)
     setup = replace(
         setup,
+        extensions=extensions_of(key=key, assistant=state.assistant),
         client_tools=given.client_tools,
         settings=replace(setup.settings, options={**setup.settings.options, **given.options}),
         is_stateless=True,
         tool_choice=given.tool_choice,
         response_format=None if setup.settings.answer_schema else given.response_format,
     )
-    return OpenedRun(key_of(run, owner), setup)
+    return OpenedRun(key, setup)

@@ -1,4 +1,4 @@
-"""Adds what the client says about its page to the conversation, and reports parts of the input that are not used."""
+"""Adds what the client says about its page to the conversation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from assistant.core.values.untrusted import fenced
 from assistant.models import Assistant
 from assistant.services.runs.input.page_context import page_text
 from assistant.services.runs.run_input import RunInput
-from assistant.services.toolpolicy import catalogue
 
 PAGE = "what the page says that the user is on"
 
@@ -27,13 +26,3 @@ def with_page(history: Sequence[Message], given: RunInput, assistant: Assistant)
         if (asked := history[place]).role == "user":
             return (*history[:place], replace(asked, page=fenced(text, PAGE)), *history[place + 1 :])
     return tuple(history)
-
-
-def ignored_parts(given: RunInput, assistant: Assistant) -> tuple[str, ...]:
-    """Return the parts of the input that are not used, as the event for the client names them."""
-    parts = ["messages of the roles system and developer"] if given.has_instructions else []
-    if not assistant.takes_context and page_text(context=given.context, state=given.state):
-        parts.append("context and state")
-    if any(tool.name in catalogue.registry() for tool in given.client_tools):
-        parts.append("tools with the name of a tool of the server")
-    return tuple(parts)

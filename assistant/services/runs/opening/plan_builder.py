@@ -9,6 +9,8 @@ from functools import partial
 from django.conf import settings
 from django.utils import timezone
 
+from assistant.core.extensions.around_tools import Interceptors
+from assistant.core.extensions.extension import acting
 from assistant.core.llm.typed_output import SchemaOutput
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.result_cache import Cache
@@ -21,6 +23,7 @@ from assistant.services.assistants.provider_choice import model_of
 from assistant.services.conversations.summaries import summary_message
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
+from assistant.services.runs.extensions.deployment import ADDED
 from assistant.services.runs.opening.delegation import DelegatingToolset
 from assistant.services.runs.opening.fallback_model import fallback_model
 from assistant.services.runs.opening.run_setup import RunSetup
@@ -67,14 +70,15 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     can_ask = not (setup.is_stateless or setup.is_unattended)
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     fallback = setup.fallback
+    messages = (
+        Message("system", setup.system_prompt),
+        *summary_message(setup.summary, setup.summary_sources),
+        *_tools_off_message(setup),
+        *setup.history,
+    )
     return Plan(
         model=model,
-        messages=(
-            Message("system", setup.system_prompt),
-            *summary_message(setup.summary, setup.summary_sources),
-            *_tools_off_message(setup),
-            *setup.history,
-        ),
+        messages=messages,
         toolset=SearchingToolset(setup.interrupted.over(toolset)),
         context=context,
         settings=setup.settings,
@@ -90,13 +94,15 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         callbacks=partial(callback_of, key, member.tenant.slug) if _can_wait(setup) else None,
         journal=AuditJournal(key, member.tenant.slug, setup.quotas, setup.interrupted.repeatable),
         approval_seconds=APPROVAL_LIFETIME.total_seconds(),
-        interceptors=interceptors,
+        extensions=(
+            Interceptors(interceptors),
+            *(acting(ADDED, context, messages) if ADDED else ()),
+            *setup.extensions,
+        ),
         output=SchemaOutput(schema) if schema else None,
         output_mode=getattr(model, "output_mode", "native"),
         fallbacks=() if fallback is None else (fallback_model(fallback, tenant=member.tenant.slug),),
-        keep_requests=setup.keeps_requests,
         replaced_model=setup.replaced_model,
-        ignored=setup.ignored,
         thread_id=key.client_thread,
         run_id=key.client_run,
     )
@@ -141,5 +147,5 @@ def plan_or_failure(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
             journal=AuditJournal(key, member.tenant.slug, setup.quotas),
             thread_id=key.client_thread,
             run_id=key.client_run,
-            ignored=setup.ignored,
+            extensions=setup.extensions,
         )

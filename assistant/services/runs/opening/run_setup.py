@@ -16,6 +16,7 @@ from assistant.services.assistants.soft_threshold import SoftModel
 from assistant.services.knowledge.citations import GivenDocument
 from assistant.services.limits.runs_at_once import QueuedRun
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.runs.opening.interrupted_calls import NO_CALLS, InterruptedCalls
 from assistant.services.runs.opening.tool_answers import ToolAnswers
 from assistant.services.tenancy.quotas import Quotas
@@ -40,7 +41,6 @@ class RunSetup:
         allowances: what the quotas leave to this run.
         soft: what answers in place of what an assistant would choose; None below the tenant's soft threshold of cost.
         fallback: what takes over when `provider` cannot answer; None if nothing does.
-        keeps_requests: whether what models are sent is kept.
         replaced_model: the provider and model in whose place `provider` answers; "" if it is the assistant's choice.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         is_unattended: whether nobody is there who could be asked for an approval.
@@ -49,7 +49,7 @@ class RunSetup:
         allowed_tools: the names of the only tools that the caller wants used; None for all.
         answers: how tools are answered in a test; None for any other run.
         state: what the client's page and the tools share.
-        ignored: the parts of the input that are not used, for the event that says so.
+        extensions: those that act in the run, in their order.
         documents: the attached documents in the history.
         interrupted: the calls of a run that goes on after its process died.
         language: of the sentences that are made in the run; "" for the active one.
@@ -73,7 +73,6 @@ class RunSetup:
     queued: QueuedRun | None = None
     soft: SoftModel | None = None
     fallback: ProviderChoice | None = None
-    keeps_requests: bool = False
     replaced_model: str = ""
     is_stateless: bool = False
     is_unattended: bool = False
@@ -84,7 +83,7 @@ class RunSetup:
     allowed_tools: frozenset[str] | None = None
     answers: ToolAnswers | None = None
     state: Any = None
-    ignored: tuple[str, ...] = ()
+    extensions: tuple[RunExtension[Any], ...] = ()
     documents: tuple[GivenDocument, ...] = ()
     interrupted: InterruptedCalls = NO_CALLS
     language: str = ""

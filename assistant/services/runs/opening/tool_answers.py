@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
+from assistant.core.extensions.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.admission import asks_first
-from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.untrusted import NOTHING_READ, ReadText

@@ -8,7 +8,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
 from typing import Any
 
 from django.db import DatabaseError
@@ -127,8 +126,7 @@ class RunRecovery:
             return True
         try:
             start = await claim(run, found)
-            setup = replace(reopened.setup, ignored=() if start.is_started else reopened.setup.ignored)
-            await self._begin(key, setup, place, start)
+            await self._begin(key, reopened.setup, place, start)
         except BaseException:
             self._queue.leave(place)
             raise

@@ -22,14 +22,14 @@ from assistant.services.errors import Refused
 from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.kept_requests import keeps_requests
+from assistant.services.runs.extensions.of_run import extensions_of
 from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
 from assistant.services.runs.opening.open_run import instructions_of, with_request
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
-from assistant.services.runs.opening.page import ignored_parts, with_page
+from assistant.services.runs.opening.page import with_page
 from assistant.services.runs.opening.run_setup import RunSetup
 from assistant.services.runs.opening.sent_files import with_contents
 from assistant.services.runs.opening.tested_prompt import choose_version
@@ -147,11 +147,10 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
         decisions=decisions,
         state=given.state,
         is_unattended=given.is_unattended,
-        ignored=ignored_parts(given, assistant),
+        extensions=extensions_of(key=key, assistant=assistant, run_input=given),
         soft=soft,
         replaced_model=run.replaced_model,
         fallback=fallback_of(assistant=assistant, choice=choice, own=own),
-        keeps_requests=keeps_requests(assistant.tenant),
         summary=summary,
         summary_sources=summary_sources,
         position=conversation.message_count + own_count,

@@ -14,7 +14,7 @@ from assistant.models import AuditEntry, CustomRole, Job, Membership, PromptVers
 from assistant.services.assistants.prompts import draft_prompt
 from assistant.services.assistants.scheduled_prompts import DELETED
 from assistant.services.jobs.names import PUBLISH_JOB, of_tenants
-from assistant.services.runs.kept_requests import ERASE_JOB
+from assistant.services.runs.extensions.kept_requests import ERASE_JOB
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.contrib.panel.home.test_home import home, kinds

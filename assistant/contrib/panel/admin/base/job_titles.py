@@ -10,7 +10,7 @@ from assistant.models import PendingCall, PromptVersion
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.mcp_servers.health_checks import LIST_JOB
 from assistant.services.privacy.daily_retention import RETENTION_JOB
-from assistant.services.runs.kept_requests import ERASE_JOB
+from assistant.services.runs.extensions.kept_requests import ERASE_JOB
 from assistant.services.toolcalls.pending_calls import CONTINUE_JOB, EXPIRE_JOB
 
 JOB_TITLES: dict[str, str | Promise] = {

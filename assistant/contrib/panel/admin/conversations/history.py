@@ -28,7 +28,7 @@ from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, ReadsChats, 
 from assistant.contrib.panel.admin.conversations.thread import may_try, shown_waterfall
 from assistant.contrib.panel.reports.waterfall import waterfalls
 from assistant.models import Message, Run, ToolCall
-from assistant.services.runs.kept_requests import LIFETIME, requests_of
+from assistant.services.runs.extensions.kept_requests import LIFETIME, requests_of
 
 
 @admin.register(Message)

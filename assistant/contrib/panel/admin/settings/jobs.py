@@ -22,7 +22,7 @@ from assistant.contrib.panel.reports.jobs import names_of
 from assistant.models import Job
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.jobs.names import of_tenants
-from assistant.services.runs.kept_requests import ERASE_JOB
+from assistant.services.runs.extensions.kept_requests import ERASE_JOB
 from assistant.services.tenancy.job_changes import cancel_job, retry_job
 
 DUE = "due"

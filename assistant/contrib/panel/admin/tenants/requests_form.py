@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from assistant.models import Tenant
-from assistant.services.runs.kept_requests import LIFETIME, MAX_HOURS, keep_requests
+from assistant.services.runs.extensions.kept_requests import LIFETIME, MAX_HOURS, keep_requests
 
 
 class KeepRequestsForm(forms.Form):

@@ -41,7 +41,7 @@ from assistant.models import Tenant
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.errors import Refused
 from assistant.services.limits.quota_report import use_of_members, use_of_tenant
-from assistant.services.runs.kept_requests import LIFETIME
+from assistant.services.runs.extensions.kept_requests import LIFETIME
 from assistant.services.tenancy import invitations
 from assistant.services.tenancy.mail import is_mail_configured
 from assistant.services.toolpolicy.rules import shown_rule

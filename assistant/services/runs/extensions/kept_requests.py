@@ -18,11 +18,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from assistant.core.llm.sent_requests import SentRequest
+from assistant.core.extensions.sent_requests import SentRequest, SentRequests
 from assistant.models import Job, KeptRequest, Run, Tenant
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.jobs import jobs
 from assistant.services.run_key import RunKey
+from assistant.services.runs.extensions.run_extension import RunExtension
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.toolkit.text import clean_text
@@ -72,12 +73,25 @@ def keep_requests(*, tenant: Tenant, hours: int, actor: audit_trail.Actor, reaso
     return until
 
 
-async def keep_sent(*, key: RunKey, requests: Iterable[SentRequest]) -> None:
-    """Store what the model of a run was sent. A failure is logged: the run has ended, and does not fail with it."""
-    try:
-        await in_database_with_retry(store_requests, key=key, requests=requests)
-    except Exception:
-        logger.exception("What the model was sent in run %s could not be stored", key.run_id)
+class KeptRequests(SentRequests, RunExtension[None]):
+    """Keeps what the model of a run is sent, and stores it after the run."""
+
+    def __init__(self, key: RunKey) -> None:
+        super().__init__()
+        self._key = key
+
+    async def stored(self) -> None:
+        if not len(self):
+            return
+        try:
+            await in_database_with_retry(store_requests, key=self._key, requests=self)
+        except Exception:  # the run has ended, and does not fail with it
+            logger.exception("What the model was sent in run %s could not be stored", self._key.run_id)
+
+
+def kept_requests(*, key: RunKey, tenant: Tenant) -> tuple[KeptRequests, ...]:
+    """Return the extension that keeps what models are sent, where that is switched on now."""
+    return (KeptRequests(key),) if keeps_requests(tenant) else ()
 
 
 def store_requests(*, key: RunKey, requests: Iterable[SentRequest]) -> None:

@@ -1,14 +1,15 @@
-"""Keeps what a model was sent in one turn: for `ChatReply.requests`, and for operators who have switched it on."""
+"""Keeps what models are sent in one turn: for `ChatReply.requests`, and for operators who have switched it on."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
+from assistant.core.extensions.extension import Extension, ExtensionRun, ShippedExtension
 from assistant.core.llm.protocol import Model, ModelRequest
 from assistant.toolkit.bounded_json import load_json
 
@@ -43,15 +44,16 @@ class SentRequest:
         return found
 
 
-class SentRequests:
-    """The newest requests of one turn, within `MAX_REQUESTS` and `MAX_BYTES`; larger ones are not kept.
+class SentRequests(ShippedExtension[None]):
+    """Keeps the newest requests of one turn and of the assistants that it asks, oldest first.
 
-    Attributes:
-        is_kept: whether the turn keeps them, and those of the assistants that it asks.
+    They are within `MAX_REQUESTS` and `MAX_BYTES`; larger ones are not kept. An instance serves one turn.
     """
 
+    name = "assistant.sent_requests"
+    in_sub_agents = True
+
     def __init__(self) -> None:
-        self.is_kept = False
         self._requests: deque[SentRequest] = deque()
         self._count = self._bytes = 0
 
@@ -61,27 +63,45 @@ class SentRequests:
     def __len__(self) -> int:
         return len(self._requests)
 
-    @property
-    def count(self) -> int:
-        """How many requests there were, those that are not kept included."""
-        return self._count
+    async def before_request(self, run: ExtensionRun[None], request: ModelRequest) -> ModelRequest:
+        model = run.model
+        # In place of the body, until the model says what it sends; it may send several, and need not say it.
+        unsaid: SentRequest | None = self.add(model, request)
 
-    def add(self, model: Model, sent: bytes | ModelRequest) -> None:
+        def on_sent(body: bytes) -> None:
+            nonlocal unsaid
+            if unsaid is None:
+                self.add(model, body)
+            else:
+                self._replace(unsaid, replace(unsaid, sent=body))
+                unsaid = None
+
+        return replace(request, on_sent=on_sent)
+
+    def add(self, model: Model, sent: bytes | ModelRequest) -> SentRequest:
         """Keep a request; `sent` as in `SentRequest`."""
         self._count += 1
-        self._keep(SentRequest(self._count, model.provider, model.name, sent))
+        kept = SentRequest(self._count, model.provider, model.name, sent)
+        self._requests.append(kept)
+        self._bytes += _size(kept)
+        self._shorten()
+        return kept
 
-    def extend(self, others: SentRequests) -> None:
-        """Keep those of an assistant that this turn has asked."""
-        for one in others:
-            self._count += 1
-            self._keep(SentRequest(self._count, one.provider, one.model, one.sent))
+    def _replace(self, kept: SentRequest, said: SentRequest) -> None:
+        place = next((place for place, request in enumerate(self._requests) if request is kept), None)
+        if place is not None:
+            self._requests[place] = said
+            self._bytes += _size(said) - _size(kept)
+            self._shorten()
 
-    def _keep(self, request: SentRequest) -> None:
-        self._requests.append(request)
-        self._bytes += _size(request)
+    def _shorten(self) -> None:
         while len(self._requests) > MAX_REQUESTS or self._bytes > MAX_BYTES:
             self._bytes -= _size(self._requests.popleft())
+
+
+def requests_of(extensions: Iterable[Extension[Any]]) -> tuple[SentRequest, ...]:
+    """Return what models were sent in a turn, as far as one of its extensions has kept it."""
+    return tuple(request for one in extensions if isinstance(one, SentRequests) for request in one)
 
 
 def _size(request: SentRequest) -> int:

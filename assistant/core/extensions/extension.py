@@ -1,0 +1,197 @@
+"""`Extension`: a part of a turn that acts only in some runs, as one object with hooks at named moments."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.interceptors import CallTool, Invocation
+from assistant.core.llm.protocol import Model, ModelRequest
+from assistant.core.values.events import Custom, Event
+from assistant.core.values.messages import Message, Reply
+from assistant.toolkit import Tool, ToolContext, ToolResult
+from assistant.toolkit.calls.stopping import GRACE_SECONDS
+from assistant.toolkit.logs import log_extra
+
+logger = logging.getLogger(__name__)
+
+State = TypeVar("State")
+# The time of one hook, in seconds, unless the extension says another.
+HOOK_SECONDS = 10.0
+# All but `acts`, in the order in which they are called.
+HOOKS = (
+    "opened",
+    "instructions",
+    "tools",
+    "before_request",
+    "after_reply",
+    "around_tool",
+    "check_answer",
+    "finished",
+)
+
+
+class InvalidExtension(TypeError):
+    """What was handed in as an extension is none, or its name is taken."""
+
+
+@dataclass(slots=True)
+class ExtensionRun(Generic[State]):
+    """What the hooks of one extension get of a run.
+
+    Attributes:
+        context: the tenant, the user and the rest of what tools get.
+        state: the extension's own, a `state_type` if it has one. It is part of the run's checkpoints.
+        text: the text of the answer, while it is checked; before that "".
+        grace: how many seconds a hook may take to clean up when the turn is stopped.
+    """
+
+    context: ToolContext[Any]
+    state: State
+    _asked: Sequence[Message] = field(repr=False)
+    _transcript: Transcript = field(repr=False)
+    _model: Callable[[], Model] = field(repr=False)
+    _events: deque[Event] = field(repr=False)
+    text: str = ""
+    grace: float = GRACE_SECONDS
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation, the system prompt first, with what the run has made so far."""
+        return (*self._asked, *self._transcript.messages)
+
+    @property
+    def model(self) -> Model:
+        """The model that is asked now, with its `name` and its `provider`."""
+        return self._model()
+
+    @property
+    def finish_reason(self) -> str:
+        """Why the model ended its last answer; "" before it has given one."""
+        return self._transcript.finish_reason
+
+    def tell(self, name: str, value: Any) -> None:
+        """Send the clients an event of the type `CUSTOM`, with a JSON value, before the run's next event."""
+        self._events.append(Custom(name, value))
+
+
+class Extension(Generic[State]):
+    """A part of a turn that acts only in some runs. A subclass overrides the hooks that it needs.
+
+    Hooks may be async; others run in a thread. Each has `seconds`. What one raises, or that it took too long, is logged
+    with the extension's name: an extension that guards ends the turn then, any other is passed over.
+    `GuardrailTripped` ends the turn with its sentence in any case. Extensions are called in the order in which they
+    were added, and one instance serves all runs, several at once: what belongs to a run is its `state`.
+
+    Attributes:
+        name: for the log and for the state in checkpoints; by default the name of the class. Unique.
+        guards: whether the turn must not go on without it.
+        seconds: the time of each hook but `around_tool`, which has as long as the tool.
+        in_sub_agents: whether it acts in the turns of assistants that are called as tools, too.
+        state_type: the type of its state, made without arguments: a dataclass or msgspec's `Struct` with fields that
+            JSON can hold. None for an extension without state.
+    """
+
+    name: str = ""
+    guards: bool = False
+    seconds: float = HOOK_SECONDS
+    in_sub_agents: bool = False
+    state_type: type[State] | None = None
+    # Which hooks a subclass overrides, so that the others are not entered.
+    _hooks: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = cls.__qualname__
+        cls._hooks = frozenset(hook for hook in HOOKS if getattr(cls, hook) is not getattr(Extension, hook))
+
+    def acts(self, context: ToolContext[Any], messages: Sequence[Message]) -> bool:
+        """Return whether it acts in a run, which is asked once, when the run opens. It must wait for nothing.
+
+        Args:
+            messages: the conversation, the system prompt first.
+        """
+        return True
+
+    async def opened(self, run: ExtensionRun[State]) -> None:
+        """Do what comes before the first request to the model."""
+
+    async def instructions(self, run: ExtensionRun[State]) -> str:
+        """Return what the model is told after the system prompt, in all requests of the run; "" for nothing."""
+        return ""
+
+    async def tools(self, run: ExtensionRun[State]) -> Sequence[Tool]:
+        """Return further tools of the run. Those of the run's own have precedence."""
+        return ()
+
+    async def before_request(self, run: ExtensionRun[State], request: ModelRequest) -> ModelRequest:
+        """Return the request that is sent to the model in place of this one."""
+        return request
+
+    async def after_reply(self, run: ExtensionRun[State], reply: Reply) -> None:
+        """Look at what the model has answered, before its calls run."""
+
+    async def around_tool(self, invocation: Invocation, call: CallTool) -> ToolResult:
+        """Run a tool call: `call(invocation)` does. What this raises, the call fails with."""
+        return await call(invocation)
+
+    async def check_answer(self, run: ExtensionRun[State], answer: Any) -> Any:
+        """Return the answer, possibly changed: a value if a type was requested, else a text.
+
+        Raises:
+            ToolError: the model reads what is wrong, and answers again.
+        """
+        return answer
+
+    async def finished(self, run: ExtensionRun[State]) -> None:
+        """Do what follows a turn that has ended by itself, well or not; nobody waits for it."""
+
+
+class ShippedExtension(Extension[State]):
+    """An extension of the product: its hooks are async and bound what they do, so that they are called directly."""
+
+
+def with_hook(extensions: Iterable[Extension[Any]], hook: str) -> list[Extension[Any]]:
+    """Return those extensions that have a hook of their own."""
+    return [extension for extension in extensions if hook in extension._hooks]
+
+
+def with_moments(extensions: Iterable[Extension[Any]]) -> tuple[Extension[Any], ...]:
+    """Return those extensions that have a hook at a moment of the turn, and not only around tool calls."""
+    return tuple([extension for extension in extensions if extension._hooks - {"around_tool"}])
+
+
+def checked_extensions(extensions: Iterable[Extension[Any]]) -> tuple[Extension[Any], ...]:
+    """Return extensions that were handed in.
+
+    Raises:
+        InvalidExtension: one is none, or two have the same name.
+    """
+    checked: dict[str, Extension[Any]] = {}
+    for extension in extensions:
+        if not isinstance(extension, Extension):
+            raise InvalidExtension(f"extensions: {extension!r} is no Extension, but a {type(extension).__name__}.")
+        if extension.name in checked:
+            raise InvalidExtension(f"extensions: two are named {extension.name!r}.")
+        checked[extension.name] = extension
+    return tuple(checked.values())
+
+
+def acting(
+    extensions: Iterable[Extension[Any]], context: ToolContext[Any], messages: Sequence[Message]
+) -> tuple[Extension[Any], ...]:
+    """Return those extensions that act in a run. One that cannot say it acts if it guards."""
+    return tuple(extension for extension in extensions if _acts(extension, context, messages))
+
+
+def _acts(extension: Extension[Any], context: ToolContext[Any], messages: Sequence[Message]) -> bool:
+    try:
+        return bool(extension.acts(context, messages))
+    except Exception:
+        logger.exception("The extension %s failed in acts", extension.name, extra=log_extra(context))
+        return extension.guards

@@ -1,0 +1,223 @@
+"""Calls the hooks of the extensions that act in a turn. A turn without any does not enter this module."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from assistant.core.conversation.open_parts import cut_message
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.conversation.turn_endings import REPAIRS, GuardrailTripped, TurnFailed
+from assistant.core.extensions.extension import Extension, ExtensionRun, ShippedExtension, with_hook
+from assistant.core.llm.protocol import Model, ModelRequest
+from assistant.core.toolcalls.protocols import Admission, Toolset
+from assistant.core.turn.plan import Plan
+from assistant.core.values.deadline import Deadline, DeadlinePassed
+from assistant.core.values.events import Event
+from assistant.core.values.messages import Message, Reply, ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
+from assistant.toolkit import Tool, ToolError
+from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.logs import log_extra
+from assistant.toolkit.translation import gettext
+
+logger = logging.getLogger(__name__)
+
+# Characters of what the extensions of a turn tell the model beside its prompt.
+MAX_INSTRUCTIONS = 20_000
+
+
+class TurnExtensions:
+    """The extensions of one turn, and what belongs to this turn of each.
+
+    Args:
+        model: returns the model that is asked now.
+        events: for the clients, before the turn's next event.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        extensions: Sequence[Extension[Any]],
+        transcript: Transcript,
+        deadline: Deadline,
+        *,
+        model: Callable[[], Model],
+        events: deque[Event],
+    ) -> None:
+        self._plan = plan
+        self._transcript = transcript
+        self._deadline = deadline
+        self._instructions: tuple[Message, ...] = ()
+        self._repairs_left = REPAIRS
+        self._reasons: dict[str, str] = {}
+        asked = tuple(plan.messages)
+        self._runs: list[tuple[Extension[Any], ExtensionRun[Any]]] = [
+            (one, ExtensionRun(plan.context, self._state_of(one), asked, transcript, model, events, grace=plan.grace))
+            for one in extensions
+        ]
+
+    def _state_of(self, extension: Extension[Any]) -> Any:
+        """Return the extension's state: as the process that began the run has left it, or a new one."""
+        if extension.state_type is None:
+            return None
+        states = self._transcript.extension_states
+        kept = states.get(extension.name)
+        try:
+            state = extension.state_type() if kept is None else msgspec.convert(kept, extension.state_type)
+        except msgspec.ValidationError:
+            logger.exception("The state of the extension %s does not fit its type", extension.name)
+            state = extension.state_type()
+        states[extension.name] = state
+        return state
+
+    def _with(self, hook: str) -> Iterator[tuple[Extension[Any], ExtensionRun[Any]]]:
+        return ((extension, run) for extension, run in self._runs if with_hook([extension], hook))
+
+    async def _call(self, extension: Extension[Any], hook: str, *arguments: Any, kind: type | None = None) -> Any:
+        if isinstance(extension, ShippedExtension):
+            return await getattr(extension, hook)(*arguments)
+        return await called(
+            HandedIn(
+                getattr(extension, hook), arguments, hook, extension.name, kind, extension.seconds, self._plan.grace
+            )
+        )
+
+    @contextmanager
+    def _failures(self, extension: Extension[Any], hook: str, code: str) -> Iterator[None]:
+        """Log what a hook raises, and end the turn if the extension guards, or has ended it itself."""
+        try:
+            yield
+        except GuardrailTripped as exc:
+            self._transcript.guardrail = exc.guardrail or extension.name
+            raise TurnFailed(str(exc) or gettext("This is not allowed."), code) from exc
+        except DeadlinePassed:
+            raise
+        except Exception as exc:
+            is_repair = hook == "check_answer" and isinstance(exc, ToolError)
+            if is_repair or extension.guards:
+                raise
+            context = self._plan.context
+            logger.exception("The extension %s failed in %s", extension.name, hook, extra=log_extra(context))
+
+    async def opened(self) -> None:
+        """Call what comes before the first request, and collect instructions. Raises `TurnFailed`."""
+        for extension, run in self._with("opened"):
+            with self._failures(extension, "opened", "invalid_input"), self._deadline:
+                await self._call(extension, "opened", run)
+        told = []
+        for extension, run in self._with("instructions"):
+            with self._failures(extension, "instructions", "invalid_input"), self._deadline:
+                told.append(await self._call(extension, "instructions", run, kind=str))
+        text = "\n\n".join(filter(str.strip, told))
+        if len(text) > MAX_INSTRUCTIONS:
+            logger.warning("Instructions of extensions are cut at %d characters", MAX_INSTRUCTIONS)
+        self._instructions = (Message("system", text[:MAX_INSTRUCTIONS]),) if text else ()
+
+    async def tools(self) -> list[Tool]:
+        """Return the tools that extensions add."""
+        found: list[Tool] = []
+        for extension, run in self._with("tools"):
+            with self._failures(extension, "tools", "invalid_input"), self._deadline:
+                found += await self._call(extension, "tools", run, kind=Sequence)
+        return found
+
+    async def before_request(self, request: ModelRequest) -> ModelRequest:
+        """Return the request that is sent: with instructions, and the reasons why answers were not accepted."""
+        if self._instructions or self._reasons:
+            request = replace(request, messages=list(self._messages(request.messages)))
+        for extension, run in self._with("before_request"):
+            with self._failures(extension, "before_request", "invalid_input"), self._deadline:
+                request = await self._call(extension, "before_request", run, request, kind=ModelRequest)
+        return request
+
+    def _messages(self, messages: Sequence[Message]) -> Iterator[Message]:
+        leading = 1 if messages and messages[0].role == "system" else 0
+        yield from messages[:leading]
+        yield from self._instructions
+        for message in messages[leading:]:
+            yield message
+            if message.role == "assistant" and message.id in self._reasons:
+                yield Message("user", self._reasons[message.id])
+
+    async def after_reply(self, reply: Reply) -> None:
+        """Show the extensions what the model has answered."""
+        for extension, run in self._with("after_reply"):
+            with self._failures(extension, "after_reply", "provider_error"), self._deadline:
+                await self._call(extension, "after_reply", run, reply)
+
+    async def check_answer(self, text: str, message_id: str) -> Event | None:
+        """Check a complete answer. Returns the event that marks it as not accepted: then the model is asked again.
+
+        Raises:
+            TurnFailed: an extension has ended the turn, or there were too many repairs.
+        """
+        output, transcript = self._plan.output, self._transcript
+        given = answer = text if output is None else transcript.output
+        for extension, run in self._with("check_answer"):
+            run.text = text
+            try:
+                with self._failures(extension, "check_answer", "provider_error"), self._deadline:
+                    answer = await self._call(extension, "check_answer", run, answer)
+            except ToolError as exc:
+                return self._to_repair(str(exc), message_id)
+        if answer is not given:
+            transcript.output = answer
+            if output is not None:
+                transcript.result = output.to_json(answer)
+        return None
+
+    def _to_repair(self, reason: str, message_id: str) -> Event:
+        if not self._repairs_left:
+            sentence = gettext("The model gave no answer that was accepted. %(reason)s") % {"reason": reason}
+            raise TurnFailed(sentence, "provider_error")
+        self._repairs_left -= 1
+        self._reasons[message_id] = f"This answer is not accepted. {reason} Answer again."
+        return cut_message(message_id, "invalid_form")
+
+    async def finished(self) -> None:
+        """Call what follows a turn that has ended."""
+        for extension, run in self._with("finished"):
+            try:
+                await self._call(extension, "finished", run)
+            except Exception:
+                logger.exception("The extension %s failed in finished", extension.name)
+
+
+class ExtendedToolset:
+    """A turn's toolset with the tools that its extensions add; its own have precedence.
+
+    Args:
+        added: returns those tools; it is called once.
+    """
+
+    def __init__(self, toolset: Toolset, added: Callable[[], Any]) -> None:
+        self._toolset = toolset
+        self._added = added
+        self._tools: dict[str, Tool] | None = None
+
+    async def _further(self) -> dict[str, Tool]:
+        if self._tools is None:
+            self._tools = {tool.name: tool for tool in await self._added()}
+        return self._tools
+
+    async def offered(self) -> Sequence[Tool]:
+        own = await self._toolset.offered()
+        names = {tool.name for tool in own}
+        return [*own, *(tool for name, tool in (await self._further()).items() if name not in names)]
+
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        admissions = await self._toolset.admit(calls, read)
+        further = await self._further()
+        return [
+            Admission(further[call.name], rule="Added by an extension.")
+            if admission.tool is None and call.name in further
+            else admission
+            for call, admission in zip(calls, admissions, strict=True)
+        ]

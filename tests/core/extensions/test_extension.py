@@ -1,0 +1,226 @@
+"""Extensions of a turn: when their hooks are called, whose errors they are, and what they keep."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from assistant.client import ChatClient, Extension, ExtensionRun, GuardrailTripped, InvalidExtension, ToolCall
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.extensions.extension import acting
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.turn.agents import Agent
+from assistant.core.turn.loop import run_turn
+from assistant.core.values.events import RunFinished
+from assistant.core.values.messages import Message
+from assistant.providers import ScriptedModel
+from assistant.toolkit import ToolContext, ToolError, ToolResult, UserInfo, tool
+from tests.core.scripted_turns import plan_for, run_script
+
+ADD = ToolCall("c1", "add", '{"a": 1, "b": 2}')
+
+
+@tool
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@dataclass
+class Counted:
+    """How many requests there were."""
+
+    requests: int = 0
+
+
+class Recorder(Extension[Counted]):
+    """Notes the moments of a turn."""
+
+    state_type = Counted
+
+    def __init__(self) -> None:
+        self.moments: list[str] = []
+
+    async def opened(self, run: ExtensionRun[Counted]) -> None:
+        self.moments.append("opened")
+        run.tell("greeting", "Welcome")
+
+    async def instructions(self, run: ExtensionRun[Counted]) -> str:
+        return f"You help {run.context.user.username}."
+
+    async def before_request(self, run: ExtensionRun[Counted], request: Any) -> Any:
+        run.state.requests += 1
+        self.moments.append(f"request {run.state.requests} to {run.model.name}")
+        return request
+
+    def after_reply(self, run: ExtensionRun[Counted], reply: Any) -> None:  # type: ignore[override]
+        self.moments.append(f"reply with {len(reply.tool_calls)} calls")
+
+    async def around_tool(self, invocation: Any, call: Any) -> ToolResult:
+        self.moments.append(f"tool {invocation.tool.name}")
+        result: ToolResult = await call(invocation)
+        return result
+
+    async def check_answer(self, run: ExtensionRun[Counted], answer: str) -> str:
+        self.moments.append(f"answer {run.text}")
+        return answer
+
+    async def finished(self, run: ExtensionRun[Counted]) -> None:
+        self.moments.append(f"finished after {len(run.messages)} messages")
+
+
+async def test_every_hook_is_called_at_its_moment() -> None:
+    recorder = Recorder()
+    context = ToolContext(user=UserInfo(1, "ann"))
+    turn = await run_script([ADD, "Three."], add, extensions=(recorder,), context=context)
+    assert recorder.moments == [
+        "opened",
+        "request 1 to scripted",
+        "reply with 1 calls",
+        "tool add",
+        "request 2 to scripted",
+        "reply with 0 calls",
+        "answer Three.",
+        "finished after 4 messages",
+    ]
+    assert turn.custom("greeting") == ["Welcome"]
+    assert [request.messages[0].content for request in turn.model.requests] == ["You help ann."] * 2
+
+
+async def test_its_state_goes_on_in_another_process() -> None:
+    first, second = Recorder(), Recorder()
+    transcript = (await run_script([ADD, "Three."], add, extensions=(first,))).transcript
+    restored = Transcript.from_state({**transcript.to_state(), "messages": []})
+    plan = plan_for(["Three."], extensions=(second,))
+    async with aclosing(run_turn(plan, restored)) as events:
+        async for _ in events:
+            pass
+    assert "request 3 to scripted" in second.moments
+
+
+class Broken(Extension[None]):
+    """Fails when a run opens."""
+
+    async def opened(self, run: ExtensionRun[None]) -> None:
+        raise RuntimeError("canary")
+
+
+class BrokenGuard(Broken):
+    """Fails, and guards."""
+
+    guards = True
+
+
+async def test_one_that_only_adds_is_passed_over_when_it_fails(caplog: pytest.LogCaptureFixture) -> None:
+    turn = await run_script(["Hello."], extensions=(Broken(), recorder := Recorder()))
+    assert isinstance(turn.ending, RunFinished) and recorder.moments[0] == "opened"
+    assert "The extension Broken failed in opened" in caplog.text
+
+
+async def test_one_that_guards_ends_the_turn_when_it_fails(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    turn = await run_script(["Hello."], extensions=(BrokenGuard(),))
+    assert turn.error.code == "internal_error" and "canary" not in turn.error.message
+    assert turn.model.requests == []
+
+
+class Hanging(Extension[None]):
+    """Never answers."""
+
+    seconds = 0.01
+
+    async def before_request(self, run: ExtensionRun[None], request: Any) -> Any:
+        await asyncio.Event().wait()
+
+
+async def test_a_hook_has_a_bounded_time(caplog: pytest.LogCaptureFixture) -> None:
+    turn = await run_script(["Hello."], extensions=(Hanging(),))
+    assert isinstance(turn.ending, RunFinished)
+    assert "The extension Hanging failed in before_request" in caplog.text
+
+
+class Polite(Extension[None]):
+    """Accepts only polite answers, and no shouting."""
+
+    async def check_answer(self, run: ExtensionRun[None], answer: str) -> str:
+        if answer.isupper():
+            raise GuardrailTripped("No shouting.")
+        if "please" not in answer:
+            raise ToolError("Say please.")
+        return answer.title()
+
+
+async def test_the_model_answers_again_until_its_answer_is_accepted() -> None:
+    turn = await run_script(["Wait.", "Wait, please."], extensions=(Polite(),))
+    assert turn.transcript.output == "Wait, Please."
+    assert "Say please." in turn.model.requests[1].messages[-1].content
+
+
+async def test_an_extension_ends_the_turn_with_its_own_sentence() -> None:
+    turn = await run_script(["WAIT!"], extensions=(Polite(),))
+    assert (turn.error.message, turn.transcript.guardrail) == ("No shouting.", "Polite")
+
+
+class Sums(Extension[None]):
+    """Adds a tool where nobody is named Bob."""
+
+    def acts(self, context: ToolContext[Any], messages: Sequence[Message]) -> bool:
+        return context.user.username != "bob"
+
+    async def tools(self, run: ExtensionRun[None]) -> Sequence[Any]:
+        return [add]
+
+
+@pytest.mark.parametrize(("username", "result"), [("ann", "3"), ("bob", None)])
+async def test_a_client_takes_extensions_which_act_where_they_say(username: str, result: str | None) -> None:
+    model = ScriptedModel([ADD, "Done."])
+    client = ChatClient(model=model, context={"user": {"id": 1, "username": username}}, extensions=[Sums()])
+    reply = await client.call("1 + 2?")
+    assert [call.result for call in reply.tool_calls if call.status == "ok"] == ([result] if result else [])
+    assert [tool.name for tool in model.requests[0].tools] == (["add"] if result else [])
+
+
+def test_what_is_no_extension_is_refused_when_the_client_is_made() -> None:
+    with pytest.raises(InvalidExtension, match="no Extension, but a function"):
+        ChatClient(model=ScriptedModel("Hi"), extensions=[lambda run: None])  # type: ignore[list-item]
+    with pytest.raises(InvalidExtension, match="two are named 'Sums'"):
+        ChatClient(model=ScriptedModel("Hi"), extensions=[Sums(), Sums()])
+
+
+class Everywhere(Recorder):
+    """Acts in assistants that are called as tools, too."""
+
+    in_sub_agents = True
+
+
+async def test_only_those_that_say_so_act_in_assistants_that_are_called() -> None:
+    agent = Agent("helper", "Helps.", ScriptedModel(["Helped."], name="small"), FixedToolset(()))
+    here, everywhere = Recorder(), Everywhere()
+    call = ToolCall("c1", "helper", '{"task": "Help."}')
+    await run_script([call, "Done."], agent.as_tool(), extensions=(here, everywhere))
+    assert "request 1 to small" in everywhere.moments
+    assert "request 1 to small" not in here.moments
+
+
+class Undecided(BrokenGuard):
+    """Cannot say whether it acts."""
+
+    def acts(self, context: ToolContext[Any], messages: Sequence[Message]) -> bool:
+        raise RuntimeError("canary")
+
+
+class UndecidedAddition(Undecided):
+    """The same, but it guards nothing."""
+
+    guards = False
+
+
+def test_a_guard_that_cannot_say_whether_it_acts_does() -> None:
+    guard = Undecided()
+    assert acting((guard, UndecidedAddition()), ToolContext(), ()) == (guard,)
