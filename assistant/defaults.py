@@ -57,8 +57,7 @@ ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
 # Whether servers send the assistant's static files if no middleware does; otherwise a proxy or another host has to.
 STATIC_FROM_SERVER = _env.flag("STATIC_FROM_SERVER", True)
 
-# Whether servers deliver webhooks and apply retention; otherwise cron runs `deliver_webhooks`, `apply_retention`.
-WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
+# Whether servers apply retention; otherwise cron runs `apply_retention`.
 RETENTION_FROM_SERVER = _env.flag("RETENTION_FROM_SERVER", True)
 
 # For how many days records are kept if the tenant sets no period, and the longest period it can set; 0: no limit.
@@ -244,7 +243,6 @@ __all__ = [
     "UPLOAD_PATHS",
     "WEATHER_BASE_URL",
     "WEATHER_GEOCODING_URL",
-    "WEBHOOKS_FROM_SERVER",
 ]
 
 

@@ -23,6 +23,7 @@ from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
 from assistant.contrib.timed.defaults import *  # noqa: E402, F403
+from assistant.contrib.webhooks.defaults import *  # noqa: E402, F403
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import (  # noqa: E402
     ASSISTANT_ROLE,
@@ -78,6 +79,7 @@ INSTALLED_APPS = [
     "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
     "assistant.contrib.openai_api",
+    "assistant.contrib.webhooks",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",

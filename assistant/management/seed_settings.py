@@ -17,17 +17,15 @@ from assistant.models import (
     Tenant,
     TenantLimits,
     ToolSetting,
-    Webhook,
 )
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.toolpolicy import catalogue
-from assistant.services.webhooks.events import new_secret
 
 OUTSIDE_TOOLS = ("find_person", "add_note", "list_deals", "close_deal")
 
 
 def settings_of(chance: random.Random, tenant: Tenant, now: datetime) -> list[Any]:
-    """Return a tenant's unsaved rows: switches, limits, a webhook, an external server, a job, an incident."""
+    """Return a tenant's unsaved rows: switches, limits, an external server, a job, an incident."""
     rows: list[Any] = [
         ToolSetting(tenant=tenant, tool=tool.name, policy=chance.choice(("on", "on", "ask", "off")))
         for tool in catalogue.registry()
@@ -38,10 +36,6 @@ def settings_of(chance: random.Random, tenant: Tenant, now: datetime) -> list[An
         at = Windows.at(now)
         used = {"day_messages": chance.randrange(101), "month_cost": chance.randrange(10_000_000)}
         rows.append(QuotaUse(tenant=tenant, minute_at=at.minute, day_at=at.day, month_at=at.month, **used))
-    if chance.random() < 0.2:
-        failing = now - timedelta(hours=5) if chance.random() < 0.3 else None
-        url = "https://hooks.example.com/"
-        rows.append(Webhook(tenant=tenant, name="crm", url=url, secret=new_secret(), failing_since=failing))
     state = chance.choice(("done", "done", "failed", "waiting"))
     ended = None if state == "waiting" else now - timedelta(hours=3)
     problem = "The version was deleted." if state == "failed" else ""

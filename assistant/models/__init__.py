@@ -23,7 +23,6 @@ from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.tool_settings import ToolSetting
 from assistant.models.toolblocks import ToolBlock
 from assistant.models.usage import UsageEntry
-from assistant.models.webhooks import Webhook, WebhookDelivery
 
 __all__ = [
     "ApiKey",
@@ -71,7 +70,5 @@ __all__ = [
     "ToolFile",
     "ToolSetting",
     "UsageEntry",
-    "Webhook",
-    "WebhookDelivery",
     "WidgetOrigin",
 ]

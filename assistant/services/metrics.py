@@ -66,7 +66,6 @@ _written_calls = Counter(
 _refused_tools = Counter("assistant_refused_tools", "Tools that providers have refused.", ["provider", "tool"])
 _tool_calls = Counter("assistant_tool_calls", "Tool calls that have ended.", ["tenant", "tool", "outcome"])
 _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls.", ["tool"], buckets=_SECONDS)
-_deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 _answers = Counter("assistant_http_answers", "Answered requests and websocket handshakes.", ["method", "status"])
 _unstored_runs = Counter("assistant_unstored_runs", "Runs whose end the database could not store.", ["reason"])
 _runs_resumed = Counter("assistant_runs_resumed", "Runs of dead or stopped processes that went on here.", ["tenant"])
@@ -163,11 +162,6 @@ def count_calls(
 def count_response(method: str, status: int) -> None:
     """Count a response to a request or to a websocket handshake."""
     _answers.labels(method if method in METHODS else OTHER, str(status)).inc()
-
-
-def count_delivery(outcome: str) -> None:
-    """Count an attempt to deliver a webhook event: `delivered`, `pending` (to be retried) or `failed`."""
-    _deliveries.labels(outcome).inc()
 
 
 def count_unstored_run(reason: str) -> None:

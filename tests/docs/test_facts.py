@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.contrib.webhooks.services.events import TEST_EVENT
 from assistant.core.values import events
-from assistant.services.webhooks.added_events import event_choices
-from assistant.services.webhooks.events import TEST_EVENT
+from assistant.services.tenant_events import event_choices
 from assistant.websocket import consumer
 from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
 from tests.site.test_lock import GROUPS, declared

@@ -83,7 +83,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.McpTool.digest": _DEFINITION.digest,
     "assistant.McpTool.accepted_digest": _DEFINITION.digest,
     "assistant.UsageEntry.is_test": False,
-    "assistant.Webhook.events": ["run.finished"],
+    "assistant_webhooks.Webhook.events": ["run.finished"],
     "assistant.Assistant.starters": [CANARY],
     "assistant.Assistant.translations": {"de": {"greeting": CANARY}},
     "assistant.Assistant.task_schema": None,

@@ -29,7 +29,7 @@ DOORS = {
     "exports": r"^/api/v1/.*/export/$",
     "widget": r"^/api/v1/.*/end-user-tokens/$|^/static/assistant/widget",
     "SSE": r"^/api/v1/.*(/assistants/[^/]+/runs/|/events/)$",
-    "webhooks": r"^/admin/assistant/webhook|^/api/v1/.*/webhooks?/",
+    "webhooks": r"^/admin/assistant_webhooks/|^/api/v1/.*/webhooks?/",
     "REST": r"^/api(/|$)",
     "/v1": r"^/v1(/|$)",
     "admin": r"^/admin/",

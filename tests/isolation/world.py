@@ -9,10 +9,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.models import TenantLimits, Webhook
+from assistant.contrib.webhooks.models import Webhook
+from assistant.models import TenantLimits
 from assistant.models.limits import OF_MEMBER, OF_TENANT
 from assistant.services.mcp_servers.calls import session_pool
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
+from tests.contrib.webhooks.receiver import Receiver
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.isolation.callers import Caller, callers
@@ -21,8 +24,6 @@ from tests.isolation.tries import OUTSIDE, make_personal
 from tests.isolation.trying import obeying
 from tests.mcp.allowing import add_server, allow, look
 from tests.mcp.outside import Outside, outside
-from tests.webhooks.conftest import hook
-from tests.webhooks.receiver import Receiver
 
 TOOLS = ("find_customers", "get_customer", "update_customer", "find_orders", "get_order", "search_docs", "list_alarms",
          "cancel_alarm", "set_alarm", "list_schedules", "delete_scheduled_question", "schedule_question")  # fmt: skip

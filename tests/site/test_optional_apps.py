@@ -53,12 +53,14 @@ from assistant.optional_apps import paths_for_programs, urlpatterns
 print([api.prefix for api in json_apis._apis if api.prefix != "api/"] + [*paths_for_programs(), *urlpatterns()])
 from assistant import optional_apps
 from assistant.pages import added_settings, member_links
-from assistant.services import shown_notices
+from assistant.services import loop_services, shown_notices, tenant_events
 from assistant.services.tenancy import scopes
-from assistant.services.webhooks import added_events
 from assistant.websocket import added_frames
 print([*added_frames._handlers, *shown_notices._notices, *member_links._links, *added_settings._makers])
-print([*added_events._added, *optional_apps.library_modules()])
+print([name for name, _ in tenant_events.event_choices() if name.startswith(("alarm", "schedule"))]
+    + [*optional_apps.library_modules()])
+print([*tenant_events._receivers, *loop_services._factories])
+print([kind for kind in retention_rules.kinds() if kind == "deliveries"])
 print([name for name in (*scopes.REST, *scopes.FRAMES) if name.startswith(("alarm", "schedule"))])
 print([*jobs._modules], hasattr(apps.get_model("assistant", "Assistant"), "evaluations"))
 """

@@ -12,9 +12,13 @@ from opentelemetry.semconv.schemas import Schemas
 from pytest_django import Settings
 
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES, WIRE_FORMATS
-from assistant.models import Provider, Webhook
+from assistant.models import Provider
+from assistant.services.tenant_events import RUN_FINISHED
 from assistant.spans import CONVENTIONS_VERSION
 from tests.base import Cast
+from tests.contrib.webhooks.conftest import receiver
+from tests.contrib.webhooks.hooks import hook
+from tests.contrib.webhooks.receiver import Receiver
 from tests.factories import switch_tool
 from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
@@ -26,8 +30,6 @@ from tests.providers.native import anthropic_wire, google_wire
 from tests.providers.responses import wire as responses_wire
 from tests.spans.doors import DOORS, Door, event_stream
 from tests.spans.site import PARENT, SPAN, TRACE, Site, recorded_site
-from tests.webhooks.conftest import hook, receiver
-from tests.webhooks.receiver import Receiver
 
 __all__ = ["outside_process", "outsider", "receiver"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +51,7 @@ def site(cast: Cast, provider: Provider, fake_provider: FakeProvider, tmp_path: 
 
 @pytest.mark.parametrize("ask", DOORS, ids=lambda door: door.__name__)
 def test_runs_belong_to_the_trace_that_a_request_names(ask: Door, site: Site, receiver: Receiver) -> None:
-    hook(site.cast.acme, receiver.url, events=[Webhook.Event.RUN_FINISHED])
+    hook(site.cast.acme, receiver.url, events=[RUN_FINISHED])
     ask(site)
     run, chat = site.wait_for("invoke_agent", trace=TRACE), site.wait_for("chat ", trace=TRACE)
     assert run["parent_id"] == f"0x{SPAN}"

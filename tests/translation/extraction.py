@@ -22,6 +22,7 @@ PANEL = (
     "assistant/admin/",
     "assistant/contrib/panel/",
     "assistant/contrib/evaluations/",
+    "assistant/contrib/webhooks/",
     "assistant/contrib/timed/admin/",
     "assistant/contrib/timed/models/",
     "assistant/models/",
@@ -29,6 +30,7 @@ PANEL = (
     "assistant/services/branding/",
     "assistant/services/bundles/",
     "assistant/services/tenancy/api_keys.py",
+    "assistant/services/tenant_events.py",
     "assistant/services/toolpolicy/rules.py",
     "templates/admin/",
 )

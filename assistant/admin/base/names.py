@@ -60,8 +60,6 @@ MODELS: dict[str, tuple[str | Promise, str | Promise]] = {
     "toolfile": (_("file of a tool"), _("files of tools")),
     "toolsetting": (_("tool setting"), _("tool settings")),
     "usageentry": (_("usage entry"), _("usage entries")),
-    "webhook": (_("webhook"), _("webhooks")),
-    "webhookdelivery": (_("webhook delivery"), _("webhook deliveries")),
     "widgetorigin": (_("widget origin"), _("widget origins")),
 }
 # Those that pages show.

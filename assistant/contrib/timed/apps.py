@@ -22,11 +22,10 @@ class TimedConfig(OptionalApp):
         from assistant.contrib.timed.services import retention
         from assistant.contrib.timed.switches import alarms_are_on, schedules_are_on
         from assistant.pages import added_settings, member_links
-        from assistant.services import shown_notices
+        from assistant.services import shown_notices, tenant_events
         from assistant.services.bundles import part_modules
         from assistant.services.jobs import jobs
         from assistant.services.tenancy.scopes import add_rules
-        from assistant.services.webhooks import added_events
         from assistant.websocket import added_frames
         from assistant.websocket.added_frames import AddedFrame
 
@@ -53,10 +52,10 @@ class TimedConfig(OptionalApp):
             "assistant:schedules", _("Your schedules"), icon="assistant/chat/icons/clock.html", is_on=schedules_are_on
         )
         added_settings.ask_for("assistant.contrib.timed.settings_form.form_of")
-        added_events.add_event(
+        tenant_events.add_event(
             event_names.ALARM_UNSEEN, _("alarm.unseen: an alarm rings, and no chat of its person has shown it")
         )
-        added_events.add_event(
+        tenant_events.add_event(
             event_names.SCHEDULE_FINISHED, _("schedule.finished: a scheduled question has been answered, or failed")
         )
         jobs.handled_in("assistant.contrib.timed.services.reminders.ringing")

@@ -1,4 +1,4 @@
-"""The events that the app reports to webhooks."""
+"""The events that the app reports of a tenant."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
-from assistant.models import ApiKey, ApiKeyUse, Webhook
+from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.errors import Refused
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.services.tenant_events import QUOTA_REACHED, record_event
 from assistant.services.text import format_timestamp
-from assistant.services.webhooks.events import record_event
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
@@ -105,7 +105,7 @@ def _record_event(key_id: int, tenant_id: int, limit: int, day: datetime) -> Non
     payload = {"quota": "requests_per_day", "limit": limit, "resets_at": (day + DAY).isoformat(), "api_key": prefix}
     record_event(
         tenant_id=tenant_id,
-        event=Webhook.Event.QUOTA_REACHED,
+        event=QUOTA_REACHED,
         data=payload,
         event_key=f"key {key_id} {day:%Y-%m-%d}",
     )

@@ -20,11 +20,11 @@ from django.utils import timezone
 
 from assistant.core.values.limits import Allowance
 from assistant.core.values.quota_kinds import COUNTED, WINDOWS, Quota, Window, Windows, window_of
-from assistant.models import QuotaUse, Run, ToolCall, UsageEntry, Webhook
+from assistant.models import QuotaUse, Run, ToolCall, UsageEntry
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.tenancy.quotas import QuotaReached, Quotas
+from assistant.services.tenant_events import QUOTA_REACHED, record_event
 from assistant.services.text import format_timestamp
-from assistant.services.webhooks.events import record_event
 from assistant.toolkit.context import UserId
 
 # Name of a limit -> the column that counts it, and its window.
@@ -164,7 +164,7 @@ def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReach
         payload["user"] = user_id
     record_event(
         tenant_id=tenant_id,
-        event=Webhook.Event.QUOTA_REACHED,
+        event=QUOTA_REACHED,
         data={**payload, "resets_at": resets_at},
         event_key=f"{reached.scope} {whose} {reached.quota} {resets_at}",
     )

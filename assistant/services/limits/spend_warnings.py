@@ -21,13 +21,13 @@ from django.utils import timezone
 
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import LimitUse, Windows
-from assistant.models import Membership, QuotaUse, SpendNotice, Tenant, UsageEntry, Webhook
+from assistant.models import Membership, QuotaUse, SpendNotice, Tenant, UsageEntry
 from assistant.models.limits import WARNED_AT
 from assistant.services.db.threads import in_database
 from assistant.services.jobs.recurring import recurs
 from assistant.services.tenancy import mail
 from assistant.services.tenancy.quotas import quotas_of
-from assistant.services.webhooks.events import record_event
+from assistant.services.tenant_events import SPEND_THRESHOLD, record_event
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ def _record(part: ReachedPart, month: date, now: datetime) -> bool:
             )
             record_event(
                 tenant_id=part.tenant_id,
-                event=Webhook.Event.SPEND_THRESHOLD,
+                event=SPEND_THRESHOLD,
                 data={
                     "month": f"{month:%Y-%m}",
                     "percent": part.percent,

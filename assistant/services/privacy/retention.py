@@ -27,7 +27,6 @@ from assistant.models import (
     Tenant,
     ToolCall,
     ToolFile,
-    WebhookDelivery,
 )
 from assistant.models.conversations import ToolsInTests
 from assistant.models.retention import KINDS, effective
@@ -123,10 +122,6 @@ def _due(tenant: Tenant) -> list[Due]:
     if (until := before("files")) is not None:
         due.append(Due("files", files.filter(created_at__lt=until), delete_rows))
         due.append(Due("attachments", attachments.filter(created_at__lt=until), _delete_attachments))
-    if (until := before("deliveries")) is not None:
-        due.append(
-            Due("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), delete_rows)
-        )
     if (until := before("audit")) is not None:
         ended = Q(accepted_at__lt=until) | Q(revoked_at__lt=until) | Q(expires_at__lt=until)
         due.append(Due("invitations", Invitation.objects.filter(ended, tenant=tenant), delete_rows))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from assistant.models import Tenant
+from assistant.models.retention import KINDS
 
 
 class Due(NamedTuple):
@@ -32,6 +33,12 @@ def keep_for(kind: str, rule: Rule) -> None:
             not be among them again.
     """
     _rules.append((kind, rule))
+
+
+def kinds() -> tuple[str, ...]:
+    """Return the kinds of which there are rows: periods of absent apps are left out."""
+    absent = {"deliveries"} - {kind for kind, _ in _rules}
+    return tuple(kind for kind in KINDS if kind not in absent)
 
 
 def due_of(kind: str, tenant: Tenant, until: datetime) -> Iterator[Due]:

@@ -30,7 +30,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
 from assistant.services.runs.opening.client_input import waiting_to_store
 from assistant.services.runs.run_configurations import RunRecord, store_configuration
-from assistant.services.webhooks.events import record_run_event
+from assistant.services.tenant_events import record_run_event
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ def close_run(
     ending: Ending,
     last_seq: int,
     position: int | None = None,
-    has_webhooks: bool = True,
+    is_heard: bool = True,
     first_token: float | None = None,
     make_record: Callable[[], RunRecord] | None = None,
     passages: Sequence[Mapping[str, Any]] = (),
@@ -103,7 +103,7 @@ def close_run(
         last_seq: the number of the ending's event.
         position: the position in the conversation of the first of `messages`; None to count. While a run is open,
             nothing else adds messages.
-        has_webhooks: whether the tenant has webhooks; if not, none are looked up.
+        is_heard: whether somebody wants the tenant's events; if not, nobody is told.
         first_token: seconds until the model's first token; None if there was none.
         make_record: returns the run's times and configuration; None if they are not known.
         passages: the passages that the answer names, with their numbers.
@@ -162,7 +162,7 @@ def close_run(
     write_usage(key=key, usage=usage)
     if record is not None:
         store_configuration(tenant_id=key.tenant_id, configuration=record.configuration, now=now)
-    if has_webhooks:
+    if is_heard:
         record_run_event(
             key=key,
             status=ending.status,

@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.db import DatabaseError
 
 from assistant.models.fields import WhenBusy
@@ -27,6 +26,7 @@ from assistant.services.eventlog.log import PATH
 from assistant.services.eventlog.member_notices import connect
 from assistant.services.limits.place import Place
 from assistant.services.limits.quota_ledger import record_quota_reached
+from assistant.services.loop_services import new_services
 from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.roles import does_background_work
@@ -53,7 +53,6 @@ from assistant.services.tenancy.members import Member, set_acting_key
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 from assistant.services.warm_up import warm_up
-from assistant.services.webhooks.sender import WebhookSender
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
 
@@ -80,7 +79,7 @@ class Runs:
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
         self._timed_work = TimedWork()
-        self._webhook_sender = WebhookSender()
+        self._services = new_services()
         self._loop_watch = LoopWatch()
         self.connection_limiter = configured_limiter()
         self._dispatcher = Dispatcher(self.owner, self.log, self._begin)
@@ -100,8 +99,8 @@ class Runs:
             self.queue.start()
             self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
-            if settings.WEBHOOKS_FROM_SERVER and does_background_work():
-                self._webhook_sender.start()
+            for service in self._services:
+                service.start()
             connect(self.log.publish_control)
             await self.log.start()
 
@@ -219,7 +218,8 @@ class Runs:
         await asyncio.gather(*self._work, return_exceptions=True)
         self.queue.stop()
         self._loop_watch.stop()
-        await self._webhook_sender.stop()
+        for service in self._services:
+            await service.stop()
         await session_pool().close()
         await self.connection_limiter.close()
         await self.log.close()

@@ -282,7 +282,7 @@ class RunTask:
             ending=ending,
             last_seq=self._seq + 1,
             position=self._setup.position,
-            has_webhooks=self._setup.has_webhooks,
+            is_heard=self._setup.is_heard,
             first_token=self._first_token,
             make_record=record if self._is_storable else None,
             passages=await cited_in(messages, history=self._setup.history, documents=self._setup.documents),

@@ -7,9 +7,9 @@ import logging
 from django.db import transaction
 
 from assistant.core.extensions.interceptors import CallTool, Invocation
-from assistant.models import Incident, Webhook
+from assistant.models import Incident
 from assistant.services.db.threads import in_database
-from assistant.services.webhooks.events import record_event
+from assistant.services.tenant_events import TOOL_INCIDENT, record_event
 from assistant.toolkit import ForeignRow, ToolResult
 from assistant.toolkit.context import UserId
 
@@ -41,7 +41,7 @@ def record_incident(*, invocation: Invocation, description: str) -> Incident:
     )
     record_event(
         tenant_id=incident.tenant_id,
-        event=Webhook.Event.TOOL_INCIDENT,
+        event=TOOL_INCIDENT,
         data={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
         event_key=str(incident.pk),
     )

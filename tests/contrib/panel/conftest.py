@@ -6,12 +6,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from assistant.contrib.webhooks.services.events import send_test
 from assistant.models import ApiKey, AuditEntry, Feedback, Message, Run, ToolCall, UsageEntry
 from assistant.services.tenancy.members import create_api_key
-from assistant.services.webhooks.events import send_test
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
 from tests.factories import make_conversation, make_message, make_provider, make_run, switch_tool
-from tests.webhooks.conftest import hook
 
 
 def signed_in(user: User) -> Client:

@@ -27,6 +27,7 @@ from assistant.contrib.timed.services.schedules.schedules import (
     set_paused,
     stop_schedule,
 )
+from assistant.contrib.webhooks.models import WebhookDelivery
 from assistant.models import (
     Assistant,
     AuditEntry,
@@ -39,16 +40,15 @@ from assistant.models import (
     Run,
     Tenant,
     ToolCall,
-    WebhookDelivery,
 )
 from assistant.services.jobs.jobs import LongWork
 from assistant.services.runs.manager import get_runs
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.jobs.due_jobs import do_due_jobs
-from tests.webhooks.conftest import hook
 from tests.websocket.test_websocket import until
 
 in_threads = pytest.mark.django_db(transaction=True)

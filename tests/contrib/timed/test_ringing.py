@@ -27,15 +27,16 @@ from assistant.contrib.timed.services.reminders.alarms import (
     snooze_alarm,
 )
 from assistant.contrib.timed.services.reminders.ringing import MAIL_TRIES
-from assistant.models import EndUser, Job, Membership, Tenant, WebhookDelivery
+from assistant.contrib.webhooks.models import WebhookDelivery
+from assistant.models import EndUser, Job, Membership, Tenant
 from assistant.services.jobs.jobs import LongWork, look_for_jobs
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.runs import timed_work
 from assistant.services.runs.manager import Runs
 from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
 from tests.factories import make_member
-from tests.webhooks.conftest import hook
 
 # E-mails are sent from the event loop, whose threads have connections of their own.
 in_threads = pytest.mark.django_db(transaction=True)

@@ -90,6 +90,7 @@ INSTALLED_APPS += [
     "assistant.contrib.panel",
     "assistant.contrib.mcp_server",
     "assistant.contrib.openai_api",
+    "assistant.contrib.webhooks",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",

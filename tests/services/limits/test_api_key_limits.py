@@ -16,14 +16,15 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from assistant.models import ApiKey, ApiKeyUse, Provider, WebhookDelivery
+from assistant.contrib.webhooks.models import WebhookDelivery
+from assistant.models import ApiKey, ApiKeyUse, Provider
 from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.tenancy.members import create_api_key, member_by_key
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.mcp.talking import Client as McpClient
-from tests.webhooks.conftest import hook
 from tests.websocket.test_websocket import in_db
 from tests.widget.minting import allow, backend, token_for, visit
 from tests.ws import open_socket, run_input

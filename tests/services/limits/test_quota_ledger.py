@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -16,9 +15,9 @@ from django.utils import timezone
 from assistant.core.toolcalls.protocols import Admission, PlannedCall
 from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.core.values.quota_kinds import NAMES, Windows
-from assistant.models import Provider, QuotaUse, Run, TenantLimits, UsageEntry, WebhookDelivery
+from assistant.models import Provider, QuotaUse, Run, TenantLimits, UsageEntry
 from assistant.models.limits import OF_MEMBER, OF_TENANT
-from assistant.services.limits.quota_ledger import current_use, record_quota_reached, reset_use
+from assistant.services.limits.quota_ledger import current_use, reset_use
 from assistant.services.limits.usage import add_usage
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.opening.open_run import open_run
@@ -30,7 +29,6 @@ from assistant.services.toolcalls.run_journal import record_start
 from assistant.toolkit import tool
 from tests.base import Cast
 from tests.factories import switch_tool
-from tests.webhooks.conftest import hook
 
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
 
@@ -174,7 +172,6 @@ def planned(count: int) -> list[PlannedCall]:
 @pytest.mark.parametrize("scope", ["tenant", "member"])
 def test_tool_calls_above_the_quota_are_not_run(cast: Cast, scope: str) -> None:
     limit(cast, **{f"{scope}_tool_calls_per_day": 3})
-    hook(cast.acme, "https://hooks.example.com/")
     opened, quotas = begin(cast.alice.pk), quotas_of(cast.acme)
     rows, known = record_start(key=opened.key, batch=planned(2), quotas=quotas)
     assert (len(rows), known) == (2, {})
@@ -183,7 +180,6 @@ def test_tool_calls_above_the_quota_are_not_run(cast: Cast, scope: str) -> None:
     outcome = next(iter(known.values()))
     assert outcome.status == "refused"
     assert "limit of 3 tool calls a day" in outcome.quota
-    assert json.loads(WebhookDelivery.objects.get().body)["data"]["quota"] == "tool_calls_per_day"
 
 
 def test_tool_calls_are_counted_from_zero_in_a_new_month(cast: Cast) -> None:
@@ -202,22 +198,6 @@ def test_the_deployments_limits_apply_to_tenants_without_their_own(cast: Cast, s
     assert quotas_of(cast.acme).member.cost_per_day == 250_000
     limit(cast, member_messages_per_day=0)
     begin(cast.alice.pk)
-
-
-def test_webhooks_get_one_event_in_a_window(cast: Cast) -> None:
-    hook(cast.acme, "https://hooks.example.com/")
-    limit(cast, member_messages_per_day=1)
-    begin(cast.alice.pk)
-    for _ in range(2):
-        record_quota_reached(tenant_id=cast.acme.pk, user_id=cast.alice.pk, reached=refused(cast.alice.pk))
-    data = json.loads(WebhookDelivery.objects.get().body)["data"]
-    assert (data["quota"], data["scope"], data["limit"], data["user"]) == (
-        "messages_per_day",
-        "member",
-        1,
-        cast.alice.pk,
-    )
-    assert data["resets_at"] == f"{Windows.at(timezone.now()).end('day'):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def test_every_limit_can_be_set_by_the_environment() -> None:

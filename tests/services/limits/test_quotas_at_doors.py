@@ -12,16 +12,17 @@ import pytest
 from django.utils import timezone
 
 from assistant.asgi.body_sizes import size_bound
+from assistant.contrib.webhooks.models import WebhookDelivery
 from assistant.core.values.quota_kinds import Windows
-from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry, WebhookDelivery
+from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.mcp.talking import Client as McpClient
-from tests.webhooks.conftest import hook
 from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket, run_input
 

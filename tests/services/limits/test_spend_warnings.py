@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from assistant.core.values.quota_kinds import Windows
-from assistant.models import Membership, QuotaUse, SpendNotice, Tenant, TenantLimits, UsageEntry, WebhookDelivery
+from assistant.models import Membership, QuotaUse, SpendNotice, Tenant, TenantLimits, UsageEntry
 from assistant.services.jobs import jobs
 from assistant.services.limits.spend_warnings import MAIL_TRIES, claim_mails, record_reached, warn_of_spend
 from assistant.services.privacy.erasure import erase_user
@@ -27,7 +26,6 @@ from assistant.services.runs import timed_work
 from assistant.services.runs.manager import Runs
 from tests.base import Cast
 from tests.factories import make_member, make_tenant
-from tests.webhooks.conftest import hook
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
 
@@ -107,22 +105,6 @@ def test_reservations_of_running_runs_are_not_spent(cast: Cast) -> None:
     assert told() == []
 
 
-def test_a_webhook_event_says_how_much(cast: Cast) -> None:
-    limit(cast.acme)
-    hook(cast.acme, "https://hooks.example.com/")
-    hook(cast.globex, "https://hooks.example.com/")
-    spend(cast.acme, 8.5)
-    record_reached(now=NOW)
-    record_reached(now=NOW)
-    bodies = [json.loads(row.body) for row in WebhookDelivery.objects.filter(tenant=cast.acme).order_by("pk")]
-    assert [body["data"]["percent"] for body in bodies] == [50, 80]
-    assert bodies[1]["type"] == "spend.threshold"
-    assert bodies[1]["data"] == {
-        "tenant": "acme", "month": "2026-03", "percent": 80, "spent": 8_500_000, "limit": 10_000_000,
-    }  # fmt: skip
-    assert not WebhookDelivery.objects.filter(tenant=cast.globex).exists()
-
-
 @pytest.fixture
 def sends_mail(settings: Any) -> None:
     """The project says where its e-mail goes, here into `mail.outbox`."""
@@ -168,7 +150,6 @@ def test_the_operator_can_switch_it_off(cast: Cast, settings: Any) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_many_processes_tell_once(cast: Cast, sends_mail: None) -> None:
     limit(cast.acme, warning_emails=["money@acme.example"])
-    hook(cast.acme, "https://hooks.example.com/")
     spend(cast.acme, 10, NOW)
 
     def process(_: int) -> tuple[int, int]:
@@ -180,7 +161,7 @@ def test_many_processes_tell_once(cast: Cast, sends_mail: None) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(process, range(8)))
     claimed = sum(mails for _, mails in found) + len(claim_mails(now=NOW))
-    assert (sum(new for new, _ in found), claimed, WebhookDelivery.objects.count()) == (3, 3, 3)
+    assert (sum(new for new, _ in found), claimed, len(told())) == (3, 3, 3)
 
 
 class Broken(BaseEmailBackend):

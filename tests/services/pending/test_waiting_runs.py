@@ -24,7 +24,6 @@ from assistant.models import (
     Run,
     Tenant,
     ToolCall,
-    WebhookDelivery,
 )
 from assistant.services.errors import Refused
 from assistant.services.pending import arrivals
@@ -37,7 +36,6 @@ from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.services.pending.waiting import RESULT, answer, ask, expire, take_over, tokens, tools_of_acme, work
 from tests.spans.site import PARENT
-from tests.webhooks.conftest import hook
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUESTION = {"question": "May we?"}
@@ -409,12 +407,6 @@ async def test_a_scheduled_question_waits_for_nothing(cast: Cast, fake_provider:
     fake_provider.call("ask_bank", QUESTION)
     await ask(cast, is_unattended=True)
     assert (await ToolCall.objects.aget()).status == ToolCall.Status.REFUSED
-
-
-async def test_webhooks_hear_of_no_approval(cast: Cast, fake_provider: FakeProvider) -> None:
-    await sync_to_async(hook)(cast.acme, "https://crm.example/in", events=["approval.wanted", "run.finished"])
-    await wait_for_bank(cast, fake_provider)
-    assert not await WebhookDelivery.objects.aexists()
 
 
 async def test_too_many_requests_are_refused(cast: Cast, fake_provider: FakeProvider) -> None:

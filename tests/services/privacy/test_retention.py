@@ -23,8 +23,6 @@ from assistant.models import (
     Tenant,
     ToolCall,
     ToolFile,
-    Webhook,
-    WebhookDelivery,
 )
 from assistant.models.retention import effective
 from assistant.services.privacy import retention
@@ -40,7 +38,6 @@ def age(row: Model, days: int, field: str = "created_at") -> None:
 def old_and_new(cast: Cast, tenant: Tenant) -> None:
     """One row of each kind that is 40 days old, and one of today."""
     user, assistant = (cast.alice, cast.support) if tenant == cast.acme else (cast.mallory, cast.rival_support)
-    hook = Webhook.objects.create(tenant=tenant, name="hook", url="https://example.com", secret="s")
     for days in (40, 0):
         thread = make_conversation(user, assistant, title=f"{days} days")
         make_message(thread)
@@ -51,13 +48,10 @@ def old_and_new(cast: Cast, tenant: Tenant) -> None:
         )  # fmt: skip
         file = ToolFile.objects.create(tenant=tenant, call=call, name="f", media_type="text/plain", size=1, data=b"x")
         incident = Incident.objects.create(tenant=tenant, tool="clock", description="x")
-        sent = WebhookDelivery.objects.create(
-            tenant=tenant, webhook=hook, message_id=str(days), event="run.finished", body="{}"
-        )
         entry = audit_trail.record(actor=None, action="x", target="x", tenant=tenant)
         age(thread, days, "updated_at")
         age(call, days, "started_at")
-        for row in (file, incident, entry, sent):
+        for row in (file, incident, entry):
             age(row, days)
 
 
@@ -68,7 +62,7 @@ def run(*words: str) -> str:
 
 
 def numbers(tenant: Tenant) -> list[int]:
-    kinds = (Conversation, ToolFile, AuditEntry, Incident, WebhookDelivery)
+    kinds = (Conversation, ToolFile, AuditEntry, Incident)
     return [kind.objects.filter(tenant=tenant).count() for kind in kinds]
 
 
@@ -82,17 +76,17 @@ def aged(cast: Cast) -> Cast:
 
 def test_rows_without_a_retention_period_are_kept(aged: Cast) -> None:
     assert run() == ""
-    assert numbers(aged.acme) == [2, 2, 2, 2, 2]
+    assert numbers(aged.acme) == [2, 2, 2, 2]
 
 
 def test_only_old_rows_of_the_tenant_with_a_period_are_deleted(aged: Cast) -> None:
-    Retention.objects.create(tenant=aged.acme, conversations=30, files=30, deliveries=30, audit=30)
+    Retention.objects.create(tenant=aged.acme, conversations=30, files=30, audit=30)
     told = run()
     assert sorted(told.splitlines()) == [
-        "acme: 1 audit entries", "acme: 1 conversations", "acme: 1 incidents", "acme: 1 webhook deliveries",
+        "acme: 1 audit entries", "acme: 1 conversations", "acme: 1 incidents",
     ]  # fmt: skip
-    assert numbers(aged.acme) == [1, 1, 1, 1, 1]
-    assert numbers(aged.globex) == [2, 2, 2, 2, 2]
+    assert numbers(aged.acme) == [1, 1, 1, 1]
+    assert numbers(aged.globex) == [2, 2, 2, 2]
     assert Conversation.objects.get(tenant=aged.acme).title == "0 days"
     assert run() == ""
 
@@ -135,7 +129,7 @@ def test_jobs_that_have_ended_are_deleted_with_the_audit(cast: Cast) -> None:
 def test_a_dry_run_counts_and_changes_nothing(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, conversations=30)
     assert run("--dry-run", "--tenant", "acme") == "acme: 1 conversations\n"
-    assert numbers(aged.acme) == [2, 2, 2, 2, 2]
+    assert numbers(aged.acme) == [2, 2, 2, 2]
 
 
 def test_a_dry_run_counts_what_a_real_run_deletes(aged: Cast) -> None:

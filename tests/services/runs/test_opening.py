@@ -69,7 +69,7 @@ def take_turn(alice_member: Member, thread: uuid.UUID) -> None:
         ending=FINISHED,
         last_seq=7,
         position=setup.position,
-        has_webhooks=setup.has_webhooks,
+        is_heard=setup.is_heard,
         make_record=lambda: record_of(setup, {}, Timeline()),
     )
 

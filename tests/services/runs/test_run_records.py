@@ -45,7 +45,7 @@ def take_turn(member: Member, timeline: Timeline | None = None, extra: dict[str,
         ending=FINISHED,
         last_seq=2,
         position=setup.position,
-        has_webhooks=False,
+        is_heard=False,
         make_record=lambda: record_of(setup, extra or {}, timeline or Timeline()),
     )
     return Run.objects.get(pk=opened.key.pk, tenant_id=member.tenant_id)

@@ -15,7 +15,7 @@ from django.db.models import Exists, F, Model, OuterRef, Q
 from assistant.contrib.panel.reports.jobs import failed_jobs, names_of
 from assistant.contrib.panel.reports.secrets import stored_text, unreadable
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
-from assistant.models import Approval, Assistant, Incident, McpServer, McpTool, Provider, Tenant, ToolSetting, Webhook
+from assistant.models import Approval, Assistant, Incident, McpServer, McpTool, Provider, Tenant, ToolSetting
 from assistant.models.fields import decrypted
 from assistant.services.jobs.names import PUBLISH_JOB
 from assistant.services.limits.quota_report import high_use
@@ -35,13 +35,11 @@ Kind = Literal[
     "incident",
     "limit",
     "mcptool",
-    "webhook",
     "stand-in",
     "secret",
     "unreadable-toolsetting",
     "unreadable-provider",
     "unreadable-mcpserver",
-    "unreadable-webhook",
     "publication",
     "job",
 ]
@@ -100,13 +98,11 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
         "incident": _incidents(tenants),
         "limit": nearly,
         "mcptool": _changed_tools(tenants),
-        "webhook": _failing_webhooks(tenants),
         "stand-in": _without_model(tenants),
         "secret": _without_secret(tenants),
-        "unreadable-toolsetting": _unreadable(ToolSetting, "tool", tenants),
-        "unreadable-provider": _unreadable(Provider, "name", tenants),
-        "unreadable-mcpserver": _unreadable(McpServer, "name", tenants),
-        "unreadable-webhook": _unreadable(Webhook, "name", tenants),
+        "unreadable-toolsetting": unreadable_items(ToolSetting, "tool", tenants),
+        "unreadable-provider": unreadable_items(Provider, "name", tenants),
+        "unreadable-mcpserver": unreadable_items(McpServer, "name", tenants),
         "publication": _failed_jobs(tenants, now, is_publication=True),
         "job": _failed_jobs(tenants, now, is_publication=False),
     }
@@ -115,18 +111,19 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
     return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
 
 
-def _items(rows: Any, name: str, tenant: str = "tenant__name", key: str = "pk") -> list[Item]:
+def items_of(rows: Any, name: str, tenant: str = "tenant__name", key: str = "pk") -> list[Item]:
+    """Return the things of a queryset, at most `MAX_COUNTED`; the names are those of its fields."""
     return [Item(*row) for row in rows.values_list(name, tenant, key)[:MAX_COUNTED]]
 
 
 def _approvals(tenants: TenantFilter) -> list[Item]:
-    return _items(
+    return items_of(
         tenants.rows(Approval.objects.filter(tenant__is_active=True, run__is_test=False)).order_by("started_at"), "name"
     )
 
 
 def _incidents(tenants: TenantFilter) -> list[Item]:
-    return _items(tenants.rows(Incident.objects.filter(is_resolved=False)).order_by("-pk"), "tool")
+    return items_of(tenants.rows(Incident.objects.filter(is_resolved=False)).order_by("-pk"), "tool")
 
 
 def _limits(tenants: TenantFilter, now: datetime) -> tuple[list[Item], list[Item]]:
@@ -144,12 +141,7 @@ def _changed_tools(tenants: TenantFilter) -> list[Item]:
         McpTool.objects.filter(is_allowed=True, is_listed=True, server__is_active=True), "server__tenant"
     )
     changed = allowed.exclude(accepted_digest=F("digest")).order_by("server__tenant", "server", "name")
-    return _items(changed, "name", "server__tenant__name", "server")
-
-
-def _failing_webhooks(tenants: TenantFilter) -> list[Item]:
-    failing = Q(is_active=True, failing_since__isnull=False) | Q(disabled_at__isnull=False)
-    return _items(tenants.rows(Webhook.objects.filter(failing)).order_by("-failing_since"), "name")
+    return items_of(changed, "name", "server__tenant__name", "server")
 
 
 def _failed_jobs(tenants: TenantFilter, now: datetime, *, is_publication: bool) -> list[Item]:
@@ -174,7 +166,7 @@ def _without_model(tenants: TenantFilter) -> list[Item]:
     default = Q(tenant__default_provider__tenant=None) | Q(tenant__default_provider__tenant=F("tenant"))
     rows = Assistant.objects.filter(is_active=True, tenant__is_active=True)
     rows = rows.exclude(usable, provider__isnull=False).exclude(default, tenant__default_provider__isnull=False)
-    return _items(tenants.rows(rows.exclude(Exists(own))).order_by("tenant", "slug"), "name")
+    return items_of(tenants.rows(rows.exclude(Exists(own))).order_by("tenant", "slug"), "name")
 
 
 def _without_secret(tenants: TenantFilter) -> list[Item]:
@@ -206,5 +198,6 @@ def _names_of_secrets(stored: Sequence[str], declared: set[str]) -> set[str]:
         return set()
 
 
-def _unreadable(model: type[Model], name: str, tenants: TenantFilter) -> list[Item]:
+def unreadable_items(model: type[Model], name: str, tenants: TenantFilter) -> list[Item]:
+    """Return the rows of a model with a secret that cannot be decrypted, by the field with their name."""
     return [Item(*row) for row in islice(unreadable(model, name, tenants), MAX_COUNTED)]

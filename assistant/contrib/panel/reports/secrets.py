@@ -9,17 +9,10 @@ from django.db.models import Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
-from assistant.models import McpServer, Provider, ToolSetting, Webhook
-from assistant.models.fields import is_readable
+from assistant.models.fields import EncryptedTextField, is_readable
 
 # Rows of each model whose secrets are decrypted for one page, the newest.
 MAX_ROWS = 1_000
-_FIELDS: dict[type[Model], tuple[str, ...]] = {
-    ToolSetting: ("secrets",),
-    Provider: ("api_key",),
-    McpServer: ("headers", "oauth_client_secret"),
-    Webhook: ("secret", "previous_secret"),
-}
 
 
 def stored_text(field: str) -> Cast:
@@ -29,7 +22,7 @@ def stored_text(field: str) -> Cast:
 
 def unreadable(model: type[Model], name: str, tenants: TenantFilter) -> Iterator[tuple[str, str, Any]]:
     """Yield name, tenant's name and primary key of a model's rows with a secret that cannot be decrypted."""
-    fields = _FIELDS[model]
+    fields = [field.name for field in model._meta.fields if isinstance(field, EncryptedTextField)]
     rows: QuerySet[Any] = tenants.rows(model._default_manager.exclude(Q(**dict.fromkeys(fields, ""))))
     texts = {f"stored_{field}": stored_text(field) for field in fields}
     found = rows.order_by("-pk").annotate(**texts).values_list(name, "tenant__name", "pk", *texts)

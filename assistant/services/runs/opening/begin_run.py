@@ -147,5 +147,5 @@ def begin_run(
         allowances=allowances,
         queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
         answers=answers,
-        has_webhooks=setup.has_webhooks and answers is None,
+        is_heard=setup.is_heard and answers is None,
     )

@@ -49,7 +49,7 @@ def setup_of(
         summary="",
         summary_sources=(),
         position=0,
-        has_webhooks=state.has_webhooks,
+        is_heard=state.is_heard,
         quotas=quotas,
         allowed_tools=allowed_tools,
     )

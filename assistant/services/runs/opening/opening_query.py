@@ -8,12 +8,13 @@ from typing import Any
 
 from django.db.models import Exists, F, FilteredRelation, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
 
-from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
+from assistant.models import ApiKey, Assistant, Conversation, Message, Run
 from assistant.models.runs import IS_ACTIVE
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.limits.runs_at_once import RunCounts, active_runs, key_of_run
 from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
+from assistant.services.tenant_events import is_heard
 from assistant.services.toolpolicy.policy import MemberSwitches
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
 from assistant.toolkit.context import UserId
@@ -27,7 +28,7 @@ class OpeningState:
 
     Attributes:
         switches: the member's rights and the switches of tools.
-        has_webhooks: whether the tenant has active webhooks.
+        is_heard: whether somebody, such as a webhook, wants the tenant's events.
         active: how many runs are running or queued; nothing prevents others from being opened meanwhile.
         key_runs: how many runs the member's API key may have at once; None without a limit.
         key_limits: the current limits of the member's API key; None without limits.
@@ -39,7 +40,7 @@ class OpeningState:
 
     assistant: Assistant
     switches: MemberSwitches
-    has_webhooks: bool
+    is_heard: bool
     active: RunCounts
     key_runs: int | None = None
     key_limits: KeyLimits | None = None
@@ -74,7 +75,7 @@ def read_opening_state(
     state = OpeningState(
         row,
         switches,
-        row.has_webhooks,
+        row.is_heard,
         RunCounts(row.active_of_tenant, row.active_of_member, row.active_of_key),
         row.key_runs,
         None if limits == NO_LIMITS else limits,
@@ -113,7 +114,7 @@ def _state_query(
             same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
             is_busy=Exists(runs.filter(IS_ACTIVE)),
             has_message=Exists(messages.filter(message_id=message_id)),
-            has_webhooks=Exists(Webhook.objects.filter(tenant_id=tenant_id, is_active=True)),
+            is_heard=is_heard(tenant_id),
             key_per_minute=Subquery(key.values("requests_per_minute")),
             key_per_day=Subquery(key.values("requests_per_day")),
             key_runs=Subquery(key.values("runs_at_once")),

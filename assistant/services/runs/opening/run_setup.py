@@ -36,7 +36,7 @@ class RunSetup:
         summary: of the older part of the conversation, "" if there is none.
         summary_sources: where untrusted text in that part came from.
         position: the position in the conversation of the first message that the run adds.
-        has_webhooks: whether the tenant has active webhooks.
+        is_heard: whether somebody, such as a webhook, wants the tenant's events.
         quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
         soft: what answers in place of what an assistant would choose; None below the tenant's soft threshold of cost.
@@ -67,7 +67,7 @@ class RunSetup:
     summary: str
     summary_sources: Sequence[str]
     position: int
-    has_webhooks: bool
+    is_heard: bool
     quotas: Quotas
     allowances: tuple[Allowance, ...] = ()
     queued: QueuedRun | None = None

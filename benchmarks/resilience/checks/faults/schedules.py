@@ -104,7 +104,7 @@ _FIGURES = {
     ),
     EVENTS: (
         "SELECT abs(count(DISTINCT message_id) - (SELECT count(*) FROM assistant_timed_schedule)) + count(*)"
-        " - count(DISTINCT message_id) FROM assistant_webhookdelivery WHERE event = 'schedule.finished'"
+        " - count(DISTINCT message_id) FROM assistant_webhooks_webhookdelivery WHERE event = 'schedule.finished'"
     ),
     CUT: "SELECT count(*) FROM assistant_timed_schedulerun WHERE state = 'failed' AND problem <> ''",
 }
@@ -138,7 +138,7 @@ def _store(database: Database, count: int, start: datetime) -> None:
         )  # fmt: skip
     _insert(
         database,
-        "assistant_webhook",
+        "assistant_webhooks_webhook",
         {
             "tenant_id": tenant, "name": "CRM", "url": "https://crm.example/in", "events": '["schedule.finished"]',
             "is_active": True, "secret": "", "previous_secret": "", "created_at": now,

@@ -30,8 +30,8 @@ from assistant.toolkit import Registry, tool
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 from tests.contrib.panel.home.test_frame import pick
+from tests.contrib.webhooks.hooks import hook
 from tests.factories import make_assistant, make_conversation, make_provider, make_run, make_tenant, switch_tool
-from tests.webhooks.conftest import hook
 
 
 def home(client: Client) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from django.urls import reverse
 
 from assistant.admin import TenantScopedAdmin
 from assistant.admin.base.merging import SHOWN, MergingAdmin, MergingForm, MergingInline
-from assistant.models import ApiKey, Assistant, AuditEntry, Brand, Tenant, TenantLimits, ToolSetting, Webhook
+from assistant.contrib.webhooks.models import Webhook
+from assistant.models import ApiKey, Assistant, AuditEntry, Brand, Tenant, TenantLimits, ToolSetting
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
 from tests.factories import switch_tool

@@ -16,8 +16,8 @@ from assistant.toolkit import Registry, tool
 from tests.base import Cast
 from tests.contrib.panel.home.test_frame import pick
 from tests.contrib.panel.home.test_home import home
+from tests.contrib.webhooks.hooks import hook
 from tests.factories import make_provider, switch_tool
-from tests.webhooks.conftest import hook
 
 
 @tool(secrets=("token",))

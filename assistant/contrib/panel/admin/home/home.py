@@ -58,11 +58,6 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
         "assistant_mcpserver_changelist",
         "assistant_mcpserver_change",
     ),
-    "webhook": (
-        lambda n: ngettext("%(n)s webhook fails", "%(n)s webhooks fail", n),
-        "assistant_webhook_changelist",
-        "assistant_webhook_change",
-    ),
     "stand-in": (
         lambda n: ngettext(
             "%(n)s assistant has no language model, and the stand-in answers",
@@ -103,15 +98,6 @@ _KINDS: dict[str, tuple[Callable[[int], str], str, str]] = {
         ),
         "assistant_mcpserver_changelist",
         "assistant_mcpserver_change",
-    ),
-    "unreadable-webhook": (
-        lambda n: ngettext(
-            "%(n)s webhook has a secret that FIELD_ENCRYPTION_KEYS cannot decrypt",
-            "%(n)s webhooks have secrets that FIELD_ENCRYPTION_KEYS cannot decrypt",
-            n,
-        ),
-        "assistant_webhook_changelist",
-        "assistant_webhook_change",
     ),
     "publication": (
         lambda n: ngettext("%(n)s scheduled publication has failed", "%(n)s scheduled publications have failed", n),

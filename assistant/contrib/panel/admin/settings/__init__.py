@@ -1,5 +1,5 @@
-"""Providers, MCP servers, API keys, webhooks, jobs and the audit trail."""
+"""Providers, MCP servers, API keys, jobs and the audit trail."""
 
-from assistant.contrib.panel.admin.settings import audit, jobs, keys, mcp_servers, providers, webhooks
+from assistant.contrib.panel.admin.settings import audit, jobs, keys, mcp_servers, providers
 
-__all__ = ["audit", "jobs", "keys", "mcp_servers", "providers", "webhooks"]
+__all__ = ["audit", "jobs", "keys", "mcp_servers", "providers"]

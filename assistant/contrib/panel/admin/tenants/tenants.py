@@ -29,17 +29,19 @@ from assistant.contrib.panel.admin.tenants.tenant_list import TenantColumns, Ten
 from assistant.contrib.panel.admin.tenants.tenant_pages import PAGES, days_csv_view, tab_view
 from assistant.contrib.panel.admin.tenants.wizard import LIMITS, NewTenantForm, suggestions, try_to_make
 from assistant.models import Retention, Tenant
-from assistant.models.retention import KINDS
 from assistant.services.privacy import erasure
 from assistant.services.privacy.retention import record_periods
+from assistant.services.privacy.retention_rules import kinds
 
 
 class RetentionInline(Scoped, MergingInline, admin.StackedInline[Any, Any]):
     """The tenant's retention periods."""
 
     model = Retention
-    fields = KINDS
     verbose_name_plural = gettext_lazy("retention")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return kinds()
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         # Empty periods have the same effect as no row.

@@ -31,8 +31,8 @@ from assistant.services.jobs.jobs import LongWork
 from assistant.services.tenancy import mail
 from assistant.services.tenancy.person_settings import language_of
 from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.services.tenant_events import record_event
 from assistant.services.text import format_timestamp
-from assistant.services.webhooks.events import record_event
 
 # How long the open chats have to show an alarm before the e-mail and the webhook are sent.
 SEEN_WITHIN = timedelta(seconds=15)

@@ -42,8 +42,8 @@ from assistant.services.runs.run_input import RunInput, TextMessage
 from assistant.services.tenancy.members import Member, find_member, member_of_key
 from assistant.services.tenancy.person_settings import language_of
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
+from assistant.services.tenant_events import record_event, run_url
 from assistant.services.text import format_timestamp
-from assistant.services.webhooks.events import record_event, run_url
 from assistant.toolkit.per_loop import PerLoop
 
 # A question whose moment passed longer ago than this is not asked: the moment was missed.

@@ -28,12 +28,12 @@ from assistant.contrib.panel.admin.base.show_secret_once import (
     SingleUseForm,
     new_nonce,
 )
-from assistant.models import Webhook, WebhookDelivery
+from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
+from assistant.contrib.webhooks.services.deliveries import resend
+from assistant.contrib.webhooks.services.events import MAX_WEBHOOKS, new_secret, rotate_secret, send_test
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.url_guard import tenant_guard
-from assistant.services.webhooks.added_events import event_choices
-from assistant.services.webhooks.deliveries import resend
-from assistant.services.webhooks.events import MAX_WEBHOOKS, new_secret, rotate_secret, send_test
+from assistant.services.tenant_events import event_choices
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 SECRETS = ("secret", "previous_secret")
@@ -83,7 +83,7 @@ class WebhookAdmin(SecretIssuingAdmin):
     """A tenant's webhooks, with buttons that send a test event and rotate the secret."""
 
     form = WebhookForm
-    change_form_template = "admin/assistant/webhook/change_form.html"
+    change_form_template = "admin/assistant/webhooks/change_form.html"
     list_display = ("name", "tenant", "url", "subscribed_events", "is_active", "condition")
     list_filter = (TENANT, "is_active")
     search_fields = ("name", "url")
@@ -146,7 +146,7 @@ class WebhookAdmin(SecretIssuingAdmin):
         return self._show_secret(request, obj, obj.shown_once)
 
     def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
-        template = "admin/assistant/webhook/secret.html"
+        template = "admin/assistant/webhooks/secret.html"
         return self.show_once(
             request, template, title=gettext("The webhook's signing secret"), row=webhook, secret=secret
         )
@@ -156,7 +156,7 @@ class WebhookAdmin(SecretIssuingAdmin):
             path(
                 f"<path:object_id>/{name}/",
                 self.admin_site.admin_view(require_POST(view)),
-                name=f"assistant_webhook_{name}",
+                name=f"assistant_webhooks_webhook_{name}",
             )
             for name, view in (("test", self.test_view), ("rotate", self.rotate_view))
         ] + super().get_urls()
@@ -167,7 +167,7 @@ class WebhookAdmin(SecretIssuingAdmin):
         self.message_user(
             request, gettext("A test event is being sent. Reload this page in a moment."), messages.SUCCESS
         )
-        return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))
+        return HttpResponseRedirect(reverse("admin:assistant_webhooks_webhookdelivery_change", args=[delivery.pk]))
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Rotate the secret; the old one also signs for a day."""
@@ -175,7 +175,7 @@ class WebhookAdmin(SecretIssuingAdmin):
         form = SingleUseForm(request.POST)
         if not form.is_valid():
             self.message_user(request, gettext("The page was too old: press the button again."), messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:assistant_webhook_change", args=[webhook.pk]))
+            return HttpResponseRedirect(reverse("admin:assistant_webhooks_webhook_change", args=[webhook.pk]))
         try:
             with transaction.atomic():
                 self.claim(request, form, webhook.tenant_id)
@@ -190,7 +190,7 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
     """Deliveries to webhooks: attempts, the last response, and the time of the next attempt."""
 
     actions = ("resend",)  # type: ignore[assignment]  # the only read-only list with an action
-    change_form_template = "admin/assistant/webhookdelivery/change_form.html"
+    change_form_template = "admin/assistant/webhooks/delivery.html"
     list_display = (
         "created_at",
         "event",
@@ -254,7 +254,10 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(require_POST(self.resend_view))
-        return [path("<path:object_id>/resend/", view, name="assistant_webhookdelivery_resend"), *super().get_urls()]
+        return [
+            path("<path:object_id>/resend/", view, name="assistant_webhooks_webhookdelivery_resend"),
+            *super().get_urls(),
+        ]
 
     def resend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         delivery = self.row_or_404(request, object_id, self.has_view_permission)
@@ -262,4 +265,4 @@ class WebhookDeliveryAdmin(LongList, ReadOnlyAdmin):
         self.message_user(
             request, gettext("The message is being sent again. Reload this page in a moment."), messages.SUCCESS
         )
-        return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))
+        return HttpResponseRedirect(reverse("admin:assistant_webhooks_webhookdelivery_change", args=[delivery.pk]))

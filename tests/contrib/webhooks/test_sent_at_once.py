@@ -8,15 +8,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from assistant.models import WebhookDelivery
+from assistant.contrib.webhooks.models import WebhookDelivery
+from assistant.contrib.webhooks.services import sender
+from assistant.contrib.webhooks.services.deliveries import resend
+from assistant.contrib.webhooks.services.sender import WebhookSender
 from assistant.services.db.threads import in_database
-from assistant.services.webhooks import sender
-from assistant.services.webhooks.deliveries import resend
-from assistant.services.webhooks.sender import WebhookSender
 from tests.base import Cast
-from tests.webhooks.conftest import hook
-from tests.webhooks.receiver import Receiver
-from tests.webhooks.test_sending import happen
+from tests.contrib.webhooks.hooks import hook
+from tests.contrib.webhooks.receiver import Receiver
+from tests.contrib.webhooks.test_sending import happen
 from tests.websocket.test_websocket import in_db
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("on_loopback")]

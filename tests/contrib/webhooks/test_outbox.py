@@ -9,19 +9,21 @@ from dataclasses import replace
 import pytest
 from django.db import transaction
 
-from assistant.models import Provider, Run, Webhook, WebhookDelivery
+from assistant.contrib.webhooks.models import WebhookDelivery
+from assistant.contrib.webhooks.services.events import record_event
+from assistant.models import Provider, Run
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.leases import LostRun
 from assistant.services.runs.opening.run_setup import OpenedRun
 from assistant.services.tenancy.members import find_member
-from assistant.services.webhooks.events import record_event, run_url
+from assistant.services.tenant_events import QUOTA_REACHED, TOOL_INCIDENT, run_url
 from tests.api.calling import Caller
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.services.runs.test_opening import FINISHED, begin
-from tests.webhooks.conftest import hook
 from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket
 
@@ -47,7 +49,7 @@ def test_a_run_knows_from_its_beginning_whether_anybody_may_want_to_be_told(
     hook(cast.acme if has_own else cast.globex, URL, is_active=is_active)
     setup = opened_by_alice(cast).setup
     assert setup is not None
-    assert setup.has_webhooks is (has_own and is_active)
+    assert setup.is_heard is (has_own and is_active)
 
 
 def test_the_conversation_has_the_id_that_its_member_knows(cast: Cast) -> None:
@@ -62,7 +64,7 @@ def test_the_conversation_has_the_id_that_its_member_knows(cast: Cast) -> None:
 def test_a_runs_end_is_told_in_ids_and_kinds(cast: Cast) -> None:
     webhook = hook(cast.acme, URL)
     hook(cast.acme, URL, is_active=False)
-    hook(cast.acme, URL, events=[Webhook.Event.TOOL_INCIDENT])
+    hook(cast.acme, URL, events=[TOOL_INCIDENT])
     hook(cast.globex, URL)
     opened = opened_by_alice(cast)
     close_run(key=opened.key, messages=[], usage={}, ending=FINISHED, last_seq=2)
@@ -103,9 +105,9 @@ def test_a_run_and_its_message_are_stored_together_or_not_at_all(cast: Cast) -> 
 def test_what_is_told_twice_is_one_message(cast: Cast) -> None:
     hook(cast.acme, URL)
     for _ in range(2):
-        record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, data={}, event_key="key 1 of today")
+        record_event(tenant_id=cast.acme.pk, event=QUOTA_REACHED, data={}, event_key="key 1 of today")
     assert WebhookDelivery.objects.count() == 1
-    record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, data={}, event_key="key 1 of tomorrow")
+    record_event(tenant_id=cast.acme.pk, event=QUOTA_REACHED, data={}, event_key="key 1 of tomorrow")
     assert WebhookDelivery.objects.count() == 2
 
 

@@ -13,19 +13,6 @@ from assistant.models.tenants import Tenant
 class Webhook(models.Model):
     """A tenant's URL that receives events; its signing secrets are encrypted at rest."""
 
-    class Event(models.TextChoices):
-        RUN_FINISHED = "run.finished", _("run.finished: a run has ended, with or without an error")
-        APPROVAL_WANTED = "approval.wanted", _("approval.wanted: a run waits for approval of a tool call")
-        QUOTA_REACHED = "quota.reached", _("quota.reached: a request was refused because a quota is used up")
-        SPEND_THRESHOLD = (
-            "spend.threshold",
-            _("spend.threshold: a part of the tenant's limit of cost a month is used"),
-        )
-        TOOL_INCIDENT = (
-            "tool.incident",
-            _("tool.incident: a tool's result was withheld because it contained another tenant's row"),
-        )
-
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=100)
     url = AddressField(_("URL"), max_length=500)
@@ -46,6 +33,8 @@ class Webhook(models.Model):
 
     class Meta:
         ordering = ["tenant", "name"]
+        verbose_name = _("webhook")
+        verbose_name_plural = _("webhooks")
         constraints = [models.UniqueConstraint(fields=["tenant", "name"], name="webhook_name_per_tenant")]
 
     def __str__(self) -> str:
@@ -90,6 +79,7 @@ class WebhookDelivery(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-pk"]
+        verbose_name = _("webhook delivery")
         verbose_name_plural = _("webhook deliveries")
         constraints = [models.UniqueConstraint(fields=["webhook", "message_id"], name="one_delivery_per_message")]
         indexes = [

@@ -17,8 +17,8 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from assistant.models import AuditEntry, Provider, Tenant, Webhook, WebhookDelivery
-from assistant.services.webhooks.deliveries import (
+from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
+from assistant.contrib.webhooks.services.deliveries import (
     CLAIM_TIMEOUT,
     DISABLE_AFTER,
     MAX_PER_WEBHOOK,
@@ -28,13 +28,15 @@ from assistant.services.webhooks.deliveries import (
     record_attempt,
     resend,
 )
-from assistant.services.webhooks.events import SECRET_OVERLAP, record_event, rotate_secret, send_test
-from assistant.services.webhooks.sender import WebhookSender, send_due
+from assistant.contrib.webhooks.services.events import SECRET_OVERLAP, record_event, rotate_secret, send_test
+from assistant.contrib.webhooks.services.sender import WebhookSender, send_due
+from assistant.models import AuditEntry, Provider, Tenant
+from assistant.services.tenant_events import QUOTA_REACHED
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
+from tests.contrib.webhooks.receiver import Received, Receiver
 from tests.fake_provider import FakeProvider
 from tests.live import serve
-from tests.webhooks.conftest import hook
-from tests.webhooks.receiver import Received, Receiver
 from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket
 
@@ -43,7 +45,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 def happen(tenant: Tenant, number: int = 1) -> None:
     for _ in range(number):
-        record_event(tenant_id=tenant.pk, event=Webhook.Event.QUOTA_REACHED, data={}, event_key=uuid.uuid4().hex)
+        record_event(tenant_id=tenant.pk, event=QUOTA_REACHED, data={}, event_key=uuid.uuid4().hex)
 
 
 def send() -> int:
@@ -258,7 +260,7 @@ async def test_the_serving_process_tells_of_a_run(
 ) -> None:
     webhook = await in_db(hook)(cast.acme, receiver.url)
     fake_provider.reply("A word of the answer.")
-    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.webhooks.settings"}) as site:
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.contrib.webhooks.settings"}) as site:
         async with open_socket(site.url, user=cast.alice) as socket:
             frames = await socket.ask("A word of the question")
         (got,) = await asyncio.to_thread(receiver.wait_for, 1)

@@ -10,15 +10,16 @@ from django.test import Client
 from pytest_django import Settings
 
 from assistant.contrib.panel.admin.base.show_secret_once import new_nonce
-from assistant.models import AuditEntry, Webhook, WebhookDelivery
-from assistant.services.webhooks.events import MAX_WEBHOOKS, send_test
+from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
+from assistant.contrib.webhooks.services.events import MAX_WEBHOOKS, send_test
+from assistant.models import AuditEntry
 from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.base import Cast
 from tests.contrib.panel.conftest import signed_in
-from tests.webhooks.conftest import hook
+from tests.contrib.webhooks.hooks import hook
 
-HOOKS = "/admin/assistant/webhook/"
-DELIVERIES = "/admin/assistant/webhookdelivery/"
+HOOKS = "/admin/assistant_webhooks/webhook/"
+DELIVERIES = "/admin/assistant_webhooks/webhookdelivery/"
 URL = "https://hooks.example.com/"
 
 
@@ -39,7 +40,7 @@ def test_a_secret_is_shown_once_and_kept_encrypted(amys: Client, cast: Cast) -> 
     row = Webhook.objects.get()
     assert (row.secret, row.events) == (secret, ["run.finished"])
     with connection.cursor() as cursor:
-        cursor.execute("SELECT secret FROM assistant_webhook")
+        cursor.execute("SELECT secret FROM assistant_webhooks_webhook")
         assert secret not in str(cursor.fetchall())
     for page in ("", f"{row.pk}/change/", f"{row.pk}/history/", f"{row.pk}/delete/"):
         assert b"whsec_" not in amys.get(HOOKS + page).content

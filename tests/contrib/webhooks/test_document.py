@@ -11,9 +11,9 @@ from django.core.cache import cache
 from django.test import RequestFactory
 from django.utils import timezone
 
-from assistant.models import WebhookDelivery
-from assistant.services.webhooks.deliveries import MAX_PER_WEBHOOK, MAX_SENDING_PER_TENANT, RETRY_DELAYS
-from assistant.services.webhooks.events import (
+from assistant.contrib.webhooks.models import WebhookDelivery
+from assistant.contrib.webhooks.services.deliveries import MAX_PER_WEBHOOK, MAX_SENDING_PER_TENANT, RETRY_DELAYS
+from assistant.contrib.webhooks.services.events import (
     MAX_WEBHOOKS,
     SECRET_OVERLAP,
     TEST_EVENT,
@@ -21,10 +21,10 @@ from assistant.services.webhooks.events import (
     send_test,
     signed_headers,
 )
-from assistant.services.webhooks.sender import SEND_SECONDS
+from assistant.contrib.webhooks.services.sender import SEND_SECONDS
 from tests.base import Cast
+from tests.contrib.webhooks.hooks import hook
 from tests.docs.snippets import ROOT, blocks
-from tests.webhooks.conftest import hook
 
 DOCUMENT = ROOT / "docs/webhooks.md"
 TEXT = DOCUMENT.read_text()
@@ -62,7 +62,7 @@ def test_the_receiver_takes_nothing_else(how: dict[str, Any], receive: Any) -> N
 
 
 def test_the_example_has_the_fields_that_are_sent(cast: Cast) -> None:
-    from tests.webhooks.test_outbox import FINISHED, close_run, opened_by_alice
+    from tests.contrib.webhooks.test_outbox import FINISHED, close_run, opened_by_alice
 
     hook(cast.acme, "https://hooks.example.com/")
     close_run(key=opened_by_alice(cast).key, messages=[], usage={}, ending=FINISHED, last_seq=2)

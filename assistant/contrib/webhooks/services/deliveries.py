@@ -17,14 +17,14 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
+from prometheus_client import Counter as MetricsCounter
 
-from assistant.models import Webhook, WebhookDelivery
-from assistant.services import metrics
+from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
+from assistant.contrib.webhooks.services.events import TEST_EVENT, secrets_of, tell_of_due
 from assistant.services.db.clock import DatabaseTime, database_time
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
-from assistant.services.webhooks.events import TEST_EVENT, secrets_of, tell_of_due
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +41,8 @@ HTTP_GONE = 410
 CLAIM_TIMEOUT = timedelta(seconds=60)
 # Concurrent deliveries of one process, so that a slow receiver does not delay others.
 MAX_PER_WEBHOOK, MAX_SENDING_PER_TENANT = 4, 8
+# Outcomes: `delivered`, `pending` (to be retried) or `failed`.
+_deliveries = MetricsCounter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def record_attempt(*, delivery: ClaimedDelivery, attempt: Attempt) -> None:
     row.claim, row.tried_at = "", now
     row.response_code, row.error, row.duration_ms = attempt.code, attempt.error[:300], attempt.duration_ms
     row.status, row.next_try_at = _next_status(row.attempts, attempt, now)
-    metrics.count_delivery(row.status)
+    _deliveries.labels(row.status).inc()
     row.save(
         update_fields=[
             "attempts", "claim", "tried_at", "response_code", "error", "duration_ms", "status", "next_try_at",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from assistant.contrib.webhooks.services.sender import send_due
 from assistant.management.operator import OperatorCommand
-from assistant.services.webhooks.sender import send_due
 
 
 class Command(OperatorCommand):

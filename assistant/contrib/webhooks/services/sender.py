@@ -12,15 +12,22 @@ from collections.abc import Callable
 from functools import partial
 
 import httpx2
+from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
+from assistant.contrib.webhooks.services.deliveries import (
+    Attempt,
+    ClaimedDelivery,
+    claim_due,
+    record_attempt,
+    release,
+)
+from assistant.contrib.webhooks.services.events import add_listener, signed_headers
 from assistant.services.db.threads import in_database
-from assistant.services.roles import has_workers
+from assistant.services.roles import does_background_work, has_workers
 from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.tenancy.url_guard import tenant_guard
-from assistant.services.webhooks.deliveries import Attempt, ClaimedDelivery, claim_due, record_attempt, release
-from assistant.services.webhooks.events import add_listener, signed_headers
 from assistant.toolkit.guards.guarded_http import guarded_client
 
 logger = logging.getLogger(__name__)
@@ -157,6 +164,11 @@ async def send_once(client: httpx2.AsyncClient, delivery: ClaimedDelivery) -> At
     except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
         error = str(exc) or type(exc).__name__
     return Attempt(code, error if code is None else "", int((time.monotonic() - began) * 1000))
+
+
+def sender_of_server() -> WebhookSender | None:
+    """Return the sender of a server process; None if it has to send nothing."""
+    return WebhookSender() if settings.WEBHOOKS_FROM_SERVER and does_background_work() else None
 
 
 async def send_due() -> int:

@@ -14,20 +14,20 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import quote
 
 from django.db import transaction
-from django.db.models import QuerySet
-from django.urls import NoReverseMatch, reverse
+from django.db.models import Exists, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from assistant.models import Assistant, Run, Tenant, ToolCall, Webhook, WebhookDelivery
+from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
+from assistant.models import Assistant, Run, Tenant, ToolCall
 from assistant.services.db.clock import DatabaseTime
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.listeners import Listeners
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
+from assistant.services.tenant_events import APPROVAL_WANTED, RUN_FINISHED, run_url
 from assistant.toolkit.trace_context import trace_headers
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's prefix of secrets  # nosec B105
@@ -38,6 +38,11 @@ SECRET_OVERLAP = timedelta(hours=24)
 MAX_WEBHOOKS = 20
 TEST_EVENT = "webhook.test"
 _due_listeners = Listeners[[]]()
+
+
+def subscribed(tenant_id: Any) -> Exists:
+    """Return the condition, within a query, that a tenant has an active webhook."""
+    return Exists(Webhook.objects.filter(tenant_id=tenant_id, is_active=True))
 
 
 def record_event(*, tenant_id: int, event: str, data: Mapping[str, Any], event_key: str) -> int:
@@ -118,7 +123,7 @@ def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens:
     Must be called in the transaction that ends the run.
     """
     waits = status == "waiting"
-    event = Webhook.Event.APPROVAL_WANTED if waits else Webhook.Event.RUN_FINISHED
+    event = APPROVAL_WANTED if waits else RUN_FINISHED
     webhooks = _subscribed(key.tenant_id, event)
     if not webhooks or Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id, is_test=True).exists():
         return
@@ -143,16 +148,6 @@ def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens:
     else:
         data |= {"error_code": error_code, "input_tokens": input_tokens, "output_tokens": output_tokens}
     _create_deliveries(key.tenant_id, webhooks, event, data, f"run {key.pk}")
-
-
-def run_url(*, tenant: str, run_id: str) -> str:
-    """Return the path of a run in the REST API, or "" in a project that does not include its URLs."""
-    try:
-        base = reverse("assistant:run", kwargs={"tenant": tenant, "run_id": "-"}).removesuffix("-/")
-    except NoReverseMatch:
-        return ""
-    # A run id may hold a slash.
-    return f"{base}{quote(run_id, safe='')}/"
 
 
 @transaction.atomic

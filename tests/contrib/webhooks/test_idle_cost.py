@@ -8,9 +8,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from assistant.models import Run, Webhook, WebhookDelivery
+from assistant.contrib.webhooks.models import Webhook, WebhookDelivery
+from assistant.contrib.webhooks.services.deliveries import claim_due
+from assistant.models import Run
 from assistant.services.runs.leases import take_over_dead_runs
-from assistant.services.webhooks.deliveries import claim_due
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 

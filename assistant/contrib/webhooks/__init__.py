@@ -1,0 +1,1 @@
+"""Webhooks: events of a tenant are sent to its own programs, signed, until they are taken."""

@@ -1,0 +1,69 @@
+import assistant.models.fields
+import django.db.models.deletion
+from assistant.migrations._one_rendering import CreateModels
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('assistant', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Webhook',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.CharField(max_length=100)),
+                    ('url', models.URLField(max_length=500, verbose_name='URL')),
+                    ('events', models.JSONField(default=list)),
+                    ('is_active', models.BooleanField(default=True)),
+                    ('secret', assistant.models.fields.EncryptedTextField(editable=False)),
+                    ('previous_secret', assistant.models.fields.EncryptedTextField(blank=True, editable=False)),
+                    ('previous_secret_until', models.DateTimeField(editable=False, help_text='Until then messages are signed with both secrets.', null=True)),
+                    ('failing_since', models.DateTimeField(editable=False, help_text='Time of the first failure since the last success.', null=True)),
+                    ('disabled_at', models.DateTimeField(editable=False, help_text='When it was switched off because of failures.', null=True)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='assistant.tenant')),
+                ],
+                options={
+                    'verbose_name': 'webhook',
+                    'verbose_name_plural': 'webhooks',
+                    'ordering': ['tenant', 'name'],
+                    'constraints': [models.UniqueConstraint(fields=('tenant', 'name'), name='webhook_name_per_tenant')],
+                },
+            ),
+            migrations.CreateModel(
+                name='WebhookDelivery',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('message_id', models.CharField(help_text='The same for every attempt, so that receivers can detect repeats.', max_length=64)),
+                    ('event', models.CharField(max_length=40)),
+                    ('body', models.TextField(help_text='The exact text that is sent and signed.')),
+                    ('status', models.CharField(choices=[('pending', 'On its way'), ('delivered', 'Delivered'), ('failed', 'Given up')], default='pending', max_length=10)),
+                    ('attempts', models.PositiveSmallIntegerField(default=0)),
+                    ('next_try_at', models.DateTimeField(null=True)),
+                    ('claim', models.CharField(blank=True, editable=False, max_length=32)),
+                    ('response_code', models.PositiveSmallIntegerField(null=True)),
+                    ('error', models.CharField(blank=True, max_length=300)),
+                    ('duration_ms', models.PositiveIntegerField(null=True)),
+                    ('tried_at', models.DateTimeField(null=True)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhook_deliveries', to='assistant.tenant')),
+                    ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='assistant_webhooks.webhook')),
+                    ('trace_parent', models.CharField(blank=True, db_default='', default='', editable=False, help_text='The span that it reports of, as a W3C traceparent header.', max_length=55)),
+                ],
+                options={
+                    'verbose_name': 'webhook delivery',
+                    'verbose_name_plural': 'webhook deliveries',
+                    'ordering': ['-created_at', '-pk'],
+                    'indexes': [models.Index(condition=models.Q(('status', 'pending')), fields=['webhook', 'next_try_at'], name='pending_deliveries'), models.Index(fields=['tenant', '-created_at'], name='deliveries_of_a_tenant'), models.Index(fields=['created_at'], name='deliveries_by_age')],
+                    'constraints': [models.UniqueConstraint(fields=('webhook', 'message_id'), name='one_delivery_per_message')],
+                },
+            ),
+        ]),
+    ]
