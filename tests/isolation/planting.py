@@ -16,10 +16,11 @@ from django.utils import timezone
 
 from assistant.mcp_client import ToolDefinition
 from assistant.models import Tenant
+from assistant.optional_apps import labels
 from tests.base import Cast
 
 # A host project has no shop of ours.
-APPS = tuple(app for app in ("assistant", "tools") if apps.is_installed(app))
+APPS = tuple(app for app in (*sorted(labels()), "tools") if app in apps.app_configs)
 # A search for the first half must not return the whole.
 CANARY_HEAD = "zeisig"
 CANARY = f"{CANARY_HEAD}7319"

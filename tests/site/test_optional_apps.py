@@ -88,12 +88,12 @@ def test_an_optional_app_carries_our_name(app: str) -> None:
 
 
 def test_the_core_alone_has_no_trace_of_them() -> None:
-    assert run(TRACES, TEST_APPS="core").splitlines() == [*["[]"] * 11, "[] False"]
+    assert run(TRACES, TEST_APPS="core").splitlines() == [*["[]"] * 13, "[] False"]
 
 
 def test_with_all_of_them_each_of_these_traces_is_there() -> None:
     traces = run(TRACES).splitlines()
-    assert len(traces) == 12 and not {"[]", "[] False"} & {*traces}
+    assert len(traces) == 14 and not {"[]", "[] False"} & {*traces}
 
 
 class Project:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -29,21 +29,6 @@ MAX_COUNTED = 100
 # How many of each kind are named.
 NAMED = 5
 
-Kind = Literal[
-    "limit-reached",
-    "approval",
-    "incident",
-    "limit",
-    "mcptool",
-    "stand-in",
-    "secret",
-    "unreadable-toolsetting",
-    "unreadable-provider",
-    "unreadable-mcpserver",
-    "publication",
-    "job",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -64,7 +49,7 @@ class Item:
 class Need:
     """Things of one kind: how many, at most `MAX_COUNTED`, and the first `NAMED` of them.
 
-    `kind` is a `Kind`, or one that an optional app has added.
+    `kind` is one of `needs`, or one that an optional app has added.
     """
 
     kind: str
@@ -77,22 +62,23 @@ class Need:
 
 
 Finder = Callable[[TenantFilter], Iterable[Item]]
-_added: dict[str, Finder] = {}
+_added: dict[str, tuple[Finder, str]] = {}
 
 
-def look_for(kind: str, find: Finder) -> None:
+def look_for(kind: str, find: Finder, *, after: str = "") -> None:
     """Look for more things that wait for a person.
 
     Args:
         find: returns those of some tenants, the worst first, at most `MAX_COUNTED`.
+        after: the kind that they follow; "" puts them last.
     """
-    _added[kind] = find
+    _added[kind] = find, after
 
 
 def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
     """Return what waits for a person in these tenants, without kinds of which there is nothing; the worst first."""
     reached, nearly = _limits(tenants, now)
-    own: dict[Kind, Iterable[Item]] = {
+    found: dict[str, Iterable[Item]] = {
         "limit-reached": reached,
         "approval": _approvals(tenants),
         "incident": _incidents(tenants),
@@ -106,8 +92,11 @@ def needs(*, tenants: TenantFilter, now: datetime) -> list[Need]:
         "publication": _failed_jobs(tenants, now, is_publication=True),
         "job": _failed_jobs(tenants, now, is_publication=False),
     }
-    added = {kind: find(tenants) for kind, find in _added.items()}
-    lists = [(kind, list(items)) for kind, items in (*own.items(), *added.items())]
+    order = list(found)
+    for kind, (find, after) in _added.items():
+        found[kind] = find(tenants)
+        order.insert(order.index(after) + 1 if after else len(order), kind)
+    lists = [(kind, list(found[kind])) for kind in order]
     return [Need(kind, len(items), tuple(items[:NAMED])) for kind, items in lists if items]
 
 
