@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion
@@ -10,6 +11,8 @@ from assistant.core.client.tool_names import AnyTool, Resolver, find_tool, find_
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.toolkit import InvalidTool, Registry, Tool
+from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.definition.settings import has_config_functions
 
 ToolSource = AnyTool | McpServer
 
@@ -35,7 +38,8 @@ class ToolSources:
         self._defaults: dict[str, Tool] = {}
         self._given = self._resolved(tools)
         self._defaults = {tool.name: tool for tool in self._given if isinstance(tool, Tool)}
-        FixedToolset(self._defaults.values(), configs=configs, secrets=secrets)
+        # Validators of settings may query a database, which only the calls can wait for.
+        FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
 
     async def toolset(self, own: Iterable[ToolSource] | None, deps: object) -> Toolset:
         """Return the tools of one call.
@@ -53,7 +57,11 @@ class ToolSources:
         for source in self._given if own is None else await self._of_call(own):
             tools += await self._mcp_tools().of(source) if isinstance(source, McpServer) else [source]
         check_deps(tools, deps)
-        toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)
+        make = partial(FixedToolset, tools, configs=self._configs, secrets=self._secrets)
+        if any(map(has_config_functions, tools)):
+            toolset = await called(HandedIn(make, (), "config", "ChatClient", FixedToolset))
+        else:
+            toolset = make()
         return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
 
     async def close(self) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
+from assistant.toolkit.definition.settings import given_config, has_config_functions
 from assistant.toolkit.definition.tool import Arguments, Tool
 from assistant.toolkit.errors import ToolError
 from assistant.toolkit.waiting import Callback
@@ -23,6 +23,9 @@ class ToolTester:
         tenant, user: a slug and a username are enough.
         config: the tenant's settings, as a mapping or the tool's config model. Default: the model's defaults.
         fields: further fields of `ToolContext`, such as `secrets` and `extra`.
+
+    Raises:
+        InvalidTool: the settings are not valid.
     """
 
     def __init__(
@@ -69,9 +72,7 @@ class ToolTester:
     @property
     def is_offered(self) -> bool:
         """Whether the tool is offered in this context."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if not _has_loop():
             return self.tool.for_context(self.context) is not None
         with ThreadPoolExecutor(1) as pool:  # async functions cannot be asked here, where an event loop runs
             return pool.submit(self.tool.for_context, self.context).result() is not None
@@ -81,6 +82,15 @@ class ToolTester:
 
 
 def _config(tool: Tool, given: Any) -> Any:
-    if tool.config is None or isinstance(given, tool.config):
-        return given
-    return tool.config.model_validate(given if isinstance(given, Mapping) else {})
+    if not has_config_functions(tool) or not _has_loop():
+        return given_config(tool, given)
+    with ThreadPoolExecutor(1) as pool:  # as in a run, where they may query the database
+        return pool.submit(given_config, tool, given).result()
+
+
+def _has_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -22,10 +22,10 @@ def problems(exc: ValidationError, *, root: str) -> list[tuple[str, str]]:
     Args:
         root: the path for errors of the value as a whole.
     """
-    return [(_path(error["loc"]) or root, error["msg"]) for error in error_details(exc)]
+    return [(path_of(error["loc"]) or root, error["msg"]) for error in error_details(exc)]
 
 
-def _path(place: Iterable[int | str]) -> str:
+def path_of(place: Iterable[int | str]) -> str:
     """Return a place as a path, without pydantic's names of the types of a union, such as `list[str]`."""
     return ".".join(str(part) for part in place if "[" not in str(part))
 

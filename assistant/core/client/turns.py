@@ -137,7 +137,7 @@ async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, N
     partial, last = PartialAnswer(output), None
     async with aclosing(turn.events()) as events:
         async for event in events:
-            if (value := partial.update(event)) is not None and value != last:
+            if (value := await partial.update(event)) is not None and value != last:
                 last = value
                 yield value
     whole = turn.reply().output

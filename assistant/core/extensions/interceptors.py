@@ -34,10 +34,27 @@ class Invocation:
     tool: Tool
     arguments: str | Mapping[str, Any]
     context: ToolContext = field(repr=False)
+    _checked: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def parsed(self) -> dict[str, Any]:
         """Return the validated arguments as keywords of the handler. Raises `InvalidArguments`."""
-        return self.tool.check(self.arguments)
+        return self.tool.check(self.arguments) if self._checked is None else dict(self._checked)
+
+    @classmethod
+    def validated(
+        cls, tool: Tool, arguments: str | Mapping[str, Any], context: ToolContext, checked: Mapping[str, Any] | None
+    ) -> Invocation:
+        """Return an invocation with arguments that need not be validated again to be read, if that may take long."""
+        is_costly = tool.signature is not None and tool.signature.has_functions
+        return cls(tool, arguments, context)._with(checked if is_costly else None)
+
+    def in_context(self, context: ToolContext) -> Invocation:
+        """Return the same invocation with another context."""
+        return replace(self, context=context)._with(self._checked)
+
+    def _with(self, checked: Mapping[str, Any] | None) -> Invocation:
+        object.__setattr__(self, "_checked", checked)
+        return self
 
 
 CallTool = Callable[[Invocation], Awaitable[ToolResult]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import pydantic_core
 from pydantic import TypeAdapter, ValidationError
@@ -13,10 +13,14 @@ from pydantic import TypeAdapter, ValidationError
 from assistant.toolkit import InvalidArguments, Tool, ToolError
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.arguments import coerce, parse_arguments, unique
+from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.calls.left_awaitables import refuse_awaitable_inputs, refuse_awaitables
 from assistant.toolkit.definition.handwritten import HandWritten, closed
 from assistant.toolkit.schema.check import TooCostly, schema_error
 from assistant.toolkit.schema.error_sentences import ROOT, UNDESCRIBED, Problem
 from assistant.toolkit.schema.exact_types import exact_types_of
+from assistant.toolkit.schema.own_functions import has_own_functions
+from assistant.toolkit.schema.parameters import refuse_async_functions
 from assistant.toolkit.validation_errors import sentence
 
 T = TypeVar("T")
@@ -36,10 +40,18 @@ class OutputType(Generic[T]):
 
     Providers require an object at the top level, so any other type is requested as `{"value": ...}`. An answer
     without this wrapper is accepted too.
+
+    Raises:
+        InvalidTool: a validator of the type is async.
+
+    Attributes:
+        has_functions: whether validating calls functions of the program's own, which may wait.
     """
 
     def __init__(self, output_type: type[T]) -> None:
         self._adapter: TypeAdapter[T] = TypeAdapter(output_type)
+        refuse_async_functions("The output_type", self._adapter)
+        self.has_functions = has_own_functions(self._adapter)
         self._exact = exact_types_of(self._adapter, is_closed=False)
         schema = self._adapter.json_schema()
         self._is_wrapped = schema.get("type") != "object"
@@ -73,6 +85,24 @@ class OutputType(Generic[T]):
             return_direct=True,
         )
 
+    async def parsed(self, text: str) -> T:
+        """Return the value as `parse` does. Where that calls validators of the program's own, it runs in a thread.
+
+        Raises:
+            InvalidOutput: the text is not of the type.
+            NoAnswer: such a validator has returned an awaitable, or has taken too long.
+        """
+        return await self._called(self.parse, text) if self.has_functions else self.parse(text)
+
+    async def parsed_partial(self, text: str) -> T | None:
+        """Return the value as `parse_partial` does, likewise."""
+        if not self.has_functions:
+            return self.parse_partial(text)
+        return cast("T | None", await self._called(self.parse_partial, text))
+
+    async def _called(self, parse: Callable[[str], Any], text: str) -> Any:
+        return await called(HandedIn(parse, (text,), "output_type", self.name))
+
     def parse(self, text: str) -> T:
         """Return the value in a text, with or without a code fence. Raises `InvalidOutput`."""
         fenced = _FENCE.findall(text)
@@ -91,7 +121,12 @@ class OutputType(Generic[T]):
             value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
             if self._converted(value):
                 return None
-            return self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
+            partial = self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
+            self._refuse_awaitables(partial)
+            return partial
+        except ValidationError as exc:
+            self._refuse_awaitable_inputs(exc)
+            return None
         except (ValueError, KeyError, TypeError):
             return None
 
@@ -108,12 +143,22 @@ class OutputType(Generic[T]):
         try:
             # Through JSON, so that strings become dates and arrays tuples where the type requires it.
             answer = self._adapter.validate_json(pydantic_core.to_json(value))
+            self._refuse_awaitables(answer)
         except ValidationError as exc:
+            self._refuse_awaitable_inputs(exc)
             missing = "" if has_wrapper else 'It is not an object with the one field "value". '
             raise InvalidOutput(missing + sentence(exc, root="answer", limit=10)) from exc
         if converted := self._converted(value):
             raise InvalidOutput("; ".join(f"{path}: {problem}" for path, problem in converted[:10]) + ".")
         return answer
+
+    def _refuse_awaitables(self, value: T) -> None:
+        if self.has_functions:
+            refuse_awaitables(value)
+
+    def _refuse_awaitable_inputs(self, exc: ValidationError) -> None:
+        if self.has_functions:
+            refuse_awaitable_inputs(exc)
 
     def _converted(self, value: Any) -> list[Problem]:
         """Return the problems of values that the validator would convert to another type."""
@@ -142,7 +187,7 @@ class SchemaOutput(OutputType[Any]):
             raise ValueError(mistake or 'the schema must have "type": "object"')
         self.schema = copy
         self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(copy.get("title") or name))[:64]
-        self._is_wrapped = False
+        self._is_wrapped = self.has_functions = False
         self._checker = HandWritten(copy)
 
     def parse_partial(self, text: str) -> Any:
@@ -174,7 +219,12 @@ def check_schema(schema: Any) -> dict[str, Any]:
 
 
 def output_of(output_type: Any) -> OutputType[Any]:
-    """Return the type of an answer, given as a type or as a JSON Schema. Raises `ValueError` for an invalid schema."""
+    """Return the type of an answer, given as a type or as a JSON Schema.
+
+    Raises:
+        ValueError: the schema is not valid.
+        InvalidTool: a validator of the type is async.
+    """
     if isinstance(output_type, OutputType):
         return output_type
     return SchemaOutput(output_type) if isinstance(output_type, Mapping) else OutputType(output_type)

@@ -106,7 +106,7 @@ async def _check(
     edited = decision.edited_arguments if decision is not None else None
     arguments: str | Mapping[str, Any] = call.arguments if edited is None else edited
     try:
-        checked = tool.check(arguments)
+        checked = await tool.checked(arguments)
         question: Question | None = None
         if tool.asks is not None:
             question = (await ask(HandedIn(tool.asks, (checked,), "asks", tool.name, Question))).result()
@@ -115,7 +115,7 @@ async def _check(
     if decision is None and (question is not None or await _needs_approval(tool, admission, checked, context)):
         asked = Asked(tool.title.strip() or label_of(tool.name), tool.parameters, question)
         return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning, asked=asked)
-    return PlannedCall(call, tool, admission, arguments, decision)
+    return PlannedCall(call, tool, admission, arguments, decision, checked=checked)
 
 
 async def _needs_approval(tool: Tool, admission: Admission, checked: Mapping[str, Any], context: ToolContext) -> bool:

@@ -37,7 +37,7 @@ async def with_preview(outcome: ToolOutcome, tool: Tool | None, context: ToolCon
     if outcome.asked is None or tool is None or tool.preview is None:
         return outcome
     try:
-        given = tool.check(outcome.call.arguments), context
+        given = await tool.checked(outcome.call.arguments), context
         changes = (await ask(HandedIn(partial(_changes, tool.preview), given, "preview", tool.name, list))).result()
     except ToolError as exc:
         text = clean_text(cut(str(exc) or "The tool failed."))

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from pydantic import ValidationError
-
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.asked import Asked
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.switched_off import SwitchedOff
 from assistant.core.values.untrusted import NOTHING_READ, ReadText
-from assistant.toolkit import InvalidTool, Media, Registry, Tool
+from assistant.toolkit import Media, Registry, Tool
 from assistant.toolkit.calls.handed_in import discard
-from assistant.toolkit.validation_errors import sentence
+from assistant.toolkit.definition.settings import given_config
 from assistant.toolkit.waiting import Pending
 
 Policy = Literal["on", "ask", "off"]
@@ -93,6 +91,7 @@ class PlannedCall:
     Attributes:
         arguments: the model's text, or a mapping if a person edited them.
         agent: the sub-agent that made the call; empty for the run's own assistant.
+        checked: the validated arguments, by the names of the handler's parameters; None if nobody has validated them.
     """
 
     call: ToolCall
@@ -101,6 +100,7 @@ class PlannedCall:
     arguments: str | Mapping[str, Any]
     decision: Decision | None = None
     agent: str = ""
+    checked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_edited(self) -> bool:
@@ -253,7 +253,7 @@ class FixedToolset:
         secrets: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in Registry(tools)}
-        self._configs = {name: _config(tool, (configs or {}).get(name)) for name, tool in self._tools.items()}
+        self._configs = {name: given_config(tool, (configs or {}).get(name)) for name, tool in self._tools.items()}
         self._secrets = secrets or {}
 
     async def offered(self) -> Sequence[Tool]:
@@ -271,13 +271,3 @@ class FixedToolset:
         given = self._secrets.get(tool.name, {})
         secrets = {name: given[name] for name in tool.secrets if name in given}
         return Admission(tool, "on", "Given by the caller.", self._configs[tool.name], secrets, names, self._tools)
-
-
-def _config(tool: Tool, given: Any) -> Any:
-    if tool.config is None or isinstance(given, tool.config):
-        return given
-    try:
-        return tool.config.model_validate({} if given is None else given)
-    except ValidationError as exc:
-        problems = sentence(exc, root="settings")
-        raise InvalidTool(f"The settings of tool {tool.name!r} are not valid: {problems}") from exc

@@ -76,7 +76,7 @@ class Cache:
             context.mark_untrusted(*sources)
 
         watched = replace(context, untrusted=mark, read_fields=set())
-        watch = Watch(replace(invocation, context=as_tool_sees(watched)), replace(invocation, context=watched))
+        watch = Watch(invocation.in_context(as_tool_sees(watched)), invocation.in_context(watched))
         token = watching.set(watch)
         try:
             result = await call(watch.given)

@@ -140,7 +140,8 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
         context = _context(planned, environment, seconds, emit_in_time)
         # In a task of its own: what the tool does with its cancellation must not decide when this call ends.
         work = asyncio.create_task(
-            attempt(Invocation(tool, planned.arguments, context), environment.interceptors), name=f"tool-{tool.name}"
+            attempt(Invocation.validated(tool, planned.arguments, context, planned.checked), environment.interceptors),
+            name=f"tool-{tool.name}",
         )
         ended = await late.in_time(work, seconds if math.isfinite(seconds) else None)
         if ended is None:

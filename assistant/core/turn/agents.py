@@ -65,6 +65,9 @@ class Agent:
         fallbacks: the models that take over when `model` cannot answer.
         settings: used except `on_error`, which is the run's, and the schemas, for which `input_type` and `output_type`
             are used.
+
+    Raises:
+        ValueError, InvalidTool: the `output_type` can be none.
     """
 
     name: str
@@ -78,6 +81,10 @@ class Agent:
     slug: str = ""
     settings: AssistantSettings = DEFAULT_SETTINGS
     fallbacks: tuple[Fallback, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.output_type is not None:
+            output_of(self.output_type)
 
     def as_tool(self) -> Tool:
         """Return the agent as a tool whose argument is the task and whose result is the answer."""

@@ -174,10 +174,10 @@ class _Turn:
         while True:
             if not calls:
                 try:
-                    async with aclosing(self._ask()) as answer:
-                        async for event in answer:
+                    async with aclosing(self._ask()) as asked:
+                        async for event in asked:
                             yield event
-                            if self._answer is not None and (value := self._answer.partial_event(event)) is not None:
+                            if (answer := self._answer) and (value := await answer.partial_event(event)) is not None:
                                 yield value
                 except ModelError as exc:
                     for event in await self._recover(exc):
@@ -265,7 +265,7 @@ class _Turn:
 
     async def _invalid_answer(self, text: str, message_id: str) -> Event | None:
         """Return the event that marks an answer as invalid; None if it is of its type, and accepted."""
-        if self._answer is not None and (invalid := self._answer.check(text, message_id, self._transcript)) is not None:
+        if (answer := self._answer) and (invalid := await answer.check(text, message_id, self._transcript)) is not None:
             return invalid
         return None if self.extensions is None else await self.extensions.check_answer(text, message_id)
 

@@ -42,7 +42,7 @@ class PartialAnswer:
         """Start over with a new reply."""
         self._text, self._parsed_length, self._last, self._call_id = "", 0, None, ""
 
-    def update(self, event: Event) -> Any:
+    async def update(self, event: Event) -> Any:
         """Return the partial value, if this event changed it; else None."""
         if getattr(event, "subagent_run_id", None) is not None:
             return None
@@ -63,7 +63,7 @@ class PartialAnswer:
         if len(self._text) < self._parsed_length + max(STEP, self._parsed_length * STEP_SHARE):
             return None
         self._parsed_length = len(self._text)
-        value = self._output.parse_partial(self._text)
+        value = await self._output.parsed_partial(self._text)
         if value is None or value == self._last:
             return None
         self._last = value
@@ -103,12 +103,12 @@ class TypedAnswer:
         self.mode = next_mode or self.mode
         return next_mode is not None
 
-    def partial_event(self, event: Event) -> Event | None:
+    async def partial_event(self, event: Event) -> Event | None:
         """Return the `output.partial` event that follows another event, if the value has changed."""
-        value = self._partial.update(event)
+        value = await self._partial.update(event)
         return None if value is None else Custom("output.partial", {"value": self.output.to_json(value)})
 
-    def check(self, text: str, message_id: str, transcript: Transcript) -> Event | None:
+    async def check(self, text: str, message_id: str, transcript: Transcript) -> Event | None:
         """Validate the complete answer. Returns None if it is of the type, else the event that marks it as invalid.
 
         A valid answer is stored in `transcript`. After an invalid one the caller has to send another request, to which
@@ -116,12 +116,13 @@ class TypedAnswer:
 
         Raises:
             TurnFailed: there were too many repairs, or the answer was cut short or is a refusal.
+            NoAnswer: a validator of the type has returned an awaitable, or has taken too long.
         """
         if transcript.finish_reason in UNFINISHED:
             sentence, code = UNFINISHED[transcript.finish_reason]
             raise TurnFailed(gettext(sentence), code)
         try:
-            value = self.output.parse(text)
+            value = await self.output.parsed(text)
         except InvalidOutput as exc:
             if not self._repairs_left:
                 sentence = gettext("The model gave no valid %(name)s. %(problem)s")

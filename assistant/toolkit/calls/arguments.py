@@ -277,7 +277,7 @@ def problems_of(exc: ValidationError, parsed: Any) -> Iterator[tuple[str, str]]:
         elif error["type"] in {"missing", "missing_argument", "missing_keyword_only_argument"}:
             problem = "missing"
         else:
-            problem = error["msg"].removeprefix("Value error, ") + _form_of(error["type"])
+            problem = error["msg"].removeprefix("Value error, ") + form_of_error(error["type"])
         yield _path(error["loc"], parsed, is_missing=problem == "missing"), problem
 
 
@@ -291,7 +291,7 @@ _FORMS = {
 }
 
 
-def _form_of(kind: str) -> str:
+def form_of_error(kind: str) -> str:
     """Return the right form for what pydantic's error of this type is about; empty if the error says enough."""
     form = next((form for beginning, form in _FORMS.items() if kind.startswith(beginning)), None)
     return "" if form is None or kind.endswith(("_past", "_future")) else f"; write it as {form}"

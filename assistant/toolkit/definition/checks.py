@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from assistant.toolkit.calls.handed_in import positional_mistake
 from assistant.toolkit.definition.texts import is_blank
 from assistant.toolkit.errors import InvalidTool
+from assistant.toolkit.schema.parameters import refuse_async_functions
 
 if TYPE_CHECKING:
     from assistant.toolkit.definition.tool import Tool
@@ -71,6 +73,9 @@ def check_definition(tool: Tool) -> None:
     for mistake, is_made in mistakes.items():
         if is_made:
             raise InvalidTool(f"Tool {tool.name!r} {mistake}.")
+    if tool.config is not None:
+        with suppress(PydanticUserError):  # a type in it that is not defined yet
+            refuse_async_functions(f"The config of tool {tool.name!r}", TypeAdapter(tool.config))
     functions = {option: function for option in _FUNCTIONS if (function := getattr(tool, option)) is not None}
     if not isinstance(tool.requires_approval, bool):
         functions["requires_approval"] = tool.requires_approval

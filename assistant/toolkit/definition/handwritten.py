@@ -24,7 +24,7 @@ class HandWritten:
         contexts: the parameters that take the context.
         takes_mapping: whether the handler takes one mapping.
         mapping_name: the parameter that takes it; None if it is passed by position.
-        owner, output: always None; `Signature` has them too.
+        owner, output, has_functions: always None or False; `Signature` has them too.
     """
 
     parameters: JsonSchema
@@ -33,6 +33,7 @@ class HandWritten:
     mapping_name: str | None = None
     owner: None = None
     output: JsonSchema | None = None
+    has_functions: bool = False
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
         """Return the validated arguments. Raises `InvalidArguments`, which lists each invalid field."""

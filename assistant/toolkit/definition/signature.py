@@ -16,6 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from assistant.toolkit.calls.arguments import Arguments, corrected_arguments, invalid_arguments, problems_of
+from assistant.toolkit.calls.left_awaitables import refuse_awaitable_inputs, refuse_awaitables
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.context_annotations import deps_of, is_context
@@ -28,6 +29,7 @@ from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
 from assistant.toolkit.schema.error_sentences import ROOT, UNDESCRIBED, Problem
 from assistant.toolkit.schema.exact_types import ExactTypes, exact_types_of
 from assistant.toolkit.schema.json_schema import JsonSchema
+from assistant.toolkit.schema.own_functions import has_own_functions
 from assistant.toolkit.schema.parameters import (
     arguments_adapter,
     has_open_objects,
@@ -52,6 +54,7 @@ class Signature:
         decimals: the schema with decimals marked, if it has any.
         exact: the declared types, if the validator takes values of others.
         deps: the types of dependencies that the function wants in its context.
+        has_functions: whether validating calls functions of the tool's author, which may wait.
     """
 
     parameters: JsonSchema
@@ -66,9 +69,21 @@ class Signature:
     decimals: JsonSchema | None = None
     exact: ExactTypes | None = None
     deps: tuple[type, ...] = ()
+    has_functions: bool = False
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
-        """Return validated keyword arguments. Raises `InvalidArguments`, which lists each invalid field."""
+        """Return validated keyword arguments.
+
+        Raises:
+            InvalidArguments: some do not fit; it lists each invalid field.
+            AwaitableLeft: a function of the author's has returned an awaitable.
+        """
+        checked = self._checked(arguments)
+        if self.has_functions:
+            refuse_awaitables(checked)
+        return checked
+
+    def _checked(self, arguments: Arguments) -> dict[str, Any]:
         try:
             value = self._validated(arguments)
         except UnicodeEncodeError:
@@ -91,6 +106,8 @@ class Signature:
         try:
             value = self._validate(text)
         except ValidationError as first:
+            if self.has_functions:
+                refuse_awaitable_inputs(first)
             corrected = corrected_arguments(parsed, self.parameters, self.decimals)
             if corrected is parsed:
                 raise self._invalid(first, parsed) from None
@@ -106,6 +123,8 @@ class Signature:
         return value
 
     def _invalid(self, exc: ValidationError, parsed: dict[str, Any]) -> InvalidArguments:
+        if self.has_functions:
+            refuse_awaitable_inputs(exc)
         return invalid_arguments([*problems_of(exc, parsed), *self._converted(parsed)], self.parameters)
 
     def _converted(self, parsed: dict[str, Any]) -> list[Problem]:
@@ -164,6 +183,7 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
         is_open=(is_open := has_open_objects(schema)),
         decimals=decimals_of(validator, schema),
         exact=_exact(label, validator, is_open=is_open),
+        has_functions=has_own_functions(validator),
     )
 
 
@@ -204,6 +224,7 @@ def read_input_type(
         is_open=(is_open := has_open_objects(schema)),
         decimals=decimals_of(validator, schema),
         exact=_exact(label, validator, is_open=is_open),
+        has_functions=has_own_functions(validator),
     )
 
 

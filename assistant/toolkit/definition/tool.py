@@ -11,6 +11,8 @@ from pydantic import BaseModel
 
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.call import perform
+from assistant.toolkit.calls.gate import HandedIn, NoAnswer, called
+from assistant.toolkit.calls.left_awaitables import AwaitableLeft
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
@@ -225,21 +227,43 @@ class Tool:
         )
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
-        """Return the validated, typed arguments by parameter name. Raises `InvalidArguments`."""
+        """Return the validated, typed arguments by parameter name. On an event loop use `checked`.
+
+        Raises:
+            InvalidArguments: they do not match the schema.
+            NoAnswer: a validator of the author's has returned an awaitable.
+        """
         assert self.signature is not None  # noqa: S101 - set when it was made  # nosec B101
-        return self.signature.check(parse_arguments(arguments))
+        try:
+            return self.signature.check(parse_arguments(arguments))
+        except AwaitableLeft as exc:
+            raise NoAnswer(f"Tool {self.name!r}: {exc}.") from None
+
+    async def checked(self, arguments: Arguments) -> dict[str, Any]:
+        """Return the arguments as `check` does. Where it calls validators of the author's, it runs in a thread.
+
+        Raises:
+            InvalidArguments: they do not match the schema.
+            NoAnswer: a validator of the author's has returned an awaitable, or has taken too long.
+        """
+        if self.signature is None or not self.signature.has_functions:
+            return self.check(arguments)
+        asked = HandedIn(self.check, (arguments,), "validators", self.name, dict)
+        checked: dict[str, Any] = await called(asked)
+        return checked
 
     async def call(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         """Run the tool and convert its result. The caller has to enforce `timeout`.
 
         Raises:
             InvalidArguments: the arguments do not match the schema.
+            NoAnswer: a validator of the author's has returned an awaitable, or has taken too long.
             ToolError: an error for the model, from the tool or the conversion of its result.
             Exception: any other exception of the function, unchanged.
         """
         if self.handler is None or self.signature is None:
             raise InvalidTool(f"Tool {self.name!r} runs at the {self._place}.")
-        positional, keywords = self.signature.keywords(self.check(arguments))
+        positional, keywords = self.signature.keywords(await self.checked(arguments))
         seen = as_tool_sees(context)
         given = {**keywords, **dict.fromkeys(self.signature.contexts, seen)}
         return await perform(self, partial(self.handler, *positional, **given), context, seen)

@@ -15,8 +15,8 @@ from pydantic_core import PydanticOmit, SchemaError, core_schema
 
 from assistant.toolkit.errors import InvalidTool
 from assistant.toolkit.media import Media
-from assistant.toolkit.schema.async_validators import async_validator_in
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
+from assistant.toolkit.schema.own_functions import async_function_in
 
 __all__ = ["JsonSchema", "Param", "arguments_adapter", "output_schema", "schema_of", "suspicious_parameters"]
 
@@ -75,9 +75,14 @@ def type_adapter(label: str, annotation: Any) -> TypeAdapter[Any]:
 
 
 def _with_sync_validators(label: str, adapter: TypeAdapter[Any]) -> TypeAdapter[Any]:
-    if name := async_validator_in(adapter.core_schema):
-        raise InvalidTool(f"{label}: the validator {name} is async, and pydantic awaits none.")
+    refuse_async_functions(label, adapter)
     return adapter
+
+
+def refuse_async_functions(label: str, adapter: TypeAdapter[Any]) -> None:
+    """Raise `InvalidTool` if a validator calls an async function; `label` says what it validates."""
+    if name := async_function_in(adapter):
+        raise InvalidTool(f"{label}: the validator {name} is async, and pydantic awaits none.")
 
 
 def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
