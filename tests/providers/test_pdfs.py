@@ -34,6 +34,8 @@ PARTS = {
     ("anthropic", "claude-sonnet-4-5"): {
         "type": "document",
         "source": {"type": "base64", "media_type": "application/pdf", "data": DATA},
+        "title": "plan.pdf",
+        "citations": {"enabled": True},
     },
     ("google", "gemini-3-pro"): {"inlineData": {"mimeType": "application/pdf", "data": DATA}},
 }

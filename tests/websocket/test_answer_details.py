@@ -15,6 +15,7 @@ from tests.factories import switch_tool
 from tests.fake_answers import citing
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.providers.responses import wire as responses_wire
 from tests.services.files import samples
 from tests.websocket.test_attachments import part, upload, with_parts
 from tests.ws import Socket, open_socket
@@ -52,6 +53,20 @@ async def test_a_rendering_client_is_told_about_answers_at_the_end_and_with_a_sn
         await socket.attach(frames[0]["threadId"], render="html")
         (later,) = await details_of(socket)
     assert later == {**live, "feedback": {"rating": -1, "comment": "Too short"}}
+
+
+async def test_what_the_provider_names_as_its_sources_is_told(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Provider.objects.aupdate(wire_format="responses")
+    said = responses_wire.says("An umbrella.")
+    said["content"][0]["annotations"] = [{"type": "url_citation", "url": "https://example.com/", "title": "Umbrellas"}]
+    fake_provider.queue(responses_wire.answer(said))
+    async with open_socket(server.url, user=cast.alice) as socket:
+        await socket.ask("What is it?", **HTML)
+        (answer,) = await details_of(socket)
+    (source,) = answer["sources"]
+    assert (source["number"], source["source_id"], source["source"]) == ("1", "https://example.com/", "Umbrellas")
 
 
 async def test_tokens_and_cost_are_told_if_the_tenant_shows_them(

@@ -14,6 +14,7 @@ from assistant.core.llm.protocol import FailureDetails, ModelError
 from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.turn.plan import Plan
+from assistant.core.values.citations import Citation
 from assistant.core.values.events import Interrupted, RunError
 from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.toolkit import Media
@@ -59,6 +60,7 @@ class ChatReply(Generic[T]):
         plan: the input of the turn; `ChatClient.execute` needs it to run pending calls.
         requests: what the model was sent, oldest first: the exact bodies, without keys. The newest, if they are many.
         usage_by_model: `usage` by the models' names, those of fallbacks and called assistants among them.
+        citations: what the provider itself says that the answers were taken from.
     """
 
     text: str
@@ -72,6 +74,7 @@ class ChatReply(Generic[T]):
     plan: Plan | None = field(default=None, repr=False, compare=False)
     requests: tuple[SentRequest, ...] = field(default=(), repr=False, compare=False)
     usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
+    citations: tuple[Citation, ...] = ()
 
     def with_results(self, results: Sequence[Message], journal: InMemoryJournal) -> ChatReply[T]:
         """Return a copy of the reply in which pending calls have their results."""
@@ -160,6 +163,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
         plan=plan,
         requests=requests_of(plan.extensions),
         usage_by_model=_by_model(transcript.usage),
+        citations=transcript.citations,
     )
     if isinstance(ending, RunError):
         failure = transcript.failure

@@ -20,6 +20,7 @@ from assistant.core.conversation.open_parts import (
 )
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
 from assistant.core.values import events
+from assistant.core.values.citations import Citation
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
 from assistant.core.values.messages import Message, ToolCall, Usage
@@ -45,6 +46,7 @@ class Transcript:
         extension_states: the state of each extension that has one, by its name; JSON values until the turn begins.
         guardrail: the name of the guardrail that ended the turn.
         tool_error_id: the error id of the tool whose failure ended the turn.
+        citations: what providers say that its answers were taken from.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -60,6 +62,7 @@ class Transcript:
         self.failure: BaseException | None = None
         self.extension_states: dict[str, Any] = {}
         self.guardrail = self.tool_error_id = ""
+        self.citations: tuple[Citation, ...] = ()
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}

@@ -126,6 +126,7 @@ class ModelRequests:
         log_operation(logger, plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, usage)
         self._transcript.finish_reason = reply.finish_reason
+        self._transcript.citations += reply.citations
         self.rounds += reply.repeated_requests
         self._transcript.timeline.repeated(reply.repeated_requests)
         self._transcript.timeline.answered(reply.model or model.name, usage, reply.finish_reason)

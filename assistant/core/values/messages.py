@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from assistant.core.values.citations import Citation
 from assistant.toolkit import Media
 from assistant.toolkit.bounded_json import load_json
 
@@ -198,6 +199,7 @@ class Reply:
         response_id: the provider's id of the response; "" if it gave none.
         has_read_calls: whether the calls were read from the text, where the provider had left them.
         repeated_requests: how many requests were sent before this one was answered, because a tool was refused.
+        citations: what the provider itself says that the text was taken from.
     """
 
     text: str = ""
@@ -210,6 +212,7 @@ class Reply:
     response_id: str = field(default="", compare=False)
     has_read_calls: bool = field(default=False, compare=False)
     repeated_requests: int = field(default=0, compare=False)
+    citations: tuple[Citation, ...] = ()
 
 
 def not_superseded(messages: Iterable[Message]) -> list[Message]:

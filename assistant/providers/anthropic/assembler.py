@@ -9,7 +9,9 @@ from collections.abc import Collection
 from typing import Any
 
 from assistant.core.llm.protocol import PASSING, Delta, ModelError
+from assistant.core.values.citations import Citation, bounded
 from assistant.core.values.messages import FinishReason, Reply, Usage
+from assistant.providers.anthropic.citations import citation_of
 from assistant.providers.anthropic.errors import failure_of
 from assistant.providers.anthropic.events import Block, Change, Event, Opening
 from assistant.providers.native.reply_builder import BuiltCall, ReplyBuilder, arguments_text
@@ -32,6 +34,8 @@ _REASONS: dict[str, FinishReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
+# Of one answer; the same passage may be cited often.
+MAX_CITED = 200
 _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
@@ -53,6 +57,7 @@ class AnthropicAssembler:
         self._text_end = 0
         self._stop = ""
         self._counts: dict[str, int] = {}
+        self._citations: list[Citation | None] = []
         self._model, self._id = "", None
         self.is_closed = False
 
@@ -125,6 +130,7 @@ class AnthropicAssembler:
             model=clean_text(self._model)[:MAX_MODEL_NAME],
             response_id=id_in(self._id),
             provider_state=self._state() if self._built.calls else "",
+            citations=bounded(self._citations),
         )
 
     def _begin(self, index: int, block: Block) -> None:
@@ -132,6 +138,8 @@ class AnthropicAssembler:
         match block.type:
             case "text":
                 self._built.add_text(block.text or "")
+                for one in block.citations if isinstance(block.citations, list) else ():
+                    self._cite(one)
             case "thinking":
                 self._built.add_reasoning(block.thinking or "")
             case "tool_use":
@@ -152,6 +160,8 @@ class AnthropicAssembler:
                 self._built.add_reasoning(delta.thinking or "")
                 if block is not None:
                     block.thinking = (block.thinking or "") + (delta.thinking or "")
+            case "citations_delta":
+                self._cite(delta.citation)
             case "signature_delta":
                 if block is not None:
                     block.signature = (block.signature or "") + (delta.signature or "")
@@ -173,6 +183,10 @@ class AnthropicAssembler:
         elif block.type == "redacted_thinking" and block.data:
             self._note_text()
             self._order.append({"type": "redacted_thinking", "data": block.data})
+
+    def _cite(self, raw: Any) -> None:
+        if len(self._citations) < MAX_CITED:
+            self._citations.append(citation_of(raw))
 
     def _note_text(self) -> None:
         """Note the text since the last other block, by its length: the text itself is the message's."""

@@ -20,6 +20,7 @@ class Block(msgspec.Struct, gc=False):
     id: str | None = None
     name: str | None = None
     input: Any = None
+    citations: Any = None
 
 
 class Change(msgspec.Struct, gc=False):
@@ -30,6 +31,7 @@ class Change(msgspec.Struct, gc=False):
     thinking: str | None = None
     signature: str | None = None
     partial_json: str | None = None
+    citation: Any = None
     stop_reason: str | None = None
 
 

@@ -7,7 +7,7 @@ Sources: https://platform.claude.com/docs/en/build-with-claude/working-with-mess
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assistant.core.values.messages import Message
@@ -178,4 +178,15 @@ def _text(text: str) -> Body:
 def _image(image: Media) -> Body:
     data = base64.b64encode(image.data).decode()
     source = {"type": "base64", "media_type": image.media_type, "data": data}
-    return {"type": "image", "source": source} if image.is_image else {"type": "document", "source": source}
+    if image.is_image:
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source, "title": image.name}
+
+
+def ask_for_citations(wire: Iterable[Body]) -> None:
+    """Have the model name the passages of documents that it takes something from; all of them say so, or none may."""
+    for message in wire:
+        for block in message["content"]:
+            for one in (block, *(block["content"] if block["type"] == "tool_result" else ())):
+                if one["type"] == "document":
+                    one["citations"] = {"enabled": True}

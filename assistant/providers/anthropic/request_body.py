@@ -8,6 +8,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelRequest
 from assistant.providers.anthropic.history import (
+    ask_for_citations,
     called_names,
     lacks_thinking,
     mark_cached,
@@ -80,6 +81,8 @@ def request_body(
         choice = choice or {"type": "auto"}
         if choice["type"] != "none":
             choice["disable_parallel_tool_use"] = True
+    if not request.response_format and "citations" not in changes:  # a typed answer can have none
+        ask_for_citations(wire)
     if "cache" not in changes:
         mark_cached(system, tools, wire)
     body |= {name: value for name, value in {"system": system, "tools": tools, "tool_choice": choice}.items() if value}
@@ -109,6 +112,8 @@ def change_for(reason: str, request: ModelRequest, *, is_typed_by_tool: bool) ->
         return "state"
     if "cache_control" in reason:
         return "cache"
+    if re.search(r"\bcitations?\b", reason):
+        return "citations"
     if re.search(r"temperature|top_p|top_k", reason):
         return "sampling"
     return "strict" if re.search(r"\bstrict\b", reason) else ""

@@ -9,9 +9,11 @@ from collections.abc import Collection
 from typing import Any
 
 from assistant.core.llm.protocol import PASSING, Delta, ModelError
+from assistant.core.values.citations import Citation, bounded
 from assistant.core.values.messages import FinishReason, Reply, Usage
 from assistant.providers.google.errors import failure_of
 from assistant.providers.google.events import Candidate, Chunk, Part
+from assistant.providers.google.grounding import grounds_of
 from assistant.providers.native.reply_builder import ReplyBuilder, arguments_text
 from assistant.providers.openai_wire.endings import CUT
 from assistant.providers.openai_wire.error_sentences import BLOCKED, MAX_FAILED_CALL, REFUSED
@@ -67,6 +69,7 @@ class GoogleAssembler:
         self._goes_on = False
         self._blocked: ModelError | None = None
         self._usage: dict[str, Any] = {}
+        self._grounds: list[Citation | None] = []
         self._model, self._id = "", None
 
     @property
@@ -123,6 +126,7 @@ class GoogleAssembler:
             model=clean_text(self._model)[:MAX_MODEL_NAME],
             response_id=id_in(self._id),
             provider_state=self._state(),
+            citations=bounded(self._grounds),
         )
 
     def _add(self, candidate: Candidate) -> None:
@@ -130,6 +134,8 @@ class GoogleAssembler:
         self._goes_on |= bool(self._finish and any(part.text or part.function_call for part in parts))
         for part in parts:
             self._add_part(part)
+        if grounds := grounds_of(candidate.grounding_metadata):
+            self._grounds = grounds  # later ones are of the whole answer
         if candidate.finish_reason and candidate.finish_reason != "FINISH_REASON_UNSPECIFIED":
             self._finish = candidate.finish_reason
             self._finish_message = candidate.finish_message or ""

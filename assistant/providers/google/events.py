@@ -39,6 +39,7 @@ class Candidate(msgspec.Struct, gc=False, rename="camel"):
     content: Content | None = None
     finish_reason: str | None = None
     finish_message: str | None = None
+    grounding_metadata: Any = None
 
 
 class Feedback(msgspec.Struct, gc=False, rename="camel"):

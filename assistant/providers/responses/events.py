@@ -24,6 +24,7 @@ class Event(msgspec.Struct, gc=False):
     item_id: Any = None
     output_index: Any = None
     response: Any = None
+    annotation: Any = None
     # Of an error.
     error: Any = None
     code: Any = None

@@ -12,12 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError
+from assistant.core.values.citations import Citation, bounded
 from assistant.core.values.messages import FinishReason, Reply, ToolCall, Usage
 from assistant.providers.openai_wire.call_assembler import MIXED_UP, NO_NAME
 from assistant.providers.openai_wire.endings import CALL_CUT, CALL_REFUSED, CONTRADICTED, CUT, without_text
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.providers.openai_wire.reply_parts import UNREADABLE, id_in, plain_text
 from assistant.providers.openai_wire.sse import TOO_LARGE, StreamReader
+from assistant.providers.responses.annotations import annotation_of
 from assistant.providers.responses.endings import reason_of, usage_of
 from assistant.providers.responses.events import Event
 from assistant.providers.responses.item_state import ItemState, reasoning_state, written_items
@@ -28,6 +30,8 @@ from assistant.toolkit.text import clean_text
 
 # What the database column of usage records can hold.
 MAX_MODEL_NAME = 200
+# Of one response; most are repeated.
+MAX_ANNOTATIONS = 200
 _ENDINGS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
@@ -62,6 +66,7 @@ class ResponseAssembler:
         self._state: list[ItemState] = []
         self._is_state_whole = True
         self._is_refused = self._has_image = False
+        self._citations: list[Citation | None] = []
         self._searches = 0
         self._ending: Mapping[str, Any] | None = None
         self._model = ""
@@ -96,6 +101,8 @@ class ResponseAssembler:
                 self._add(self._item(REASONING, event), plain_text(event.delta))
             case "response.reasoning_summary_part.added":
                 self._item(REASONING, event).starts_part = True
+            case "response.output_text.annotation.added":
+                self._cite(event.annotation)
             case "response.output_item.added" if isinstance(event.item, dict):
                 self._open(event, event.item)
             case "response.output_item.done" if isinstance(event.item, dict):
@@ -146,6 +153,7 @@ class ResponseAssembler:
             model=clean_text(self._model)[:MAX_MODEL_NAME],
             response_id=id_in(self._ending.get("id")) if self._ending else "",
             provider_state=self._take_state() if reason in ("stop", "tool_calls") else "",
+            citations=bounded(self._citations),
         )
 
     def _item(self, kind: str, event: Event, own_id: Any = None) -> Item:
@@ -212,6 +220,8 @@ class ResponseAssembler:
         for part in raw.get("content") or ():
             kind = part.get("type") if isinstance(part, dict) else ""
             self._is_refused |= kind == "refusal"
+            for annotation in (part.get("annotations") if isinstance(part, dict) else None) or ():
+                self._cite(annotation)
             texts.append(plain_text(part.get("refusal" if kind == "refusal" else "text")) if kind else plain_text(part))
         rest = item.rest_of("".join(texts))
         if rest is None:
@@ -262,6 +272,10 @@ class ResponseAssembler:
                 self._close(item, raw)
         for item in self._items:
             self._close(item, {})
+
+    def _cite(self, annotation: Any) -> None:
+        if len(self._citations) < MAX_ANNOTATIONS:
+            self._citations.append(annotation_of(annotation))
 
     def _add(self, item: Item, piece: str) -> None:
         self._shown.add(item, item.joiner.add(piece))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Message
 from assistant.services.knowledge.passages import Piece
 
@@ -55,20 +56,34 @@ def first_number(documents: Iterable[GivenDocument]) -> int:
 
 
 def cited_passages(
-    documents: Iterable[GivenDocument], messages: Iterable[Message], answer: str
+    documents: Iterable[GivenDocument],
+    messages: Iterable[Message],
+    answer: str,
+    citations: Iterable[Citation] = (),
 ) -> list[dict[str, Any]]:
     """Return the passages whose numbers an answer names, in its order; numbers that were not given are passed over.
+
+    Those that its provider names follow, under numbers that the answer does not have.
 
     Args:
         documents: the attached documents that the model was given.
         messages: the messages that it was given or has made, with results of tools. Passages are counted in results
             like those of `search_docs`: `results` with `number`, `source_id`, `source`, `text`, `heading` and `page`.
+        citations: what the provider says that the answer was taken from.
     """
     numbers = list(dict.fromkeys(_named(answer[:MAX_ANSWER])))
-    if not numbers:
-        return []
-    given = {**_found(messages), **{str(number): one for number, one in _attached(documents, set(numbers))}}
-    return [given[number] for number in numbers if number in given][:MAX_PASSAGES]
+    named: list[dict[str, Any]] = []
+    if numbers:
+        given = {**_found(messages), **{str(number): one for number, one in _attached(documents, set(numbers))}}
+        named = [given[number] for number in numbers if number in given]
+    first = max((int(number.partition(".")[0]) for number in numbers), default=0) + 1
+    native = [
+        _described(
+            number=str(number), source_id=one.source_id, source=one.source, heading="", page=one.page, text=one.text
+        )
+        for number, one in enumerate(dict.fromkeys(citations), start=first)
+    ]
+    return [*named, *native][:MAX_PASSAGES]
 
 
 def _named(answer: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.core.turn.plan import Plan
+from assistant.core.values.citations import Citation
 from assistant.core.values.events import RunError, RunFinished
 from assistant.core.values.messages import Message, Usage
 from assistant.core.values.timeline import Timeline
@@ -173,19 +174,24 @@ def close_run(
 
 
 async def cited_in(
-    messages: Sequence[Message], *, history: Sequence[Message], documents: Sequence[GivenDocument]
+    messages: Sequence[Message],
+    *,
+    history: Sequence[Message],
+    documents: Sequence[GivenDocument],
+    citations: Sequence[Citation],
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the passages that a run's answer names. Called before the transaction of `close_run`.
+    """Return the passages that a run's answer names, or its provider. Called before the transaction of `close_run`.
 
     Args:
         messages: those that the run has made.
         history: those before it, whose results of tools the model was given too.
         documents: the attached documents in the history.
+        citations: what the provider says that the answer was taken from.
     """
     answer = "\n".join(message.content for message in messages if message.role == "assistant")
-    if "[" not in answer:
+    if "[" not in answer and not citations:
         return ()
-    return await asyncio.to_thread(cited_passages, documents, [*history, *messages], answer)
+    return await asyncio.to_thread(cited_passages, documents, [*history, *messages], answer, citations)
 
 
 def _count_input_messages(key: RunKey) -> int:

@@ -285,7 +285,12 @@ class RunTask:
             is_heard=self._setup.is_heard,
             first_token=self._first_token,
             make_record=record if self._is_storable else None,
-            passages=await cited_in(messages, history=self._setup.history, documents=self._setup.documents),
+            passages=await cited_in(
+                messages,
+                history=self._setup.history,
+                documents=self._setup.documents,
+                citations=self._transcript.citations if self._is_storable else (),
+            ),
         )
 
     async def _store_checkpoints(self) -> None:

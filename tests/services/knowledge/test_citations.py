@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from assistant.core.values.citations import Citation
 from assistant.core.values.messages import Message
 from assistant.services.knowledge.citations import MAX_PASSAGES, MAX_SHOWN, GivenDocument, cited_passages, first_number
 from assistant.services.knowledge.excerpts import best_pieces
@@ -39,6 +40,17 @@ def test_what_is_used_and_not_named_is_no_source() -> None:
 )
 def test_other_numbers_name_nothing(answer: str) -> None:
     assert cited(answer, FOUND) == []
+
+
+def test_what_the_provider_names_follows_under_numbers_of_its_own() -> None:
+    native = Citation("https://example.com/", "Umbrellas", "An umbrella is …", 2)
+    messages = [Message("tool", json.dumps({"results": [FOUND]}))]
+    named, page = cited_passages([POLICY], messages, "Two weeks [4.2], as [9] says.", [native, native])
+    assert (named["number"], page["number"]) == ("4.2", "10")
+    assert (page["source_id"], page["source"], page["text"]) == (native.source_id, native.source, native.text)
+    assert [one["number"] for one in cited_passages([], [], "No numbers.", [native])] == ["1"]
+    many = [Citation(f"https://example.com/{n}", "A", "B") for n in range(99)]
+    assert len(cited_passages([], [], "No numbers.", many)) == MAX_PASSAGES
 
 
 def test_a_passage_has_its_place() -> None:
