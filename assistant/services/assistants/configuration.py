@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -55,15 +56,21 @@ def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
     return _ASSISTANT.first(tenant_id=tenant_id, slug=slug)
 
 
-def prompt_of(assistant: Assistant, values: PromptValues) -> str:
+def prompt_of(assistant: Assistant, values: Callable[[], PromptValues]) -> str:
     """Return the published prompt of an assistant that `with_prompt` has read, or a default, with its values.
 
-    Makes no query unless the prompt has variables.
+    Makes no query, and asks for no values, unless the prompt has variables.
     """
     text: str | None = getattr(assistant, "published_text")  # noqa: B009 - an annotation, unknown to mypy
     if not text:
         return DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
-    return values.resolve(text) if getattr(assistant, "published_uses_variables") else text  # noqa: B009 - as above
+    return values().resolve(text) if getattr(assistant, "published_uses_variables") else text  # noqa: B009 - as above
+
+
+def may_fall_back(assistant: Assistant) -> bool:
+    """Return whether the assistant, as `with_prompt` has read it, or its tenant names a model that takes over."""
+    rows = (assistant, assistant.tenant)
+    return any(row.fallback_provider_id or row.fallback_model for row in rows)
 
 
 def use_version(assistant: Assistant, version: PromptVersion) -> None:

@@ -155,7 +155,7 @@ def choice_of(source: Source, provider: Provider, assistant: Assistant, *, model
         extra_body=_extra_body(provider),
         provider_id=provider.pk,
         provider_tenant_id=provider.tenant_id,
-        refused_tools=digests_of(provider),
+        refused_tools=digests_of(provider) if provider.refused_tools else frozenset(),
         prices=_prices(provider, assistant),
     )
 

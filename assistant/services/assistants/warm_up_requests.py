@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from django.db import DatabaseError
@@ -41,7 +42,7 @@ def _requests() -> Iterator[ModelRequest]:
         if member is None:
             continue
         offered = effective_tools(tenant_id=assistant.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)
-        values = PromptValues(tenant=assistant.tenant, user_id=member.user_id)
+        values = partial(PromptValues, tenant=assistant.tenant, user_id=member.user_id)
         yield ModelRequest(
             [Message("system", prompt_of(assistant, values)), Message("user", "hi")],
             tools=[entry.tool for entry in offered if entry.policy != "off"],

@@ -48,7 +48,7 @@ def to_message(row: MessageRow) -> Message:
         is_partial=row.is_partial,
         sources=tuple(row.sources),
         from_caller=row.from_caller,
-        provider_state=unsealed(row.provider_state),
+        provider_state=unsealed(row.provider_state) if row.provider_state else "",
         attachments=tuple(map(AttachedFile.from_state, row.attachments)),
         is_superseded=row.is_superseded,
         cut_reason=row.cut_reason,
@@ -186,7 +186,7 @@ def store_messages(
                 cut_reason=message.cut_reason,
                 sources=list(message.sources),
                 from_caller=message.from_caller,
-                provider_state=sealed(message.provider_state),
+                provider_state=sealed(message.provider_state) if message.provider_state else "",
                 attachments=[file.to_state() for file in message.attachments],
                 mark_digest=digests.get(message.id) if digests else None,
             )

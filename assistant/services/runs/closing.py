@@ -158,7 +158,7 @@ def close_run(
         run_id=key.pk,
         messages=messages,
         first_position=position,
-        digests=digests_of(messages, key=key),
+        digests=digests_of(messages, key=key) if any(message.sources for message in messages) else None,
     )
     write_usage(key=key, usage=usage)
     if record is not None:

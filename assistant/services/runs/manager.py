@@ -126,8 +126,9 @@ class Runs:
         return await self._start(member, assistant_slug, open_stateless_run, given)
 
     async def _start(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
-        opening = open_with_files(member, given, partial(self._open, member, slug, opener))
-        return await asyncio.shield(asyncio.create_task(opening, name="open-run"))
+        opening = partial(self._open, member, slug, opener)
+        work = open_with_files(member, given, opening) if given.has_files else opening(given)
+        return await asyncio.shield(asyncio.create_task(work, name="open-run"))
 
     async def _open(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
         await self.start()

@@ -19,7 +19,7 @@ from assistant.models.fields import OnDisconnect, WhenBusy
 from assistant.services.errors import Refused
 from assistant.services.runs.client_tools import client_tools_of
 from assistant.services.runs.content_parts import File, check_text, parse_parts
-from assistant.services.runs.input.forwarded_props import PromptTest, parse_forwarded_props
+from assistant.services.runs.input.forwarded_props import NO_OPTIONS, PromptTest, parse_forwarded_props
 from assistant.services.runs.input.ids import (
     MAX_CLIENT_ID,
     MAX_MESSAGE_ID,
@@ -136,6 +136,11 @@ class RunInput:
     language: str = ""
 
     @property
+    def has_files(self) -> bool:
+        """Whether its message comes with files."""
+        return self.message is not None and bool(self.message.files)
+
+    @property
     def thread(self) -> str:
         """The client's threadId."""
         return self.thread_key or str(self.thread_id)
@@ -157,7 +162,8 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     thread_id = parse_thread_id(thread)
     is_own = thread_id is not None and str(thread_id) == thread
     message, answers = _trailing(given)
-    options = parse_forwarded_props(given.forwarded_props)
+    # Some clients send an empty list for an empty object.
+    options = parse_forwarded_props(given.forwarded_props) if given.forwarded_props else NO_OPTIONS
     replaces = options.replaces if message is not None else None
     return RunInput(
         thread_id=thread_id if thread_id is not None and is_own else uuid.uuid4(),
@@ -166,7 +172,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         message=message,
         tool_answers=answers,
         resume=tuple(parse_resume(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ()),
-        client_tools=client_tools_of(given.tools or []),
+        client_tools=client_tools_of(given.tools) if given.tools else (),
         output_schema=options.output_schema,
         allowed_tools=options.allowed_tools,
         protocol_version=given.protocol_version or "",
@@ -179,8 +185,8 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         test=options.test,
         when_busy=options.when_busy,
         on_disconnect=options.on_disconnect,
-        context=parse_context(given.context),
-        state=parse_state(given.state),
+        context=parse_context(given.context) if given.context else "",
+        state=parse_state(given.state) if given.state else {},
         must_answer=True,
         has_instructions=any(head.role in _INSTRUCTIONS for head in heads),
     )

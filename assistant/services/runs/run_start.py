@@ -34,8 +34,6 @@ class RunStart:
 
     def count_cut_step(self, plan: Plan) -> None:
         """Count the request to the model that was cut: an estimate, as its process did not see what it used."""
-        if not self.cut:
-            return
         sent = sum(map(estimate, [*plan.messages, *not_superseded(self.transcript.messages)]))
         written = sum(estimate_tokens(one.content) + estimate_tokens(one.reasoning) for one in self.cut)
         model = plan.model

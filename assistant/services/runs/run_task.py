@@ -156,7 +156,8 @@ class RunTask:
                 await self._wait_for_turn(self._place)
             for event in self._start.events:
                 self._emit(event)
-            self._start.count_cut_step(self._plan)
+            if self._start.cut:
+                self._start.count_cut_step(self._plan)
             async with contextlib.aclosing(run_turn(self._plan, self._transcript, self._emit)) as turn:
                 async for event in turn:
                     if isinstance(event, RunFinished | RunError):

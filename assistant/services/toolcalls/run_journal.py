@@ -176,7 +176,8 @@ def _record_start(
                 status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=DatabaseTime()
             )
     rows = {row.call_id: row.pk for row in (*found.values(), *new)}
-    begin_waits(key=key, batch=batch, rows=rows)
+    if any(work.tool.waits for work in batch):
+        begin_waits(key=key, batch=batch, rows=rows)
     return rows, known | above, reached
 
 
@@ -284,6 +285,6 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         told=outcome.content if outcome.full else "",
         display=bounded_display(outcome.display),
         asked=to_stored(outcome.sub_agents),
-        questions=to_store(outcome),
+        questions="" if outcome.asked is None else to_store(outcome),
         **outcome_columns(outcome),
     )

@@ -53,8 +53,10 @@ class TenantToolset:
         effective = await in_database_with_retry(self._effective, read=read.sources)
         found = {entry.tool.name: entry for entry in effective}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
-        choices = frozenset(name for name, entry in found.items() if entry.tool.lists_choices)
-        judged = [await by_destination(found.get(call.name), call, read, self._context, choices) for call in calls]
+        judged = [found.get(call.name) for call in calls]
+        if read.sources:
+            choices = frozenset(name for name, entry in found.items() if entry.tool.lists_choices)
+            judged = [await by_destination(found.get(call.name), call, read, self._context, choices) for call in calls]
         return [_admission(entry, tools) for entry in judged]
 
 

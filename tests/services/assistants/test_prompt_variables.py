@@ -73,7 +73,7 @@ def test_prompts_without_variables_cost_no_query(cast: Cast) -> None:
     publish(cast.support, "Be kind.")
     assistant = with_prompt(Assistant.objects.filter(pk=cast.support.pk)).get()
     with CaptureQueriesContext(connection) as queries:
-        prompt_of(assistant, PromptValues(tenant=assistant.tenant, user_id=cast.alice.pk))
+        prompt_of(assistant, lambda: PromptValues(tenant=assistant.tenant, user_id=cast.alice.pk))
     assert len(queries) == 0
 
 
@@ -81,7 +81,7 @@ def test_each_kind_of_variable_costs_one_query(cast: Cast, hours: PromptVariable
     publish(cast.support, "{{ hours }} {{ hours }} {{ today }} {{ user.name }} {{ user.name }}")
     assistant = with_prompt(Assistant.objects.filter(pk=cast.support.pk)).get()
     with CaptureQueriesContext(connection) as queries:
-        prompt_of(assistant, PromptValues(tenant=assistant.tenant, user_id=cast.alice.pk))
+        prompt_of(assistant, lambda: PromptValues(tenant=assistant.tenant, user_id=cast.alice.pk))
     assert len(queries) == 2
 
 

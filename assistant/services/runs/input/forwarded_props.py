@@ -44,10 +44,11 @@ class ForwardedProps:
     on_disconnect: OnDisconnect | None = None
 
 
+NO_OPTIONS = ForwardedProps()
+
+
 def parse_forwarded_props(forwarded: object) -> ForwardedProps:
     """Parse `forwardedProps`. Raises `Refused` with a message that names the option."""
-    if not forwarded:  # some clients send an empty list for an empty object
-        return ForwardedProps()
     if not isinstance(forwarded, Mapping):
         raise Refused("invalid_input", "forwardedProps must be an object.")
     return ForwardedProps(

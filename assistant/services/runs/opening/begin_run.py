@@ -12,7 +12,7 @@ from assistant.core.conversation.paths import WHOLE, Path
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run
-from assistant.services.assistants.configuration import settings_of
+from assistant.services.assistants.configuration import may_fall_back, settings_of
 from assistant.services.assistants.fallback_choice import fallback_of
 from assistant.services.assistants.soft_threshold import soft_model
 from assistant.services.conversations.stored_messages import store_messages
@@ -139,7 +139,7 @@ def begin_run(
         setup,
         soft=soft,
         replaced_model=replaced,
-        fallback=fallback_of(assistant=assistant, choice=choice, own=own),
+        fallback=fallback_of(assistant=assistant, choice=choice, own=own) if may_fall_back(assistant) else None,
         history=history,
         summary=summary,
         summary_sources=summary_sources,

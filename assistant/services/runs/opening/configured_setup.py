@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of
 from assistant.services.assistants.prompt_values import PromptValues
@@ -38,7 +40,7 @@ def setup_of(
     )
     return RunSetup(
         assistant_slug=assistant.slug,
-        system_prompt=prompt_of(assistant, PromptValues(tenant=assistant.tenant, user_id=member.user_id)),
+        system_prompt=prompt_of(assistant, partial(PromptValues, tenant=assistant.tenant, user_id=member.user_id)),
         history=(),
         provider=choice,
         settings=settings_of(assistant, choice),

@@ -75,7 +75,7 @@ def _delegate(row: Assistant, tool_name: str, values: PromptValues, soft: SoftMo
         slug=row.slug,
         name=row.name,
         description=row.description or row.name,
-        prompt=prompt_of(row, values),
+        prompt=prompt_of(row, lambda: values),
         provider=provider,
         settings=settings_of(row, provider),
         tenant_slug=row.tenant.slug,

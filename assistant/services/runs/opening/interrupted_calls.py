@@ -38,7 +38,7 @@ class InterruptedCalls:
 
     def over(self, toolset: Toolset) -> Toolset:
         """Return a toolset that asks a person before a tool whose effect is not known runs again."""
-        return _AskingToolset(toolset, self) if self.doubtful else toolset
+        return _AskingToolset(toolset, self)
 
 
 NO_CALLS = InterruptedCalls()

@@ -35,7 +35,8 @@ def known_run(*, given: RunInput, conversation: Conversation, same_run: int | No
     if same_run is None and not given.resume:
         return None  # without making a query, as nearly always
     runs = Run.objects.filter(tenant_id=conversation.tenant_id, conversation=conversation)
-    if answers := digest_of_answers(given.resume):
+    answers = digest_of_answers(given.resume) if given.resume else ""
+    if answers:
         repeated = runs.filter(answers=answers).select_related("conversation").order_by("-pk").first()
         if repeated is not None:
             return repeated
@@ -52,7 +53,7 @@ def known_run(*, given: RunInput, conversation: Conversation, same_run: int | No
 
 def name_of(given: RunInput, *, is_known: bool) -> RunName:
     """Return the names of a new run. If its id `is_known`, it continues that run, and has an id of its own besides."""
-    answers = digest_of_answers(given.resume)
+    answers = digest_of_answers(given.resume) if given.resume else ""
     return RunName(uuid.uuid4().hex, given.run_id, answers) if is_known else RunName(given.run_id, "", answers)
 
 

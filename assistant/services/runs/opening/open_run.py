@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from assistant.core.conversation.paths import WHOLE
+from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.messages import Message
 from assistant.models import Assistant, Conversation, Run
 from assistant.models.fields import OnDisconnect, WhenBusy
@@ -18,7 +20,7 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.roles import shares_runs
-from assistant.services.run_key import key_of
+from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.extensions.of_run import extensions_of
 from assistant.services.runs.opening.begin_run import begin_run
 from assistant.services.runs.opening.busy_thread import FreeAgain, ThreadBusy, refusal_of_busy
@@ -33,13 +35,13 @@ from assistant.services.runs.opening.followed_path import (
 from assistant.services.runs.opening.known_runs import AnsweredAlready, check_readable, known_run, name_of
 from assistant.services.runs.opening.known_thread import known_thread, unknown_thread
 from assistant.services.runs.opening.new_input import check_decisions, extract_new_input, request_to_go_on
-from assistant.services.runs.opening.opening_query import read_opening_state
+from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import with_page
 from assistant.services.runs.opening.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.opening.sent_files import check_files, check_model_reads, with_file_contents
-from assistant.services.runs.opening.tested_prompt import tested_prompt
+from assistant.services.runs.opening.tested_prompt import Tested, tested_prompt
 from assistant.services.runs.run_input import AskedResponse, RunInput
-from assistant.services.runs.waits import give_waits_to
+from assistant.services.runs.waits import Waits, give_waits_to
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.toolkit.context import UserId
 
@@ -84,11 +86,17 @@ def open_run(
     opening = partial(_open, member, assistant_slug, given, **who, must_wait=must_wait, when_busy=when_busy)
     if is_counted:
         try:
-            return with_file_contents(opening(is_counted=True))
+            return _with_files(opening(is_counted=True))
         except _KeyIsLimited as limited:
             # In a transaction of its own, so that it is counted even if the run is refused.
             count_run(member=member, limits=limited.limits)
-    return with_file_contents(opening())
+    return _with_files(opening())
+
+
+def _with_files(opened: OpenedRun) -> OpenedRun:
+    """Return a run with the contents of the files in its history, which are read after the transaction."""
+    has_files = opened.setup is not None and any(message.attachments for message in opened.setup.history)
+    return with_file_contents(opened) if has_files else opened
 
 
 class _KeyIsLimited(Exception):
@@ -107,7 +115,8 @@ def _open(
     is_counted: bool = False,
     **how: Any,
 ) -> OpenedRun:
-    given = known_thread(member=member, assistant_slug=assistant_slug, given=given)
+    if given.thread_key:
+        given = known_thread(member=member, assistant_slug=assistant_slug, given=given)
     for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
             return _open_once(member, assistant_slug, given, is_counted=is_counted, **how)
@@ -138,87 +147,159 @@ def _open_once(
     is_counted: bool,
     when_busy: WhenBusy,
 ) -> OpenedRun:
+    state = _state(member, assistant_slug, given, is_counted=is_counted)
+    known = _known(given, state)
+    if known is not None:
+        check_readable(known, member)
+        return OpenedRun(key_of(known, owner), is_fresh=known.is_fresh)
+    if state.is_busy:
+        raise refusal_of_busy(member=member, given=given, state=state, default=when_busy)
+    where = _where(member, state, given)
+    new = _what_is_new(where, state, decided_by)
+    return _begin(member, state, where, new, owner=owner, decided_by=decided_by, must_wait=must_wait)
+
+
+def _state(member: Member, assistant_slug: str, given: RunInput, *, is_counted: bool) -> OpeningState:
+    """Return what is stored of the member, the assistant and the conversation."""
     message_id = given.message.id if given.message else ""
     state = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if state is None:
         raise Refused("thread_not_found", _("This assistant is not available."))
     if is_counted and state.key_limits is not None:
         raise _KeyIsLimited(state.key_limits)
+    return state
+
+
+def _known(given: RunInput, state: OpeningState) -> Run | None:
     found = state.conversation
-    known = None if found is None else known_run(given=given, conversation=found, same_run=state.same_run)
-    if known is not None:
-        check_readable(known, member)
-        return OpenedRun(key_of(known, owner), is_fresh=known.is_fresh)
-    if state.is_busy:
-        raise refusal_of_busy(member=member, given=given, state=state, default=when_busy)
-    test = tested_prompt(member=member, state=state, wanted=given.test)
-    if found is not None:
-        given, has_message = as_version(given, found, has_message=state.has_message)
-    else:
-        has_message = False
-    followed = FROM_START if found is None else followed_path(given, found, has_message=has_message)
+    return None if found is None else known_run(given=given, conversation=found, same_run=state.same_run)
+
+
+class _Where(NamedTuple):
+    """The place of the run: its conversation and the path that it goes on.
+
+    Attributes:
+        run_input: as a version of a message, if it is one.
+        has_message: whether the conversation has the input's message already.
+        test: how tools are answered; None for a run that is no test.
+    """
+
+    conversation: Conversation
+    followed: Followed
+    run_input: RunInput
+    has_message: bool
+    test: Tested | None
+
+
+def _where(member: Member, state: OpeningState, given: RunInput) -> _Where:
+    found, test = state.conversation, None
+    if given.test is not None or (found is not None and found.test_tools):
+        test = tested_prompt(member=member, state=state, wanted=given.test)
+    if found is None:
+        conversation = _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
+        return _Where(conversation, FROM_START, given, has_message=False, test=test)
+    run_input, has_message = as_version(given, found, has_message=state.has_message)
+    followed = followed_path(run_input, found, has_message=has_message)
+    return _Where(found, followed, run_input, has_message, test)
+
+
+class _New(NamedTuple):
+    """What the input adds.
+
+    Attributes:
+        rows: messages to store.
+        messages: the conversation with them, as the model reads it.
+        is_message: whether it counts as a message of the user. Answers to approvals, and results that have come for
+            calls, do not.
+    """
+
+    rows: Sequence[Message]
+    messages: tuple[Message, ...]
+    decisions: Mapping[str, Decision]
+    waits: Waits
+    is_message: bool
+
+
+def _what_is_new(where: _Where, state: OpeningState, decided_by: UserId) -> _New:
+    given, conversation, followed = where.run_input, where.conversation, where.followed
     history = followed.history
-    conversation = found or _new_conversation(member, state.assistant, given, "" if test is None else test.tools)
-    new_rows, decisions, waits = extract_new_input(given, history, decided_by, conversation, has_message=has_message)
+    rows, decisions, waits = extract_new_input(given, history, decided_by, conversation, has_message=where.has_message)
+    is_answer = bool(decisions) or waits.is_answer
     if followed.branching is not None:
-        begin_branch(
-            conversation=conversation, branching=followed.branching, is_answer=bool(decisions) or waits.is_answer
-        )
-    # Answers to approvals, and results that have come for calls, are not messages of the user.
-    is_answer = bool(decisions) or waits.is_answer or any(message.role == "tool" for message in new_rows)
-    question = new_rows or request_to_go_on(history)
+        begin_branch(conversation=conversation, branching=followed.branching, is_answer=is_answer)
+    told = () if given.asked is None else instructions_of(given.asked)
+    messages: tuple[Message, ...] = (*history, *told, *(rows or request_to_go_on(history)))
+    if state.assistant.takes_context and (given.context or given.state):
+        messages = with_page(messages, given)
+    roles = {message.role for message in rows}
+    return _New(rows, messages, decisions, waits, is_message="user" in roles or not (is_answer or "tool" in roles))
+
+
+def _begin(
+    member: Member, state: OpeningState, where: _Where, new: _New, *, owner: str, decided_by: UserId, must_wait: bool
+) -> OpenedRun:
+    """Store the run, and check what can be checked only then."""
+    given, conversation, history = where.run_input, where.conversation, where.followed.history
+    assistant, test = state.assistant, where.test
     run, setup = begin_run(
         member=member,
         state=state,
         conversation=conversation,
         name=name_of(given, is_known=state.same_run is not None),
         follows=given.follows or given.parent,
-        path=followed.path,
+        path=where.followed.path,
         owner=owner,
         must_wait=must_wait,
-        history=with_page((*history, *instructions_of(given), *question), given, state.assistant),
-        new=new_rows,
-        messages=0 if is_answer and all(message.role != "user" for message in new_rows) else 1,
+        history=new.messages,
+        new=new.rows,
+        messages=int(new.is_message),
         allowed_tools=given.allowed_tools,
         answers=None if test is None else test.answers,
-        model=given.model or ("" if given.message else model_that_goes_on(state.assistant, conversation, history)),
-        client_input=to_store(given, decisions),
+        model=given.model or ("" if given.message else model_that_goes_on(assistant, conversation, history)),
+        client_input=to_store(given, new.decisions),
         response=None if given.asked is None else given.asked.kept,
     )
-    give_waits_to(run, waits)
-    check_files(new_rows, tenant=state.assistant.tenant)
-    check_model_reads(new_rows, tenant=state.assistant.tenant, provider=setup.provider)
-    if decisions:
-        who = {"tenant": state.assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
-        check_decisions(decisions, history, setup.tools, **who)
+    if new.waits.rows:
+        give_waits_to(run, new.waits)
+    if any(message.attachments for message in new.rows):
+        check_files(new.rows, tenant=assistant.tenant)
+        check_model_reads(new.rows, tenant=assistant.tenant, provider=setup.provider)
+    if new.decisions:
+        who = {"tenant": assistant.tenant, "asked_by": conversation.user_id, "decided_by": decided_by}
+        check_decisions(new.decisions, history, setup.tools, **who)
+    key = key_of(run, owner)
+    setup = with_input(setup, given, new.decisions, key=key, assistant=assistant)
+    if given.asked is None and setup.queued is not None and test is None and shares_runs():
+        Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
+        setup = replace(setup, queued=replace(setup.queued, is_shared=True))
+    return OpenedRun(key, setup, on_disconnect=given.on_disconnect or OnDisconnect(assistant.on_disconnect))
+
+
+def with_input(
+    setup: RunSetup, given: RunInput, decisions: Mapping[str, Decision], *, key: RunKey, assistant: Assistant
+) -> RunSetup:
+    """Return the setup of a run, changed as its input says, besides its messages."""
     if given.output_schema:
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
-    key = key_of(run, owner)
     setup = replace(
         setup,
         client_tools=given.client_tools,
         decisions=decisions,
         state=given.state,
         is_unattended=given.is_unattended,
-        extensions=extensions_of(key=key, assistant=state.assistant, run_input=given),
+        extensions=extensions_of(key=key, assistant=assistant, run_input=given),
         language=given.language,
     )
-    if given.asked is not None:
-        setup = with_request(setup, given.asked)
-    elif setup.queued is not None and test is None and shares_runs():
-        Run.objects.filter(pk=run.pk, tenant_id=run.tenant_id).update(is_shared=True)
-        setup = replace(setup, queued=replace(setup.queued, is_shared=True))
-    on_disconnect = given.on_disconnect or OnDisconnect(state.assistant.on_disconnect)
-    return OpenedRun(key, setup, on_disconnect=on_disconnect)
+    return setup if given.asked is None else _with_request(setup, given.asked)
 
 
-def instructions_of(given: RunInput) -> tuple[Message, ...]:
+def instructions_of(asked: AskedResponse) -> tuple[Message, ...]:
     """Return the caller's instructions for the model in this run alone."""
-    told = "" if given.asked is None else given.asked.instructions
+    told = asked.instructions
     return (Message("user", told, id=uuid.uuid4().hex),) if told.strip() else ()
 
 
-def with_request(setup: RunSetup, asked: AskedResponse) -> RunSetup:
+def _with_request(setup: RunSetup, asked: AskedResponse) -> RunSetup:
     """Return the setup of a run, changed as its request asks; the assistant's own type of answer has precedence."""
     return replace(
         setup,

@@ -79,7 +79,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     return Plan(
         model=model,
         messages=messages,
-        toolset=SearchingToolset(setup.interrupted.over(toolset)),
+        toolset=SearchingToolset(setup.interrupted.over(toolset) if setup.interrupted.doubtful else toolset),
         context=context,
         settings=setup.settings,
         allowances=setup.allowances,

@@ -43,3 +43,8 @@ class StatelessInput:
     prompt_version_id: int | None = None
     follows: str = ""
     response: Mapping[str, Any] | None = None
+
+    @property
+    def has_files(self) -> bool:
+        """Whether any of its messages comes with files."""
+        return bool(self.files)

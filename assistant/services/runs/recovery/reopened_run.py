@@ -22,12 +22,11 @@ from assistant.services.errors import Refused
 from assistant.services.limits.quota_ledger import allowances_of_run
 from assistant.services.limits.runs_at_once import queued_run
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.extensions.of_run import extensions_of
 from assistant.services.runs.opening.client_input import language_of, stored_input, trace_of
 from assistant.services.runs.opening.configured_setup import chosen_provider, setup_of
 from assistant.services.runs.opening.interrupted_calls import InterruptedCalls, interrupted_calls
 from assistant.services.runs.opening.new_input import request_to_go_on
-from assistant.services.runs.opening.open_run import instructions_of, with_request
+from assistant.services.runs.opening.open_run import instructions_of, with_input
 from assistant.services.runs.opening.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.opening.page import with_page
 from assistant.services.runs.opening.run_setup import RunSetup
@@ -123,10 +122,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     if soft is not None and run.replaced_model:
         choice = soft.instead_of(choice, assistant)
         setup = replace(setup, provider=choice, settings=settings_of(assistant, choice))
-    if given.output_schema:
-        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema), can_wait=False)
-    if given.asked is not None:
-        setup = with_request(setup, given.asked)
+    setup = with_input(setup, given, decisions, key=key, assistant=assistant)
     path = shown_path(conversation, is_active=True)
     history = recent_messages(conversation=conversation, path=path)
     own_rows = Message.objects.filter(conversation=conversation, conversation__tenant_id=key.tenant_id, run_id=key.pk)
@@ -134,7 +130,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     before = len(history) - own_count
     history = [
         *history[:before],
-        *instructions_of(given),
+        *(() if given.asked is None else instructions_of(given.asked)),
         *history[before:],
         *(() if own_count else request_to_go_on(history)),
     ]
@@ -142,12 +138,7 @@ def _setup(key: RunKey, run: Run, member: Member, state: OpeningState) -> RunSet
     is_queued = run.status == Run.Status.QUEUED
     return replace(
         setup,
-        history=with_page(history, given, assistant),
-        client_tools=given.client_tools,
-        decisions=decisions,
-        state=given.state,
-        is_unattended=given.is_unattended,
-        extensions=extensions_of(key=key, assistant=assistant, run_input=given),
+        history=with_page(history, given) if assistant.takes_context else tuple(history),
         soft=soft,
         replaced_model=run.replaced_model,
         fallback=fallback_of(assistant=assistant, choice=choice, own=own),

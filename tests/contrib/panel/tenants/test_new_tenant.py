@@ -160,7 +160,7 @@ def test_a_copy_has_the_variables_and_says_the_same(root: Client, cast: Cast) ->
     assert list(copy.prompt_variables.values_list("name", "value")) == [("hours", "nine to five")]
     (owner,) = Membership.objects.filter(tenant=copy)
     values = PromptValues(tenant=copy, user_id=owner.user_id)
-    prompts = {one.slug: prompt_of(one, values) for one in with_prompt(Assistant.objects.filter(tenant=copy))}
+    prompts = {one.slug: prompt_of(one, lambda: values) for one in with_prompt(Assistant.objects.filter(tenant=copy))}
     assert prompts == {"support": "{{ hours }} is no variable here.", "expert": "Open nine to five."}
 
 
