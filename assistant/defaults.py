@@ -113,8 +113,6 @@ PROMPT_TESTS = _env.flag("PROMPT_TESTS", True)
 SPEND_WARNINGS = _env.flag("SPEND_WARNINGS", True)
 # Whether tools may wait for results from outside; and this site's address, with which the addresses for these begin.
 PENDING_CALLS, PUBLIC_URL = _env.flag("PENDING_CALLS", True), _env.url("PUBLIC_URL")
-# Whether tenants' admins can export and import configurations in the admin; operators always can.
-TENANT_BUNDLES = _env.flag("TENANT_BUNDLES", True)
 # Whether tenants have names, colours and images of their own in the chat and in the widget.
 TENANT_BRANDS = _env.flag("TENANT_BRANDS", True)
 # The OpenID Connect provider that people can sign in with, beside passwords: its issuer, the client that it knows this
@@ -235,7 +233,6 @@ __all__ = [
     "SPEND_WARNINGS",
     "STATIC_FROM_SERVER",
     "TENANT_BRANDS",
-    "TENANT_BUNDLES",
     "TENANT_LIMITS",
     "TENANT_WIRE_FORMATS",
     "TOOL_INTERCEPTORS",

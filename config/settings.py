@@ -19,6 +19,7 @@ env = Environment()
 env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
 # The app's own settings, each from the environment variable of the same name.
+from assistant.contrib.bundles.defaults import *  # noqa: E402, F403
 from assistant.contrib.evaluations.defaults import *  # noqa: E402, F403
 from assistant.contrib.mcp_server.defaults import *  # noqa: E402, F403
 from assistant.contrib.openai_api.defaults import *  # noqa: E402, F403
@@ -80,6 +81,7 @@ INSTALLED_APPS = [
     "assistant.contrib.mcp_server",
     "assistant.contrib.openai_api",
     "assistant.contrib.webhooks",
+    "assistant.contrib.bundles",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",

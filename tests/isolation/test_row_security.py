@@ -11,10 +11,10 @@ from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, transaction
 from django.utils import timezone
 
+from assistant.contrib.bundles.services.export import bundle_of_tenant, text_of
+from assistant.contrib.bundles.services.imports import import_bundle
+from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.models import Conversation, Provider, Run
-from assistant.services.bundles.export import bundle_of_tenant, text_of
-from assistant.services.bundles.imports import import_bundle
-from assistant.services.bundles.reading import read_bundle
 from assistant.services.run_key import key_of
 from assistant.services.runs.checkpoints import store_checkpoints
 from assistant.services.runs.leases import Checkpoint, checkpoint_runs

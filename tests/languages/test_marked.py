@@ -21,8 +21,8 @@ from django.utils.translation import override
 from assistant import optional_apps
 from assistant.admin.base.merging import SHOWN
 from assistant.admin.base.names import FIELDS, MODELS
+from assistant.contrib.bundles.services import format as bundles
 from assistant.models import Assistant, Brand, McpServer, Tenant, TenantLimits, ToolSetting
-from assistant.services.bundles import format as bundles
 from tests.translation.extraction import ROOT
 
 TEMPLATES = sorted(

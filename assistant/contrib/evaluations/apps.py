@@ -14,7 +14,6 @@ class EvaluationsConfig(OptionalApp):
         from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB
         from assistant.contrib.evaluations.services import retention
         from assistant.management import added_seeds
-        from assistant.services.bundles import part_modules
         from assistant.services.jobs import jobs, names
 
         names.show_to_tenants(EVALUATE_JOB)
@@ -22,5 +21,4 @@ class EvaluationsConfig(OptionalApp):
         jobs.handled_in("assistant.contrib.evaluations.services.evaluations.background")
         jobs.handled_in("assistant.contrib.evaluations.services.hostile_checks.background")
         retention.register()
-        part_modules.add_parts("assistant.contrib.evaluations.services.bundle_parts")
         added_seeds.seed_from("assistant.contrib.evaluations.seed")

@@ -23,7 +23,6 @@ class TimedConfig(OptionalApp):
         from assistant.contrib.timed.switches import alarms_are_on, schedules_are_on
         from assistant.pages import added_settings, member_links
         from assistant.services import shown_notices, tenant_events
-        from assistant.services.bundles import part_modules
         from assistant.services.jobs import jobs
         from assistant.services.tenancy.scopes import add_rules
         from assistant.websocket import added_frames
@@ -61,4 +60,3 @@ class TimedConfig(OptionalApp):
         jobs.handled_in("assistant.contrib.timed.services.reminders.ringing")
         jobs.handled_in("assistant.contrib.timed.services.schedules.firing")
         retention.register()
-        part_modules.add_parts("assistant.contrib.timed.services.bundle_parts")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.contrib.bundles.services.export import bundle_of_assistant, bundle_of_tenant, text_of
+from assistant.contrib.bundles.services.format import Bundle, BundleError
+from assistant.contrib.bundles.services.imports import import_bundle
+from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.contrib.evaluations.models import Evaluation, EvaluationCase, HostileCheck
 from assistant.contrib.evaluations.models.hostile_checks import MAX_OWN_CHECKS
 from assistant.models import Assistant, AuditEntry, Conversation, Tenant
-from assistant.services.bundles.export import bundle_of_assistant, bundle_of_tenant, text_of
-from assistant.services.bundles.format import Bundle, BundleError
-from assistant.services.bundles.imports import import_bundle
-from assistant.services.bundles.reading import read_bundle
 from tests.base import Cast
-from tests.services.bundles.test_bundles import carry, take
+from tests.contrib.bundles.test_bundles import carry, take
 
 
 def check(tenant: Tenant, name: str, assistant: Assistant | None = None, text: str = "50 %") -> HostileCheck:

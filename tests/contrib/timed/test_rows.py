@@ -12,11 +12,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from assistant.contrib.bundles.services.parts import added_parts
+from assistant.contrib.bundles.services.target import Target
 from assistant.contrib.timed.models import Alarm, PersonAlarms, Schedule, ScheduleRun, TenantAlarms
 from assistant.models import AuditEntry, Retention, Tenant
 from assistant.optional_apps import own_models
-from assistant.services.bundles.parts import added_parts
-from assistant.services.bundles.target import Target
 from assistant.services.privacy.data_export import export_user
 from assistant.services.privacy.erasure import erase_user
 from assistant.services.privacy.ownership import owned_models

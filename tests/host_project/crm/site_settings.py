@@ -91,6 +91,7 @@ INSTALLED_APPS += [
     "assistant.contrib.mcp_server",
     "assistant.contrib.openai_api",
     "assistant.contrib.webhooks",
+    "assistant.contrib.bundles",
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from assistant.contrib.bundles.services.export import bundle_of_tenant, text_of
+from assistant.contrib.bundles.services.imports import import_bundle
+from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.models import Assistant
 from assistant.services.assistants.welcome import greetings_of, read_translations, welcome_of
-from assistant.services.bundles.export import bundle_of_tenant, text_of
-from assistant.services.bundles.imports import import_bundle
-from assistant.services.bundles.reading import read_bundle
 from tests.base import Cast
 from tests.contrib.panel.tenants.test_scope import new_assistant
 from tests.factories import make_tenant

@@ -18,7 +18,6 @@ from assistant.contrib.panel.admin.base.added_links import DraftButton, add_draf
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.home.home import describe_need
-from assistant.contrib.panel.admin.tenants.shown_difference import describe_section
 from assistant.contrib.panel.reports.needs import MAX_COUNTED, Item, look_for
 from assistant.contrib.panel.reports.tenant_filter import TenantFilter
 from assistant.models import Assistant, PromptVersion, Run
@@ -66,8 +65,6 @@ describe_empty_list(
 )
 describe_job(EVALUATE_JOB, gettext_lazy("Run an evaluation"), page=Evaluation)
 describe_job(HOSTILE_CHECKS_JOB, gettext_lazy("Make hostile checks of an assistant"), page=HostileCheckRun)
-describe_section("hostile_check", gettext_lazy("Own hostile check"), HostileCheck)
-describe_section("evaluation", gettext_lazy("Evaluation"), Evaluation)
 look_for(HOSTILE_CHECKS, failed_checks)
 describe_need(
     HOSTILE_CHECKS,

@@ -14,7 +14,6 @@ from assistant.admin.base.tenant_scope import Scoped
 from assistant.contrib.panel.admin.base.job_titles import describe_job
 from assistant.contrib.panel.admin.base.rooms import show_in_room
 from assistant.contrib.panel.admin.tenants.added_inlines import add_inline
-from assistant.contrib.panel.admin.tenants.shown_difference import describe_section
 from assistant.contrib.timed.models import Schedule, TenantAlarms
 from assistant.contrib.timed.services.reminders.alarms import REACH_JOB, RING_JOB
 from assistant.contrib.timed.services.schedules.schedules import ASK_JOB, DUE_JOB
@@ -39,5 +38,4 @@ describe_job(RING_JOB, gettext_lazy("Have an alarm ring"))
 describe_job(REACH_JOB, gettext_lazy("Tell an alarm that no chat shows"))
 describe_job(DUE_JOB, gettext_lazy("A schedule is due"))
 describe_job(ASK_JOB, gettext_lazy("Ask a scheduled question"))
-describe_section("alarms", gettext_lazy("Alarms"), TenantAlarms)
 add_inline(TenantAlarmsInline)

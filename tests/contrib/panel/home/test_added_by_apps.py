@@ -13,18 +13,16 @@ from assistant.admin.base import empty_lists
 from assistant.contrib.panel.admin.base import action_titles, added_links, job_titles, rooms
 from assistant.contrib.panel.admin.base.added_links import DraftButton
 from assistant.contrib.panel.admin.home import home as home_page
-from assistant.contrib.panel.admin.tenants import shown_difference
 from assistant.contrib.panel.reports import needs
 from assistant.contrib.panel.reports.needs import Item
-from assistant.models import Assistant, Incident, Job, PromptVersion, Run, SpendNotice, Tenant
-from assistant.services.bundles.difference import Difference, Entry
+from assistant.models import Assistant, Incident, Job, PromptVersion, Run, SpendNotice
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something
 
 REGISTRIES = (
     (rooms, "_added"), (empty_lists, "EMPTY_LISTS"), (needs, "_added"), (home_page, "_KINDS"),
     (job_titles, "JOB_TITLES"), (job_titles, "JOB_PAGES"), (job_titles, "ON_OWN_PAGES"), (action_titles, "_ABOUT"),
-    (added_links, "draft_buttons"), (shown_difference, "_SECTIONS"), (shown_difference, "_MODELS"),
+    (added_links, "draft_buttons"),
 )  # fmt: skip
 
 
@@ -88,16 +86,11 @@ def test_actions_are_named_by_what_they_are_about() -> None:
     assert action_titles.action_title("tidying.begin") == "Spring cleaning: begun"
 
 
-def test_a_section_of_a_difference_has_a_title() -> None:
-    shown_difference.describe_section("badge", "Badge", Tenant)
-    (part,) = shown_difference.shown_parts(Difference((Entry("create", "badge", "first"),)))
-    assert [(entry.section, entry.name) for entry in part.entries] == [("Badge", "first")]
-
-
 def test_links_are_added_to_the_pages_of_an_assistant_its_prompt_and_a_run(root: Client, cast: Cast) -> None:
     def link(row: Assistant | Run) -> str:
         return format_html('<a href="/tidy/{}">Tidy up</a>', row.pk)
 
+    added_links.add_link("assistant", lambda row: None)
     for place in ("assistant", "prompt", "run"):
         added_links.add_link(place, link)  # type: ignore[arg-type]
     run = say_something(cast)

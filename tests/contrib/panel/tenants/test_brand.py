@@ -9,10 +9,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from assistant.contrib.bundles.services.export import bundle_of_tenant, text_of
+from assistant.contrib.bundles.services.imports import import_bundle
+from assistant.contrib.bundles.services.reading import read_bundle
 from assistant.models import AuditEntry, Brand, BrandImage, Tenant
-from assistant.services.bundles.export import bundle_of_tenant, text_of
-from assistant.services.bundles.imports import import_bundle
-from assistant.services.bundles.reading import read_bundle
 from tests.base import Cast
 from tests.services.branding.test_images import SVG, ico, png
 from tests.widget.minting import allow, backend

@@ -19,7 +19,6 @@ from assistant.admin.base.links import link_to_list, user_column
 from assistant.admin.base.merging import MergingForm
 from assistant.admin.base.tenant_scope import TenantScopedInline
 from assistant.contrib.panel.admin.assistants.assistant_form import AssistantForm
-from assistant.contrib.panel.admin.assistants.bundle_page import BundlePage, bundle_links
 from assistant.contrib.panel.admin.assistants.model_pages import ModelPages
 from assistant.contrib.panel.admin.assistants.welcome_fields import (
     welcome_fieldsets,
@@ -105,7 +104,7 @@ class SwitchInline(TenantScopedInline):
 
 
 @admin.register(Assistant)
-class AssistantAdmin(ModelPages, BundlePage):
+class AssistantAdmin(ModelPages):
     """A tenant's assistants."""
 
     form = AssistantForm
@@ -215,7 +214,6 @@ class AssistantAdmin(ModelPages, BundlePage):
             link_to_list(Conversation, gettext("Conversations"), assistant__id__exact=assistant.pk),
             *added_links("assistant", assistant),
         ]
-        links += bundle_links(assistant)
         return format_html_join(" · ", "{}", ((one,) for one in links))
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:

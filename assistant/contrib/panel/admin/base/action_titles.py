@@ -16,7 +16,6 @@ from assistant.admin.base.filters import NewestValuesFilter
 # The objects of actions; for any other action it is the model of that name.
 _ABOUT: dict[str, str | Promise] = {
     "approval": _("approval"),
-    "bundle": _("bundle"),
     "limits": _("limits"),
     "member": _("member"),
     "prompt": _("prompt"),

@@ -15,7 +15,7 @@ from assistant.models import PromptVersion
 # The page of an assistant, the editor of its prompt, and a run in the trace of its conversation, for those who may
 # change the prompts of its tenant. Each is about the assistant or the run.
 Place = Literal["assistant", "prompt", "run"]
-_links: dict[Place, list[Callable[[Any], SafeString]]] = defaultdict(list)
+_links: dict[Place, list[Callable[[Any], SafeString | None]]] = defaultdict(list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,18 @@ class DraftButton:
 draft_buttons: dict[str, DraftButton] = {}
 
 
-def add_link(place: Place, make: Callable[[Any], SafeString]) -> None:
+def add_link(place: Place, make: Callable[[Any], SafeString | None]) -> None:
     """Show a link on a page.
 
     Args:
-        make: takes the row that the page is about, and returns the link.
+        make: takes the row that the page is about, and returns the link; None for none.
     """
     _links[place].append(make)
 
 
 def added_links(place: Place, row: Any) -> list[SafeString]:
     """Return the links that apps add to the page of a row."""
-    return [make(row) for make in _links[place]]
+    return [link for link in (make(row) for make in _links[place]) if link is not None]
 
 
 def add_draft_button(verb: str, button: DraftButton) -> None:

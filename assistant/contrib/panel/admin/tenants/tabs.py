@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.visible_tenants import is_operator, permitted_of, tenants_of
@@ -51,15 +53,56 @@ SPEND = Tab("spend", _("Spend and limits"), "spend")
 KEYS = Tab("keys", _("Keys"), "keys")
 CONVERSATIONS = Tab("conversations", _("Conversations"), "read_chats")
 AUDIT = Tab("audit", _("Audit"))
-BUNDLE = Tab("bundle", _("Bundle"), setting="TENANT_BUNDLES")
 BRAND = Tab("brand", _("Brand"), setting="TENANT_BRANDS")
 # Django's form of the row.
 SETTINGS = Tab("change", _("Settings"))
 REQUESTS = Tab("requests", _("Sent requests"), is_operators=True)
 DANGER = Tab("danger", _("Danger"), is_operators=True)
 TABS = (
-    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BUNDLE, BRAND, SETTINGS, REQUESTS, DANGER,
+    OVERVIEW, PEOPLE, ASSISTANTS, TOOLS, SPEND, KEYS, CONVERSATIONS, AUDIT, BRAND, SETTINGS, REQUESTS, DANGER,
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTab:
+    """A tab of an optional app.
+
+    Attributes:
+        after: the tab that it follows.
+        urls: returns the addresses of the tab, below the list of tenants; takes the page of tenants.
+        on_overview: returns a link that the overview shows to those who may open the tab.
+    """
+
+    tab: Tab
+    after: Tab
+    urls: Callable[[Any], list[URLPattern]]
+    on_overview: Callable[[Tenant], SafeString]
+
+
+_added: list[AddedTab] = []
+
+
+def add_tab(tab: AddedTab) -> None:
+    """Show a tab on the pages of tenants."""
+    _added.append(tab)
+
+
+def all_tabs() -> list[Tab]:
+    """Return the tabs, those of optional apps too, in their order."""
+    tabs = list(TABS)
+    for added in _added:
+        tabs.insert(tabs.index(added.after) + 1, added.tab)
+    return tabs
+
+
+def added_urls(page: Any) -> list[URLPattern]:
+    """Return the addresses of the tabs of optional apps."""
+    return [url for added in _added for url in added.urls(page)]
+
+
+def overview_links(request: HttpRequest, tenant: Tenant) -> list[SafeString]:
+    """Return the links that optional apps show on a tenant's overview."""
+    return [added.on_overview(tenant) for added in _added if added.tab.is_open(request, tenant.pk)]
 
 
 def tenant_of_tab(request: HttpRequest, object_id: str, tab: Tab) -> Tenant:
@@ -86,7 +129,7 @@ def open_tabs(request: HttpRequest, tenant: Tenant, current: Tab | None = None) 
     """Return links to the tabs of a tenant that the user may open."""
     return [
         Link(str(tab.name), reverse(tab.url_name, args=[tenant.pk]), tab is current)
-        for tab in TABS
+        for tab in all_tabs()
         if tab.is_open(request, tenant.pk)
     ]
 

@@ -71,7 +71,7 @@ def _overview(request: HttpRequest, tenant: Tenant) -> Context:
         "chart": chart_of(report),
         "days_csv": reverse("admin:assistant_tenant_days", args=[tenant.pk]),
         "changes": shown_changes(last_changes(tenants=only)),
-        "may_export": tabs.BUNDLE.is_open(request, tenant.pk),
+        "links": tabs.overview_links(request, tenant),
     }
 
 

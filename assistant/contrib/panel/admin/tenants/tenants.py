@@ -23,7 +23,6 @@ from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
 from assistant.admin.base.visible_tenants import is_operator
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.added_inlines import added_inlines
-from assistant.contrib.panel.admin.tenants.bundles import bundle_urls
 from assistant.contrib.panel.admin.tenants.invitations import invitation_urls
 from assistant.contrib.panel.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.contrib.panel.admin.tenants.tenant_pages import PAGES, days_csv_view, tab_view
@@ -158,7 +157,7 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
             for tab in PAGES
         ]
         days = path("<path:object_id>/days.csv", wrap(require_safe(days_csv_view)), name="assistant_tenant_days")
-        return [*pages, days, *bundle_urls(self), *invitation_urls(self), *super().get_urls()]
+        return [*pages, days, *tabs.added_urls(self), *invitation_urls(self), *super().get_urls()]
 
     @method_decorator(csrf_protect)
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:

@@ -1,0 +1,12 @@
+"""The app's settings, read from environment variables of the same names. A project can set them itself."""
+
+from __future__ import annotations
+
+from assistant.environment import Environment
+
+ENVIRONMENT = Environment()
+
+# Whether tenants' admins can export and import bundles in the admin.
+TENANT_BUNDLES = ENVIRONMENT.flag("TENANT_BUNDLES", True)
+
+__all__ = ["TENANT_BUNDLES"]

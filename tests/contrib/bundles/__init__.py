@@ -1,0 +1,1 @@
+"""Bundles: their format, exports, imports and pages."""
