@@ -31,7 +31,23 @@ FORMULAS = {
     "overbrace": r"\overbrace{a+b+c+d+e+f+g+h}^{n}",
     "underbrace": r"\underbrace{a+b+c+d+e+f+g+h}_{n}",
     "overline": r"\overline{AB}",
+    "wide overline": r"\overline{ABCDEFGH}",
+    "hat": r"\widehat{ABCDE}",
+    "tilde": r"\widetilde{ABCDE}",
+    "check": r"\widecheck{ABCDE}",
+    "over arrow": r"\overrightarrow{ABCDE}",
+    "over arrows": r"\overleftrightarrow{ABCDE}",
+    "under arrow": r"\underrightarrow{ABCDE}",
+    "arrow": r"a \xrightarrow{\text{heat and light}} b",
+    "left arrow": r"a \xleftarrow{\text{heat and light}} b",
+    "double arrow": r"a \xRightarrow{\text{heat and light}} b",
+    "double arrows": r"a \xLeftrightarrow{\text{heat and light}} b",
+    "arrow with a bar": r"a \xmapsto{\text{heat and light}} b",
+    "equals": r"a \xlongequal{\text{heat and light}} b",
 }
+# Accents, and arrows with something above them.
+WIDE = ("hat", "tilde", "check", "over arrow", "over arrows", "under arrow")
+ARROWS = ("arrow", "left arrow", "double arrow", "double arrows", "arrow with a bar", "equals")
 ANSWER = "\n\n".join(f"$${formula}$$" for formula in FORMULAS.values())
 # Returns the box of what is painted within a picture, in its pixels, and the share of its rows that have any.
 INK = """async (picture) => {
@@ -74,7 +90,7 @@ class Blackboard:
     async def box(self, name: str, part: str) -> Box:
         """Return the box of the first element that `part` selects within a formula."""
         formula = self.page.locator(".answer .formula").nth(list(FORMULAS).index(name))
-        await formula.scroll_into_view_if_needed()
+        await formula.evaluate("(one) => one.scrollIntoView({ block: 'center', behavior: 'instant' })")
         found = await formula.locator(part).first.evaluate("(one) => one.getBoundingClientRect().toJSON()")
         return Box(found["x"], found["y"], found["width"], found["height"])
 
@@ -105,8 +121,21 @@ async def check_signs(board: Blackboard) -> None:
         brace, inner = await board.box(name, f"{part} > mo"), await board.box(name, f"{part} > mrow")
         painted = await board.ink(Box(inner.x - 5, brace.y, inner.width + 10, brace.height))
         assert painted["width"] > 0.85 * inner.width, (name, painted, inner)
-    line, inner = await board.box("overline", "menclose"), await board.box("overline", "menclose > *")
-    assert (await board.ink(Box(line.x, line.y - 1, line.width, 3)))["width"] > 0.9 * inner.width
+    for name in ("overline", "wide overline"):
+        line, inner = await board.box(name, "menclose"), await board.box(name, "menclose > *")
+        assert (await board.ink(Box(line.x, line.y - 1, line.width, 3)))["width"] > 0.9 * inner.width, name
+    for name in WIDE:
+        sign, inner = (
+            await board.box(name, ":is(mover, munder) > mo"),
+            await board.box(name, ":is(mover, munder) > mrow"),
+        )
+        top, height = (sign.y, sign.height) if sign.y > inner.y else (sign.y - 4, inner.y + 4 - sign.y)
+        painted = await board.ink(Box(inner.x - 5, top, inner.width + 10, height))
+        assert 0.7 < painted["width"] / inner.width < 1.15, (name, painted, inner)
+    for name in ARROWS:
+        sign, label = await board.box(name, "mover > mo"), await board.box(name, "mover > mo + * mtext")
+        painted = await board.ink(Box(label.x - 1, sign.y, label.width + 2, sign.height))
+        assert painted["width"] >= label.width, (name, painted, label)
 
 
 async def see(page: Page, name: str) -> None:
