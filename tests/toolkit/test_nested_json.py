@@ -46,9 +46,15 @@ REMOTE = {
         (tuple[int, str], '[1, "a"]', (1, "a")),
         (list[int] | int, "[1]", [1]),
         (list[int] | int, "1", 1),
+        (list[Line] | list[int], '[{"article": "lamp", "pieces": 2}]', [LAMP]),
+        (list[Line] | list[int], ['{"article": "lamp", "pieces": "2"}'], [LAMP]),
+        (list[Line] | list[int], ["1"], [1]),
+        (list[Line] | list[str], ["[1]"], ["[1]"]),
+        (dict[str, Line] | dict[str, int], {"a": '{"article": "lamp", "pieces": 2}'}, {"a": LAMP}),
+        (Line | dict[str, list[int]], {"a": "[1]"}, {"a": [1]}),
     ],
 )
-def test_a_text_is_decoded_where_only_an_object_or_array_may_stand(kind: Any, text: str, taken: Any) -> None:
+def test_a_text_is_decoded_where_only_an_object_or_array_may_stand(kind: Any, text: Any, taken: Any) -> None:
     assert tool_of(kind).check({"value": text}) == {"value": taken}
 
 
@@ -99,6 +105,54 @@ def test_a_hand_written_schema_with_references_is_decoded_by_it() -> None:
     assert taken == {"lines": [{"article": "lamp"}], "note": "[1]"}
     with pytest.raises(InvalidArguments):
         take.check({"lines": '[{"pieces": 1}]'})
+
+
+LIST_OF_NUMBERS = {"type": "array", "items": {"type": "integer"}}
+NUMBERED = {"properties": {"number": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "taken"),
+    [
+        (
+            {"type": "object", "properties": {"a": {}}, "additionalProperties": LIST_OF_NUMBERS},
+            {"b": "[1]"},
+            {"b": [1]},
+        ),
+        (
+            {"type": "object", "properties": {"a": {}}, "patternProperties": {"^b": LIST_OF_NUMBERS}},
+            {"b1": "[1]"},
+            {"b1": [1]},
+        ),
+        ({"type": "object", "patternProperties": {"^[b]": LIST_OF_NUMBERS}}, {"b1": "[1]"}, {"b1": [1]}),
+        (
+            {"type": "object", "patternProperties": {"^b": LIST_OF_NUMBERS, "^c": {"type": "string"}}},
+            {"c1": "[1]"},
+            {"c1": "[1]"},
+        ),
+        ({"type": "object", "patternProperties": {".": LIST_OF_NUMBERS, "c": {"type": "string"}}}, {"c1": "[1]"}, None),
+        ({"enum": [{"a": 1}, {"a": 2}]}, '{"a": 2}', {"a": 2}),
+        ({"enum": [[1], [2]]}, "[2]", [2]),
+        ({"const": {"a": 1}}, '{"a": 1}', {"a": 1}),
+        ({"enum": [{"a": 1}, "{}"]}, '{"a": 1}', None),
+        ({"enum": [1, 2]}, "2", 2),
+        (NUMBERED, '{"number": "1"}', {"number": 1}),
+        (NUMBERED, "one", "one"),
+        (NUMBERED, "[1]", "[1]"),
+        ({"items": NUMBERED}, '[{"number": 1}]', [{"number": 1}]),
+        ({"anyOf": [NUMBERED, {"type": "null"}]}, '{"number": 1}', {"number": 1}),
+        ({"allOf": [{"type": "object", **NUMBERED}]}, '{"number": "1"}', {"number": 1}),
+        ({"allOf": [{"title": "N"}, {"type": "object", **NUMBERED}]}, '{"number": 1}', {"number": 1}),
+    ],
+)
+def test_schemas_of_other_servers_are_read_too(schema: dict[str, Any], sent: Any, taken: Any) -> None:
+    parameters = {"type": "object", "properties": {"value": schema}}
+    take = Tool(name="take", description="Take.", parameters=parameters, handler=lambda arguments: None)
+    if taken is not None:
+        assert take.check({"value": sent}) == {"value": taken}
+        return
+    with pytest.raises(InvalidArguments):
+        take.check({"value": sent})
 
 
 def test_an_answer_to_a_question_is_decoded_too() -> None:

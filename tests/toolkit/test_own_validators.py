@@ -288,6 +288,12 @@ def test_programs_and_tests_are_as_strict_about_settings_as_runs(wrong: Any) -> 
         FixedToolset([counting], configs={"refund": wrong})
 
 
+@pytest.mark.parametrize("at", [20310307, 1.5, True, {"a": 1}, "x", "20310307"])
+def test_what_is_no_moment_in_settings_is_told_the_right_form(at: Any) -> None:
+    with pytest.raises(ValueError, match=r'at: .*"2031-03-07T10:30:00"\.$'):
+        read_config(refund_with(Settings), [{"at": at}])
+
+
 def test_programs_may_give_settings_as_values_of_python() -> None:
     at = datetime(2031, 3, 7, tzinfo=UTC)
     for given in ({"at": at, "key": SecretStr("hush")}, {"at": at.isoformat(), "key": "hush"}):

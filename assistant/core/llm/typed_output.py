@@ -121,7 +121,8 @@ class OutputType(Generic[T]):
             value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
             if self._converted(value):
                 return None
-            partial = self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
+            whole = pydantic_core.to_json(value)
+            partial = self._adapter.validate_json(whole, strict=True, experimental_allow_partial="trailing-strings")
             self._refuse_awaitables(partial)
             return partial
         except ValidationError as exc:
@@ -136,13 +137,13 @@ class OutputType(Generic[T]):
 
     def _validate(self, value: Any) -> T:
         # In the strict form of a schema, null means that an optional field was left out.
-        value = coerce(value, self.schema, self.schema)
         has_wrapper = not self._is_wrapped or (isinstance(value, Mapping) and set(value) == {"value"})
+        value = coerce(value, self.schema if has_wrapper else self.schema["properties"]["value"], self.schema)
         if self._is_wrapped and has_wrapper:
             value = value["value"]
         try:
             # Through JSON, so that strings become dates and arrays tuples where the type requires it.
-            answer = self._adapter.validate_json(pydantic_core.to_json(value))
+            answer = self._adapter.validate_json(pydantic_core.to_json(value), strict=True)
             self._refuse_awaitables(answer)
         except ValidationError as exc:
             self._refuse_awaitable_inputs(exc)

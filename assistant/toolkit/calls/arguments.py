@@ -8,19 +8,35 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pydantic_core
 from pydantic import ValidationError
 
 from assistant.toolkit.bounded_json import TooDeep, is_deeper, load_json
 from assistant.toolkit.errors import InvalidArguments
-from assistant.toolkit.schema.alternatives import add_distinguishing_defaults, branches, may_match
+from assistant.toolkit.schema.alternatives import (
+    add_distinguishing_defaults,
+    branches,
+    may_match,
+    object_branches,
+    schemas_for,
+)
 from assistant.toolkit.schema.decimals import exact_decimals, number_with_digits
 from assistant.toolkit.schema.error_sentences import UNKNOWN
 from assistant.toolkit.schema.exact_types import DATE_FORM, DATETIME_FORM, ZONED_FORM
-from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kind_of, kinds_of, resolve
+from assistant.toolkit.schema.json_schema import (
+    JsonSchema,
+    Steps,
+    TooManySteps,
+    allows_kind,
+    kind_of,
+    kinds_of,
+    resolve,
+)
 from assistant.toolkit.validation_errors import error_details
+
+T = TypeVar("T")
 
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 64
@@ -191,18 +207,18 @@ class _Correction(Steps):
 def _coerce(value: Any, schema: Any, root: JsonSchema, steps: _Correction) -> Any:
     schema = resolve(schema, root)
     if isinstance(value, dict):
-        options = branches(schema, "properties", root, steps)
-        return (
-            _coerce_alternatives(value, options, root, steps) if options else _coerce_values(value, schema, root, steps)
-        )
+        options = object_branches(schema, root, steps)
+        return _coerce_alternatives(value, options, root, steps) if options else value
     if isinstance(value, list):
         return _coerce_items(value, schema, root, steps)
+    if isinstance(value, str) and value.lstrip(_BLANKS)[:1] in _OPENING:
+        meant = kinds_of(schema, root, steps, is_implied=True)
+        if meant is not None and "string" not in meant and meant & {"array", "object"}:
+            decoded = steps.decoded(value)
+            is_meant = isinstance(decoded, dict | list) and kind_of(decoded) in meant
+            return _coerce(decoded, schema, root, steps) if is_meant else value
     kinds = kinds_of(schema, root, steps)
     if isinstance(value, str) and kinds is not None and "string" not in kinds:
-        if value.lstrip(_BLANKS)[:1] in _OPENING and kinds & {"array", "object"}:
-            decoded = steps.decoded(value)
-            is_wanted = isinstance(decoded, dict | list) and kind_of(decoded) in kinds
-            return _coerce(decoded, schema, root, steps) if is_wanted else value
         if value.lower() in {"true", "false"} and "boolean" in kinds:
             return value.lower() == "true"
         if _NUMBER.fullmatch(value) and kinds & {"integer", "number"}:
@@ -212,51 +228,88 @@ def _coerce(value: Any, schema: Any, root: JsonSchema, steps: _Correction) -> An
     return int(value) if is_whole and kinds is not None and "number" not in kinds and "integer" in kinds else value
 
 
-def _coerce_values(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> dict[str, Any]:
-    """Coerce the values of an object with free names."""
-    found = branches(schema, "additionalProperties", root, steps)
-    if len(found) != 1:
-        return value
-    coerced = {name: _coerce(item, found[0]["additionalProperties"], root, steps) for name, item in value.items()}
-    return coerced if any(coerced[name] is not item for name, item in value.items()) else value
-
-
 def _coerce_items(value: list[Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> list[Any]:
-    found = branches(schema, "prefixItems", root, steps) or branches(schema, "items", root, steps)
-    if len(found) != 1:
-        return value
-    first, rest = found[0].get("prefixItems", []), found[0].get("items", {})
-    items = [_coerce(item, first[n] if n < len(first) else rest, root, steps) for n, item in enumerate(value)]
+    options = branches(schema, "prefixItems", root, steps)
+    known = set(map(id, options))
+    options += [one for one in branches(schema, "items", root, steps) if id(one) not in known]
+    coerced = [_coerce_items_by(value, option, root, steps) for option in options]
+    fitting = _fitting(value, options, coerced, lambda item, option: _fits_items(item, option, root, steps))
+    return _common(value, [result for _, result in fitting])
+
+
+def _coerce_items_by(value: list[Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> list[Any]:
+    items = [_coerce(item, one, root, steps) for item, one in zip(value, _item_schemas(value, schema), strict=True)]
     return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+
+
+def _item_schemas(value: list[Any], schema: JsonSchema) -> list[Any]:
+    first, rest = schema.get("prefixItems", []), schema.get("items", {})
+    return [first[place] if place < len(first) else rest for place in range(len(value))]
+
+
+def _fits_items(value: list[Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> bool:
+    return all(
+        allows_kind(item, kinds_of(one, root, steps))
+        for item, one in zip(value, _item_schemas(value, schema), strict=True)
+    )
+
+
+def _fitting(
+    value: T, options: list[JsonSchema], coerced: list[T], fits: Callable[[T, JsonSchema], bool]
+) -> list[tuple[JsonSchema, T]]:
+    """Return the alternatives whose values are of the right types as they were sent; else once they are corrected.
+
+    Args:
+        coerced: `value` as each of the alternatives corrects it.
+    """
+    pairs = list(zip(options, coerced, strict=True))
+    if len(pairs) < 2:
+        return pairs
+    as_sent = [pair for pair in pairs if fits(value, pair[0])]
+    return as_sent or [pair for pair in pairs if fits(pair[1], pair[0])] or pairs
+
+
+def _common(value: T, coerced: list[T]) -> T:
+    """Return what several alternatives agree on; `value` if that is nothing."""
+    # 1 == 1.0 == True in Python, so compare the representations.
+    return coerced[0] if coerced and all(repr(one) == repr(coerced[0]) for one in coerced) else value
 
 
 def _coerce_alternatives(
     value: dict[str, Any], options: list[JsonSchema], root: JsonSchema, steps: _Correction
 ) -> dict[str, Any]:
     """Coerce an object by the one alternative that it may match, or by several if they give the same result."""
-    matching = [option for option in options if may_match(value, option, root, steps)]
-    coerced = [_coerce_object(value, option, root, steps) for option in matching]
+    possible = [option for option in options if may_match(value, option, root, steps, is_raw=True)]
+    coerced = [_coerce_object(value, option, root, steps) for option in possible]
+    matching = _fitting(value, possible, coerced, lambda item, option: _fits_object(item, option, root, steps))
     if len(matching) != 1:
-        # 1 == 1.0 == True in Python, so compare the representations.
-        return coerced[0] if coerced and all(repr(one) == repr(coerced[0]) for one in coerced) else value
-    (own,), (corrected,) = matching, coerced
+        return _common(value, [result for _, result in matching])
+    ((own, corrected),) = matching
     for other in options:
         if other is not own and corrected is not value:
-            steps.take(len(corrected) + len(own["properties"]))
+            steps.take(len(corrected) + len(own.get("properties", ())))
             corrected = add_distinguishing_defaults(corrected, own, other, root)
-            if may_match(corrected, other, root):
+            if may_match(corrected, other, root) and _fits_object(corrected, other, root, steps):
                 return value
     return corrected
+
+
+def _fits_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> bool:
+    return all(
+        item is None or allows_kind(item, kinds_of(one, root, steps))
+        for name, item in value.items()
+        for one in schemas_for(name, schema)
+    )
 
 
 def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: _Correction) -> dict[str, Any]:
     required = schema.get("required", ())
     coerced: dict[str, Any] = {}
     for name, item in value.items():
-        wanted_schema = schema["properties"].get(name)
-        if wanted_schema is None:
-            coerced[name] = item
+        if name not in schema.get("properties", {}):
+            coerced[name] = _common(item, [_coerce(item, one, root, steps) for one in schemas_for(name, schema)])
             continue
+        wanted_schema = schema["properties"][name]
         kinds = kinds_of(wanted_schema, root, steps)
         if item is None and name not in required and kinds is not None and "null" not in kinds:
             continue

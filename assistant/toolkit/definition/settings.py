@@ -72,8 +72,9 @@ def config_of(model: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
     except AwaitableLeft as exc:
         raise ValueError(f"{exc}.") from None
     if config is None or converted:
-        named = {path for path, _ in converted}
-        every = [*converted, *(problem for problem in found if problem[0] not in named)]
+        # What pydantic refuses itself, it says better: with the right form.
+        named = {path for path, _ in found}
+        every = [*found, *(problem for problem in converted if problem[0] not in named)]
         raise ValueError("; ".join(f"{path}: {problem}" for path, problem in every[:_MAX_PROBLEMS]) + ".")
     return config
 

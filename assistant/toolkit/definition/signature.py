@@ -125,7 +125,11 @@ class Signature:
     def _invalid(self, exc: ValidationError, parsed: dict[str, Any]) -> InvalidArguments:
         if self.has_functions:
             refuse_awaitable_inputs(exc)
-        return invalid_arguments([*problems_of(exc, parsed), *self._converted(parsed)], self.parameters)
+        found = list(problems_of(exc, parsed))
+        # What pydantic refuses itself, it says better: with the right form.
+        named = {path for path, _ in found}
+        converted = [problem for problem in self._converted(parsed) if problem[0] not in named]
+        return invalid_arguments([*found, *converted], self.parameters)
 
     def _converted(self, parsed: dict[str, Any]) -> list[Problem]:
         """Return the problems of values that the validator would convert to another type."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
@@ -28,22 +29,66 @@ def _branches(schema: JsonSchema, keyword: str, root: JsonSchema, seen: dict[int
     if keyword in schema:
         yield schema
         return
-    for option in schema.get("anyOf") or schema.get("oneOf") or ():
+    parts = schema.get("allOf") or ()
+    for option in schema.get("anyOf") or schema.get("oneOf") or (parts if len(parts) == 1 else ()):
         found = resolve(option, root)
         if id(found) not in seen:
             yield from _branches(found, keyword, root, seen)
 
 
-def may_match(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None) -> bool:
-    """Whether an object can match a branch: no other properties, and no value that `const` or `enum` excludes."""
-    properties = branch["properties"]
+def object_branches(schema: JsonSchema, root: JsonSchema, steps: Steps) -> list[JsonSchema]:
+    """Return the alternatives of a schema for objects: those with declared properties, and those with free names."""
+    found = branches(schema, "properties", root, steps)
+    known = set(map(id, found))
+    for keyword in ("additionalProperties", "patternProperties"):
+        for branch in branches(schema, keyword, root, steps):
+            if id(branch) not in known and not branch.keys() & {"properties", "anyOf", "oneOf", "allOf"}:
+                known.add(id(branch))
+                found.append(branch)
+    return found
+
+
+def schemas_for(name: str, branch: JsonSchema) -> list[Any]:
+    """Return the schemas that the value of a property may have to match; several if that depends on patterns."""
+    if name in (properties := branch.get("properties", {})):
+        return [properties[name]]
+    found = [schema for pattern, schema in branch.get("patternProperties", {}).items() if _may_fit(name, pattern)]
+    if isinstance(branch.get("additionalProperties"), dict):
+        found.append(branch["additionalProperties"])
+    return found
+
+
+def _may_fit(name: str, pattern: str) -> bool:
+    """Whether a name may fit a pattern. Only plain ones are read: patterns of others could take for ever in Python."""
+    begins, ends = pattern.startswith("^"), pattern.endswith("$")
+    text = pattern.removeprefix("^").removesuffix("$")
+    if re.escape(text).replace("\\-", "-") != text:
+        return True
+    if begins and ends:
+        return name == text
+    return name.startswith(text) if begins else name.endswith(text) if ends else text in name
+
+
+def may_match(
+    value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None, *, is_raw: bool = False
+) -> bool:
+    """Whether an object can match a branch: no other properties, and no value that `const` or `enum` excludes.
+
+    Args:
+        is_raw: texts may still be decoded or become numbers.
+    """
+    properties = branch.get("properties", {})
     for name, item in value.items():
         if name not in properties:
+            if schemas_for(name, branch) or branch.get("additionalProperties") is True:
+                continue
             return False
         values = _values(resolve(properties[name], root))
         if steps is not None:
             steps.take(1 + len(values or ()) // 10)
-        if item is not None and values is not None and item not in values:
+        if item is None or values is None or item in values:
+            continue
+        if not is_raw or not isinstance(item, str) or any(isinstance(one, str) for one in values):
             return False
     return True
 
@@ -90,7 +135,7 @@ def _is_foreign(name: str, value: Any, other: JsonSchema, root: JsonSchema) -> b
 def _defaults(branch: JsonSchema, root: JsonSchema) -> dict[str, Any]:
     """Return the defaults that can be sent explicitly without a change of meaning: those of plain JSON types."""
     found: dict[str, Any] = {}
-    for name, schema in branch["properties"].items():
+    for name, schema in branch.get("properties", {}).items():
         default = schema.get("default") if isinstance(schema, dict) and name not in branch.get("required", ()) else None
         resolved = resolve(schema, root)
         if (

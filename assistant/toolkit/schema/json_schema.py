@@ -62,16 +62,32 @@ def kind_of(value: Any) -> str:
     return "array" if isinstance(value, list | tuple) else "object"
 
 
-def kinds_of(schema: Any, root: JsonSchema, steps: Steps | None = None) -> frozenset[str] | None:
-    """Return the types of values that a schema allows; None for any. "number" includes "integer"."""
+# Keywords that say what is meant where a schema names no type.
+_OF_OBJECTS = frozenset({"properties", "patternProperties", "additionalProperties", "propertyNames", "required"})
+_OF_ARRAYS = frozenset({"items", "prefixItems", "contains"})
+
+
+def kinds_of(
+    schema: Any, root: JsonSchema, steps: Steps | None = None, *, is_implied: bool = False
+) -> frozenset[str] | None:
+    """Return the types of values that a schema allows; None for any. "number" includes "integer".
+
+    Args:
+        is_implied: a schema without a type that has properties, or items, is taken for one of objects, or of arrays.
+    """
     seen: dict[int, Any] = {}
-    found = _kinds_of(schema, root, seen)
+    found = _kinds_of(schema, root, seen, is_implied)
     if steps is not None:
         steps.take(len(seen))
     return found
 
 
-def _kinds_of(schema: Any, root: JsonSchema, seen: dict[int, Any]) -> frozenset[str] | None:
+def allows_kind(value: Any, kinds: frozenset[str] | None) -> bool:
+    """Whether a value is of one of these types."""
+    return kinds is None or (kind := kind_of(value)) in kinds or (kind == "integer" and "number" in kinds)
+
+
+def _kinds_of(schema: Any, root: JsonSchema, seen: dict[int, Any], is_implied: bool) -> frozenset[str] | None:
     schema = resolve(schema, root)
     seen[id(schema)] = schema
     if len(seen) > MAX_ALTERNATIVES:
@@ -81,13 +97,21 @@ def _kinds_of(schema: Any, root: JsonSchema, seen: dict[int, Any]) -> frozenset[
         return frozenset([declared] if isinstance(declared, str) else declared)
     if "const" in schema or isinstance(schema.get("enum"), list):
         return frozenset(kind_of(value) for value in schema.get("enum", [schema.get("const")]))
-    options = schema.get("anyOf") or schema.get("oneOf") or (schema.get("allOf") or [])[:1]
     found: frozenset[str] = frozenset()
-    for option in options:
+    for option in schema.get("anyOf") or schema.get("oneOf") or ():
         # Schemas seen before are already included.
         if id(resolve(option, root)) not in seen:
-            kinds = _kinds_of(option, root, seen)
+            kinds = _kinds_of(option, root, seen, is_implied)
             if kinds is None:
                 return None
             found |= kinds
-    return found or None
+    if found:
+        return found
+    if is_implied and schema.keys() & (_OF_OBJECTS | _OF_ARRAYS):
+        objects = {"object"} if schema.keys() & _OF_OBJECTS else set()
+        arrays = {"array"} if schema.keys() & _OF_ARRAYS else set()
+        return frozenset(objects | arrays)
+    for option in schema.get("allOf") or ():
+        if id(resolve(option, root)) not in seen and (kinds := _kinds_of(option, root, seen, is_implied)) is not None:
+            return kinds
+    return None

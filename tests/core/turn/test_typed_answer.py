@@ -156,3 +156,24 @@ async def test_tokens_of_a_cancelled_answer_are_counted() -> None:
 def test_code_fences_without_an_end_are_searched_in_linear_time(text: str) -> None:
     with at_most(10.0), pytest.raises(InvalidOutput):
         SchemaOutput(SCHEMA).parse(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (int, "true"), (int, '{"value": true}'), (float, "true"), (float, '{"value": false}'), (bool, '{"value": 1}'),
+        (list[int], '{"value": [true]}'), (dict[str, float], '{"a": true}'), (int | None, "true"),
+    ],
+)  # fmt: skip
+def test_true_is_no_number_and_1_is_not_true(kind: Any, text: str) -> None:
+    with pytest.raises(InvalidOutput, match=r"valid (integer|number|boolean)"):
+        OutputType(kind).parse(text)
+    assert OutputType(kind).parse_partial(text) in (None, [], {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [(int, "1", 1), (int, '"1"', 1), (int, '{"value": 1.0}', 1), (float, '{"value": 1}', 1.0)],
+)
+def test_numbers_are_taken_as_arguments_are(kind: Any, text: str, value: Any) -> None:
+    assert OutputType(kind).parse(text) == value
