@@ -3,8 +3,9 @@
 These are the public names of the core. Import them from here; the modules behind them may move.
 """
 
+from assistant.client.bound_model import BoundModel
 from assistant.client.chat_client import ChatClient
-from assistant.client.mcp_servers import McpServer
+from assistant.client.mcp_servers import McpServer, RemoteToolError
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.stores import ConversationStore, InMemoryStore
 from assistant.core.client.turns import ReplyStream
@@ -28,6 +29,7 @@ __all__ = [
     "Admission",
     "Agent",
     "AssistantSettings",
+    "BoundModel",
     "Cache",
     "CalledTool",
     "ChatClient",
@@ -48,6 +50,7 @@ __all__ = [
     "PlannedCall",
     "Redact",
     "RemoteFailure",
+    "RemoteToolError",
     "ReplyStream",
     "RunFailed",
     "SentRequest",

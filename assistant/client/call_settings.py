@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, Literal, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypedDict
 
-from assistant.client.tool_sources import ToolSource
+from assistant.client.tool_sources import ToolProvider, ToolSource
 from assistant.core.toolcalls.protocols import Decision
+from assistant.core.turn.plan import ExecuteTools
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message
 from assistant.toolkit import Media, Tool
 from assistant.toolkit.context import Deps
+from assistant.toolkit.definition.failures import OnError
 
 # Messages as `Message`, as mappings, or as objects of the openai package.
 Prompt = str | Sequence[Message | Mapping[str, Any] | object] | None
@@ -22,21 +24,24 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
     Attributes:
         history: the conversation so far, such as `reply.messages` of an earlier call.
         conversation: the conversation's key in the client's store.
-        execute_tools: whether tools are run; if not, the calls are left to the caller.
+        execute_tools: whether tools are run; if not, the calls are left to the caller. Or a function of the model's
+            reply and the context that says so for each reply with calls.
         decisions: a person's decisions on calls that wait for approval, by call id.
         client_tools: tools that the model may call and that the caller runs.
         tool_choice: "auto", "none", "required", or the name of the tool to call; a call is required once in a turn.
         files: images, PDFs and texts that are sent with the message. Models see images if they were made with
             `sees_images`, and read PDFs with `reads_pdfs`.
-        on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
+        on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model; a
+            function gets the exception and returns a sentence for the model, or raises; a mapping of exception classes
+            says one of these for each. What the tool itself says comes first.
     """
 
-    tools: Iterable[ToolSource] | None
+    tools: ToolProvider | ToolSource | None
     deps: Deps
     context: Mapping[str, Any] | None
     history: Sequence[Message | Mapping[str, Any] | object]
     conversation: str
-    execute_tools: bool
+    execute_tools: ExecuteTools
     decisions: Mapping[str, Decision]
     client_tools: Sequence[Tool]
     tool_choice: str
@@ -44,4 +49,4 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
     options: Mapping[str, Any]
     limits: Limits
     files: Sequence[Media]
-    on_error: Literal["model", "raise"]
+    on_error: OnError

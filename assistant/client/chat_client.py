@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar, Unpack, overload
 
 from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.given_messages import messages_of, with_files
-from assistant.client.mcp_servers import OnQuestion
-from assistant.client.tool_sources import ToolSource, ToolSources
+from assistant.client.mcp_servers import OnQuestion, OnToolsChanged
+from assistant.client.tool_sources import ToolProvider, ToolSource, ToolSources
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore, load
 from assistant.core.client.tool_context import context_of
@@ -38,6 +38,8 @@ from assistant.core.values.untrusted import is_summary
 from assistant.toolkit import ToolContext
 from assistant.toolkit.calls.handed_in import positional_mistake
 from assistant.toolkit.context import Deps
+from assistant.toolkit.definition.failures import mistake_in
+from assistant.toolkit.definition.results import ResultConverter, takes_type
 from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
@@ -56,7 +58,9 @@ class ChatClient(Generic[Deps]):
         fallback: a model, or several in this order, that take over when the one before is too busy, too slow, failing
             or without credit before it has answered anything.
         system: the system prompt.
-        tools: the default tools: `Tool` values, plain functions, names that `resolvers` know, or `McpServer` values.
+        tools: the default tools: `Tool` values, plain functions, names that `resolvers` know, `McpServer` values,
+            agents, objects and classes with methods that are tools, modules, mappings of names to functions, and lists
+            of all these. Or a function of the call's context that returns them: it is asked at each call.
         deps: the default dependencies of tools, which they find as `context.deps`.
         context: for the tools: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their fields), and
             anything else, which tools find in `context.extra`. Tools cannot change dicts, lists and sets in it.
@@ -76,8 +80,11 @@ class ChatClient(Generic[Deps]):
         output_guardrails: the same with the text of the answer.
         output_validators: called with the answer and the context, and return the answer. The model reads a `ToolError`
             that one raises, and answers again, at most twice.
+        result_converter: converts the results of tools that have no converter of their own; as `Tool.result_converter`.
         on_question: called with what an MCP server asks people during a call and the call's context, and returns the
             answer, which fits `question.schema`, or None. Without it servers learn that nobody can be asked.
+        on_tools_changed: called with an `McpServer` and its tools when it lists others than before. A server that
+            announces no changes is asked again at the first call after a minute.
         extensions: parts of a turn of your own, each one object with hooks (docs/extensions.md), in their order.
 
     Functions that are handed in may be async; others run in a thread.
@@ -94,7 +101,7 @@ class ChatClient(Generic[Deps]):
         model: Model,
         fallback: Model | Sequence[Model] = (),
         system: str = "",
-        tools: Iterable[ToolSource] = (),
+        tools: ToolProvider | ToolSource = (),
         deps: Deps | None = None,
         context: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
@@ -111,17 +118,23 @@ class ChatClient(Generic[Deps]):
         input_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
         output_guardrails: Sequence[Callable[[str, ToolContext[Deps]], Awaitable[None] | None]] = (),
         output_validators: Sequence[Callable[[Any, ToolContext[Deps]], Any]] = (),
+        result_converter: ResultConverter | None = None,
         on_question: OnQuestion | None = None,
+        on_tools_changed: OnToolsChanged | None = None,
         extensions: Iterable[Extension[Any]] = (),
     ) -> None:
         _check_functions(
+            2,
             input_guardrails=input_guardrails,
             output_guardrails=output_guardrails,
             output_validators=output_validators,
             interceptors=interceptors,
             model_interceptors=model_interceptors,
             on_question=[] if on_question is None else [on_question],
+            on_tools_changed=[] if on_tools_changed is None else [on_tools_changed],
         )
+        if result_converter is not None and not takes_type(result_converter):
+            _check_functions(1, result_converter=[result_converter])
         models = [model, *(fallback if isinstance(fallback, Sequence) else [fallback])]
         if model_interceptors:
             models = [InterceptedModel(one, model_interceptors) for one in models]
@@ -141,8 +154,16 @@ class ChatClient(Generic[Deps]):
             shipped.append(Guardrails(input_guardrails, output_guardrails))
         self._extensions = checked_extensions((*shipped, *extensions))
         self._deps = deps
-        how: Any = {"search_over": search_over, "on_question": on_question}
-        self._tools = ToolSources(tools, resolvers=resolvers, configs=configs, secrets=secrets, **how)
+        self._tools = ToolSources(
+            tools,
+            resolvers=resolvers,
+            configs=configs,
+            secrets=secrets,
+            search_over=search_over,
+            result_converter=result_converter,
+            on_question=on_question,
+            on_tools_changed=on_tools_changed,
+        )
 
     async def aclose(self) -> None:
         """Close the sessions with MCP servers that this event loop has open. They would be closed with it anyway."""
@@ -266,17 +287,23 @@ class ChatClient(Generic[Deps]):
     ) -> Turn:
         if unknown := settings.keys() - CallSettings.__annotations__.keys():
             raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}.")
-        deps = settings.get("deps", self._deps)
+        if "on_error" in settings and (mistake := mistake_in(settings["on_error"])):
+            raise TypeError(f"on_error {mistake}.")
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
         store = self._store if conversation else None
+        run_id = uuid.uuid4().hex
+        context = replace(
+            context_of({**self._context, **(settings.get("context") or {})}, conversation or run_id, run_id),
+            deps=settings.get("deps", self._deps),
+        )
         limits, began = settings.get("limits", self._settings.limits), time.monotonic()
         toolset: Toolset
         stored: Sequence[Message]
         try:
             async with asyncio.timeout(limits.seconds or None) as limit:
-                toolset = await self._tools.toolset(settings.get("tools"), deps)
+                toolset = await self._tools.toolset(settings.get("tools"), context)
                 stored = await load(store, conversation) if store is not None else ()
         except TimeoutError:
             if not limit.expired():
@@ -291,11 +318,8 @@ class ChatClient(Generic[Deps]):
         if not sent and not limit.expired():
             raise ValueError("There is nothing to answer.")
         journal = InMemoryJournal()
-        run_id = uuid.uuid4().hex
         thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
-        context = replace(
-            context_of({**self._context, **(settings.get("context") or {})}, thread_id, run_id), deps=deps
-        )
+        context = replace(context, thread_id=thread_id)
         messages = self._with_system(sent, settings.get("system", self.system))
         plan = Plan(
             model=self.model,
@@ -334,9 +358,9 @@ class ChatClient(Generic[Deps]):
         return (Message("system", system), *messages)
 
 
-def _check_functions(**given: Sequence[Any]) -> None:
-    """Raise `TypeError` for what is no function of two arguments, by the options that it is given as."""
-    for option, functions in given.items():
+def _check_functions(count: int, **options: Sequence[Any]) -> None:
+    """Raise `TypeError` for what is no function of so many arguments, by the options that it is given as."""
+    for option, functions in options.items():
         for function in functions:
-            if mistake := positional_mistake(function, 2):
+            if mistake := positional_mistake(function, count):
                 raise TypeError(f"{option}: {name_of(function)} {mistake}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from assistant.mcp_client import (
     CallQuestions,
     Command,
     Endpoint,
+    Listing,
     RemoteFailure,
     SessionPool,
     ToolDefinition,
@@ -21,7 +22,7 @@ from assistant.mcp_client import (
 )
 from assistant.mcp_client.remote_tool import local_name
 from assistant.toolkit import Question, Tool, ToolContext, ToolResult
-from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.calls.gate import HandedIn, ask, called
 from assistant.toolkit.given_text import stripped, trimmed
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
@@ -34,6 +35,22 @@ logger = logging.getLogger(__name__)
 Answer = Mapping[str, Any] | None
 # What a program gives to be asked: returns an answer that fits the question's schema, or None.
 OnQuestion = Callable[[Question, ToolContext[Any]], Awaitable[Answer] | Answer]
+# Listings are no older than this, also of a server that announces no changes.
+LISTING_SECONDS = 60.0
+
+
+class RemoteToolError(Exception):
+    """A tool of an MCP server has answered with an error; the message is its text.
+
+    Attributes:
+        tool: the tool's name at the server.
+        result: its whole result.
+    """
+
+    def __init__(self, tool: str, result: ToolResult) -> None:
+        super().__init__(result.content)
+        self.tool = tool
+        self.result = result
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +64,8 @@ class McpServer:
         only: the names of the tools that are offered, as the server has them; None for all.
         requires_approval: whether a person must approve every call.
         timeout: of a call, in seconds.
+        raises_errors: whether a result that the server marks as an error (`isError`) is raised as `RemoteToolError`,
+            which `on_error` then decides about; else the model reads its text.
 
     Raises:
         ValueError: neither or both of `url` and `command` are given.
@@ -60,6 +79,7 @@ class McpServer:
     only: Collection[str] | None = None
     requires_approval: bool = False
     timeout: float = 30.0
+    raises_errors: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", stripped(self.url))
@@ -67,9 +87,10 @@ class McpServer:
         object.__setattr__(self, "headers", headers)
         if bool(self.url) == bool(self.command) or isinstance(self.command, str):
             raise ValueError("An MCP server has either a URL, or a command as a sequence.")
-        asks: object = self.requires_approval
-        if not isinstance(asks, bool):
-            raise TypeError(f"requires_approval of an MCP server must be True or False, not a {type(asks).__name__}.")
+        for option in ("requires_approval", "raises_errors"):
+            value = getattr(self, option)
+            if not isinstance(value, bool):
+                raise TypeError(f"{option} of an MCP server must be True or False, not a {type(value).__name__}.")
 
     @property
     def key(self) -> Hashable:
@@ -83,6 +104,10 @@ class McpServer:
             return Endpoint(command=Command(program, tuple(arguments)))
         # The program has chosen this address itself; what it redirects to may still not be internal.
         return Endpoint(url=self.url, headers=self.headers, guard=UrlGuard(trusted=(self.url,)))
+
+
+# Called with a server and the tools that it lists now, when these are others than before.
+OnToolsChanged = Callable[[McpServer, Sequence[Tool]], Awaitable[None] | None]
 
 
 async def _answer(on_question: OnQuestion, question: Question, context: ToolContext) -> Answer:
@@ -100,24 +125,42 @@ class McpTools:
 
     Args:
         on_question: answers what servers ask during a call; without it they learn that they cannot ask.
+        on_tools_changed: learns that a server lists other tools than before, as soon as this is known.
     """
 
-    def __init__(self, on_question: OnQuestion | None = None) -> None:
+    def __init__(self, on_question: OnQuestion | None = None, on_tools_changed: OnToolsChanged | None = None) -> None:
         self._on_question = on_question
+        self._on_tools_changed = on_tools_changed
+        self._listings: dict[Hashable, tuple[ToolDefinition, ...]] = {}
         self._pools: PerLoop[SessionPool] = PerLoop(SessionPool)
 
     async def of(self, server: McpServer) -> list[Tool]:
-        """Return the tools that a server lists now. Raises `RemoteFailure`."""
+        """Return the tools that a server lists; a listing may be `LISTING_SECONDS` old. Raises `RemoteFailure`."""
         session = await self._session(server)
-        return [
-            self._tool(server, definition)
-            for definition in session.tools.values()
-            if server.only is None or definition.name in server.only
-        ]
+        await session.refresh_if_older(LISTING_SECONDS)
+        return self._tools(server, session.tools.values())
 
     async def close(self) -> None:
         """Close the sessions of this event loop."""
         await self._pools.get().close()
+
+    def _tools(self, server: McpServer, definitions: Iterable[ToolDefinition]) -> list[Tool]:
+        return [
+            self._tool(server, definition)
+            for definition in definitions
+            if server.only is None or definition.name in server.only
+        ]
+
+    async def _listed(self, server: McpServer, listing: Listing) -> None:
+        """Tell the program if a server lists other tools than before."""
+        before = self._listings.get(server.key)
+        self._listings[server.key] = listing.tools
+        if self._on_tools_changed is None or before is None or before == listing.tools:
+            return
+        tools = self._tools(server, listing.tools)
+        asked = HandedIn(self._on_tools_changed, (server, tools), "on_tools_changed", "ChatClient", seconds=60.0)
+        if (answer := await ask(asked)).problem:
+            logger.error("on_tools_changed of ChatClient %s", answer.problem, exc_info=answer.error)
 
     def _tool(self, server: McpServer, definition: ToolDefinition) -> Tool:
         return remote_tool(
@@ -131,7 +174,9 @@ class McpTools:
 
     async def _session(self, server: McpServer) -> RemoteSession:
         pool = self._pools.get()
-        return await pool.session(server.key, server.endpoint, asks_people=self._on_question is not None)
+        return await pool.session(
+            server.key, server.endpoint, partial(self._listed, server), asks_people=self._on_question is not None
+        )
 
     async def _call(self, server: McpServer, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -141,12 +186,16 @@ class McpTools:
             session = await self._session(server)
             call = partial(session.call, name, arguments, progress=report)
             try:
-                return await (call() if self._on_question is None else self._asking(server, session, call, context))
+                result = await (call() if self._on_question is None else self._asking(server, session, call, context))
             except RemoteFailure as exc:
                 if exc.kind == "ended":
                     self._pools.get().drop(server.key)
                 if not exc.was_not_run or attempt:
                     raise
+            else:
+                if result.is_error and server.raises_errors:
+                    raise RemoteToolError(name, result)
+                return result
         raise AssertionError  # the second attempt returns or raises
 
     async def _asking(

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion
-from assistant.core.client.tool_names import AnyTool, Resolver, find_tool, find_tool_of_call
+from typing_extensions import TypeIs
+
+from assistant.client.mcp_servers import McpServer, McpTools, OnQuestion, OnToolsChanged
+from assistant.core.client.tool_names import Resolver, find_tool, find_tool_of_call, single_sources
 from assistant.core.toolcalls.protocols import FixedToolset, Toolset
 from assistant.core.toolcalls.tool_search import SearchingToolset
-from assistant.toolkit import InvalidTool, Registry, Tool
+from assistant.toolkit import InvalidTool, Registry, Tool, ToolContext, tools_of
 from assistant.toolkit.calls.gate import HandedIn, called
+from assistant.toolkit.definition.results import ResultConverter
 from assistant.toolkit.definition.settings import has_config_functions
 
-ToolSource = AnyTool | McpServer
+# A tool, a function, a name, an `McpServer`, an `Agent`, a `Registry`, an object or a class with methods that are
+# tools, a module, a mapping of names to these, or a list of these.
+ToolSource = object
+# Asked for the tools at each call. Sync functions run in a thread.
+ToolProvider = Callable[[ToolContext[Any]], Awaitable[Iterable[ToolSource]] | Iterable[ToolSource]]
+# In seconds, of a provider.
+PROVIDER_SECONDS = 60.0
 
 
 class ToolSources:
@@ -22,41 +31,49 @@ class ToolSources:
 
     def __init__(
         self,
-        tools: Iterable[ToolSource],
+        tools: ToolProvider | ToolSource,
         *,
         resolvers: Sequence[Resolver],
         configs: Mapping[str, Any] | None,
         secrets: Mapping[str, Mapping[str, str]] | None,
         search_over: int,
+        result_converter: ResultConverter | None = None,
         on_question: OnQuestion | None = None,
+        on_tools_changed: OnToolsChanged | None = None,
     ) -> None:
         self._resolvers = tuple(resolvers)
         self._configs, self._secrets = configs, secrets
         self._search_over = search_over
         self._on_question = on_question
+        self._on_tools_changed = on_tools_changed
         self._mcp: McpTools | None = None
-        self._defaults: dict[str, Tool] = {}
-        self._given = self._resolved(tools)
-        self._defaults = {tool.name: tool for tool in self._given if isinstance(tool, Tool)}
+        self._converter = result_converter
+        self._provider = tools if is_provider(tools) else None
+        self._sources = [] if self._provider is not None else self._resolved(tools)
+        self._defaults = {tool.name: tool for tool in self._sources if isinstance(tool, Tool)}
         # Validators of settings may query a database, which only the calls can wait for.
         FixedToolset((tool for tool in self._defaults.values() if not has_config_functions(tool)), configs=configs)
 
-    async def toolset(self, own: Iterable[ToolSource] | None, deps: object) -> Toolset:
+    async def toolset(self, own: ToolProvider | ToolSource | None, context: ToolContext[Any]) -> Toolset:
         """Return the tools of one call.
 
         Args:
             own: the call's own, which replace the client's; None for these.
-            deps: the dependencies that the tools get.
+            context: the context of the call, with the dependencies that the tools get.
 
         Raises:
             InvalidTool: a tool's settings are not valid, two have one name, or one waits or wants other dependencies.
             UnknownTool: nothing knows a name.
             RemoteFailure: an MCP server cannot be used.
+            Exception: what a provider of tools raises.
         """
         tools: list[Tool] = []
-        for source in self._given if own is None else await self._of_call(own):
+        own = self._provider if own is None else own
+        for source in self._sources if own is None else await self._of_call(own, context):
             tools += await self._mcp_tools().of(source) if isinstance(source, McpServer) else [source]
-        check_deps(tools, deps)
+        if self._converter is not None:
+            tools = [self._converted(tool) for tool in tools]
+        check_deps(tools, context.deps)
         make = partial(FixedToolset, tools, configs=self._configs, secrets=self._secrets)
         if any(map(has_config_functions, tools)):
             toolset = await called(HandedIn(make, (), "config", "ChatClient", FixedToolset))
@@ -71,33 +88,50 @@ class ToolSources:
 
     def _mcp_tools(self) -> McpTools:
         if self._mcp is None:
-            self._mcp = McpTools(self._on_question)
+            self._mcp = McpTools(self._on_question, self._on_tools_changed)
         return self._mcp
 
-    def _resolved(self, sources: Iterable[ToolSource]) -> list[Tool | McpServer]:
+    def _converted(self, tool: Tool) -> Tool:
+        """Return the tool with the client's converter if it has none of its own."""
+        if tool.result_converter is not None or tool.handler is None:
+            return tool
+        return tool.replace(result_converter=self._converter, output_schema=None)
+
+    def _resolved(self, sources: ToolSource) -> list[Tool | McpServer]:
         return _possible(
-            source if isinstance(source, Tool | McpServer) else find_tool(source, self._defaults, self._resolvers)
-            for source in sources
+            source if isinstance(source, Tool | McpServer) else find_tool(source, {}, self._resolvers)
+            for source in single_sources(sources)
         )
 
-    async def _of_call(self, sources: Iterable[ToolSource]) -> list[Tool | McpServer]:
+    async def _of_call(self, sources: ToolProvider | ToolSource, context: ToolContext[Any]) -> list[Tool | McpServer]:
+        if is_provider(sources):
+            sources = await called(HandedIn(sources, (context,), "tools", "ChatClient", seconds=PROVIDER_SECONDS))
+            if sources is None or is_provider(sources):
+                raise InvalidTool(f"A provider of tools gave a {type(sources).__name__}, not the tools.")
         return _possible(
             [
                 source
                 if isinstance(source, Tool | McpServer)
                 else await find_tool_of_call(source, self._defaults, self._resolvers)
-                for source in sources
+                for source in single_sources(sources)
             ]
         )
 
 
+def is_provider(tools: object) -> TypeIs[ToolProvider]:
+    """Return whether `tools` is a function that is asked for the tools, and no source of them."""
+    if isinstance(tools, Tool | type | Iterable) or not callable(tools):
+        return False
+    return not tools_of(tools)
+
+
 def _possible(sources: Iterable[Tool | McpServer]) -> list[Tool | McpServer]:
     """Return the sources. Raises `InvalidTool` for two tools of one name, and for one that waits."""
-    found = list(sources)
-    for tool in Registry(tool for tool in found if isinstance(tool, Tool)):
+    possible = list(sources)
+    for tool in Registry(source for source in possible if isinstance(source, Tool)):
         if tool.waits:
             raise InvalidTool(f"Tool {tool.name!r} waits for results from outside, which only a server's runs can.")
-    return found
+    return possible
 
 
 def check_deps(tools: Iterable[Tool], deps: object) -> None:

@@ -109,14 +109,18 @@ class RemoteSession:
         if self._on_tools is not None:
             await self._on_tools(self.listing)
 
+    async def refresh_if_older(self, seconds: float) -> None:
+        """List the tools again if the latest listing is older than this. Raises `RemoteFailure`."""
+        if asyncio.get_running_loop().time() - self._listed_at > seconds:
+            await self.refresh()
+
     async def listed(self, name: str, *, no_older_than: float) -> ToolDefinition | None:
         """Return a tool from the listing; None if it is not listed.
 
         A listing that is older than `no_older_than` seconds is refreshed first, which finds changes that the server did
         not announce. Raises `RemoteFailure`.
         """
-        if asyncio.get_running_loop().time() - self._listed_at > no_older_than:
-            await self.refresh()
+        await self.refresh_if_older(no_older_than)
         definition = self.tools.get(name)
         if definition is None and self.listing.unread:
             raise RemoteFailure("protocol", self.listing.unread)  # it may stand in the part that cannot be read

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assistant.core.values.wire_formats import ANTHROPIC, CHAT_COMPLETIONS, GOOGLE, RESPONSES
 
 if TYPE_CHECKING:
-    from assistant.core.llm.scripted import ScriptedModel
     from assistant.providers.anthropic.model import AnthropicModel
     from assistant.providers.google.model import GoogleModel
     from assistant.providers.openai import OpenAIModel
     from assistant.providers.responses import ResponsesModel
+    from assistant.providers.scripted import ScriptedModel
     from assistant.providers.web_search import provider_web_search
 
 __all__ = ["AnthropicModel", "GoogleModel", "OpenAIModel", "ResponsesModel", "ScriptedModel", "provider_web_search"]
@@ -23,7 +23,7 @@ _MODULES = {
     "GoogleModel": "assistant.providers.google.model",
     "OpenAIModel": "assistant.providers.openai",
     "ResponsesModel": "assistant.providers.responses",
-    "ScriptedModel": "assistant.core.llm.scripted",
+    "ScriptedModel": "assistant.providers.scripted",
     "provider_web_search": "assistant.providers.web_search",
 }
 

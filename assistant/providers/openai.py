@@ -20,6 +20,7 @@ from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.values.messages import Reply
 from assistant.core.values.wire_formats import CHAT_COMPLETIONS
 from assistant.providers.answers import AnswerAssembler, read_answer
+from assistant.providers.calling import CallsTools
 from assistant.providers.failures import complete_error, request_id_header
 from assistant.providers.given_settings import address_of, key_of, name_of
 from assistant.providers.openai_wire.error_sentences import NO_KEY
@@ -78,7 +79,7 @@ class WholeAssembler(AnswerAssembler[Any], Protocol):
         """Return the complete reply; `is_closed` if the stream was ended. Raises `ModelError` if it is incomplete."""
 
 
-class OpenAIModel:
+class OpenAIModel(CallsTools):
     """A model on a server that speaks the chat-completions wire format.
 
     Args:

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from assistant.core.llm.scripted import ScriptedModel, Turn
+from assistant.providers.scripted import ScriptedModel, Turn
 from assistant.testing.cassettes import Cassette
 from assistant.testing.chat import ChatTester
 from assistant.testing.database import share_connections

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from assistant.core.llm.scripted import ScriptedModel
+from assistant.providers.scripted import ScriptedModel
 from assistant.testing.cassettes import Cassette
 from assistant.testing.chat import ChatTester
 from assistant.testing.database import share_connections

@@ -44,6 +44,23 @@ class Registry:
         """Return a registry of these tools, in this order. Raises `UnknownTool`."""
         return Registry(self.get(name) for name in names)
 
+    @classmethod
+    def discover(cls, *packages: str) -> Registry:
+        """Return the tools of these modules and, for packages, of the modules in them; tests are left out.
+
+        Tools are found at a module's top level, in its lists and tuples too, such as the result of `tools_of`.
+
+        Args:
+            packages: names to import, such as "myshop.tools".
+
+        Raises:
+            InvalidTool: two tools have one name.
+            ModuleNotFoundError: there is no such module; other errors of importing one are raised too.
+        """
+        for package in packages:
+            importlib.import_module(package)
+        return cls(discover(packages))
+
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
 
@@ -63,9 +80,16 @@ def discover(module_names: Iterable[str]) -> list[Tool]:
     found: dict[int, Tool] = {}
     for name in module_names:
         for module in _modules(name):
-            for value in vars(module).values():
-                candidates = value if isinstance(value, list | tuple) else (value,)
-                found.update((id(candidate), candidate) for candidate in candidates if isinstance(candidate, Tool))
+            found.update((id(tool), tool) for tool in tools_in(module))
+    return list(found.values())
+
+
+def tools_in(module: ModuleType) -> list[Tool]:
+    """Return the tools at a module's top level, those in its lists and tuples among them; each once."""
+    found: dict[int, Tool] = {}
+    for value in vars(module).values():
+        candidates = value if isinstance(value, list | tuple) else (value,)
+        found.update((id(candidate), candidate) for candidate in candidates if isinstance(candidate, Tool))
     return list(found.values())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
+from assistant.toolkit.definition.failures import decide
 from assistant.toolkit.definition.settings import given_config, has_config_functions
 from assistant.toolkit.definition.tool import Arguments, Tool
 from assistant.toolkit.errors import ToolError
@@ -59,11 +60,19 @@ class ToolTester:
             return await self.tool.call(named if arguments is None else arguments, self.context)
 
     async def read(self, arguments: Arguments = None, /, **named: Any) -> str:
-        """Return what the model would read: the result, or the message of a `ToolError`."""
+        """Return what the model would read: the result, the message of a `ToolError`, or what `on_error` says.
+
+        Raises what a tool raises unexpectedly, if its `on_error` gives no sentence for it.
+        """
         try:
             return (await self.call(arguments, **named)).content
         except ToolError as exc:
             return str(exc)
+        except Exception as exc:
+            decided = await decide(exc, self.tool.on_error, "raise", tool=self.tool.name, context=self.context)
+            if decided.sentence is None:
+                raise decided.raised or exc  # noqa: B904 - it is this exception, or has its own cause
+            return decided.sentence
 
     def run(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:
         """Like `call`, for tests that are not async."""

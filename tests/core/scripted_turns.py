@@ -11,12 +11,12 @@ import msgspec
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.extensions.around_tools import Interceptors
-from assistant.core.llm.scripted import ScriptedModel, Turn
 from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, describe_media
 from assistant.core.turn.loop import Plan, run_turn
 from assistant.core.values.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
 from assistant.core.values.messages import Message, ToolCall, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
+from assistant.providers.scripted import ScriptedModel, Turn
 from assistant.toolkit import Media, Tool
 from tests.agui import check_run
 

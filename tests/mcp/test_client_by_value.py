@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from assistant.client import ChatClient, McpServer, RemoteFailure, ToolCall
+from assistant.client import ChatClient, McpServer, RemoteFailure, RemoteToolError, RunFailed, ToolCall, mcp_servers
 from assistant.providers import ScriptedModel
-from assistant.toolkit import InvalidTool, tool
+from assistant.toolkit import InvalidTool, Tool, tool
 from tests.mcp.outside import Outside
 
 ECHO = ToolCall("", "echo", '{"text": "hello"}')
@@ -76,6 +77,27 @@ async def test_calls_can_wait_for_a_person(outsider: Outside) -> None:
     await asking.aclose()
 
 
+async def test_a_change_that_is_not_announced_is_found_and_told(
+    outsider: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_servers, "LISTING_SECONDS", -1.0)
+    told: list[tuple[McpServer, list[str]]] = []
+    server = McpServer(url=outsider.url, only=["echo"])
+
+    def on_tools_changed(changed: McpServer, tools: Sequence[Tool]) -> None:
+        told.append((changed, [f"{one.name}: {one.description}" for one in tools]))
+
+    asking, model = client("Hi.", "Hi.", "Hi.", tools=[server], on_tools_changed=on_tools_changed)
+    await asking.call("?")
+    await asking.call("?")
+    assert not told
+    outsider.be(description="Changed.", announces=False)
+    await asking.call("?")
+    assert told == [(server, ["echo: Changed."])]
+    assert model.requests[-1].tools[0].description == "Changed."
+    await asking.aclose()
+
+
 async def test_a_server_that_cannot_be_reached_is_named_as_such() -> None:
     asking, _ = client("x", tools=[McpServer(url="http://127.0.0.1:9/mcp")])
     with pytest.raises(RemoteFailure, match="cannot be reached"):
@@ -97,3 +119,21 @@ def test_whether_a_server_asks_first_is_yes_or_no(value: Any) -> None:
     assert McpServer(url="https://mcp.example/", requires_approval=True).requires_approval
     with pytest.raises(TypeError, match="requires_approval of an MCP server must be True or False"):
         McpServer(url="https://mcp.example/", requires_approval=value)
+
+
+async def test_an_error_result_of_an_mcp_server_can_be_an_exception(outsider: Outside) -> None:
+    call = ToolCall("", "fail", "{}")
+
+    def told(exc: Exception) -> str:
+        assert isinstance(exc, RemoteToolError)
+        return f"{exc.tool} says: {exc}"
+
+    def asking(raises: bool) -> ChatClient:
+        return client(call, "ok", tools=[McpServer(url=outsider.url, raises_errors=raises)])[0]
+
+    read = await asking(False).call("?")
+    raised = await asking(True).call("?", on_error={RemoteToolError: told})
+    assert raised.tool_calls[0].result == f"fail says: {read.tool_calls[0].result}"
+    with pytest.raises(RunFailed) as failed:
+        await asking(True).call("?", on_error="raise")
+    assert isinstance(failed.value.__cause__, RemoteToolError)

@@ -17,9 +17,9 @@ from django.contrib.auth.models import User
 from django.core.handlers.asgi import ASGIHandler
 
 from assistant.client import ChatClient
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.messages import ToolCall
 from assistant.models import Provider
+from assistant.providers.scripted import ScriptedModel
 from assistant.routing import with_assistant
 from assistant.testing.asgi_client import ORIGIN, LoopThread, WebSocket
 from assistant.toolkit import tool

@@ -1,1 +1,1 @@
-"""What a language model is to the core: the `Model` protocol, typed output, a scripted model."""
+"""What a language model is to the core: the `Model` protocol, typed output and what is sent."""

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import pydantic_core
 
@@ -32,6 +32,7 @@ from assistant.toolkit import Callback, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.results import cut, stored
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
 from assistant.toolkit.calls.worker_threads import on_left_running
+from assistant.toolkit.definition.failures import OnError, decide
 from assistant.toolkit.definition.questions import NeedsAnswer, Question
 from assistant.toolkit.logs import log_extra
 from assistant.toolkit.schema.form import label_of
@@ -70,7 +71,7 @@ class CallEnvironment:
     has_forms: bool = True
     asks_midway: bool = False
     interceptors: tuple[ToolInterceptor, ...] = ()
-    on_error: Literal["model", "raise"] = "model"
+    on_error: OnError = "model"
     observe: Callable[[Model], Model] | None = None
     turn_messages: tuple[Message, ...] = ()
     extensions: tuple[Extension[Any], ...] = ()
@@ -164,7 +165,7 @@ async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: Call
     except SubAgentFailed as exc:
         return _failed(initial, exc.__cause__ or exc, exc.error_id, ends_run=True)
     except (Exception, SystemExit) as exc:
-        return _unexpected_failure(planned, initial, environment, exc)
+        return await _unexpected_failure(planned, initial, environment, exc)
     finally:
         late.is_over = True
     if result.pending is not None:
@@ -199,11 +200,10 @@ def _display_of(result: ToolResult) -> Any:
         return result.content
 
 
-def _unexpected_failure(
+async def _unexpected_failure(
     planned: PlannedCall, initial: ToolOutcome, environment: CallEnvironment, exc: BaseException
 ) -> ToolOutcome:
     error_id = uuid.uuid4().hex[:12]
-    ends_run = "raise" in (planned.tool.on_error, environment.on_error)
     context = environment.context
     logger.error(
         "Tool %s failed in run %s of tenant %s [%s]",
@@ -214,7 +214,11 @@ def _unexpected_failure(
         exc_info=exc,
         extra=log_extra(context),
     )
-    return _failed(initial, exc, error_id, ends_run=ends_run)
+    decided = await decide(exc, planned.tool.on_error, environment.on_error, tool=planned.tool.name, context=context)
+    if decided.sentence is not None:
+        sentence = cut(decided.sentence)
+        return replace(initial, status="error", content=sentence, error=sentence, error_id=error_id)
+    return _failed(initial, decided.raised or exc, error_id, ends_run=decided.raised is not None)
 
 
 def _failed(initial: ToolOutcome, exc: BaseException, error_id: str, *, ends_run: bool) -> ToolOutcome:

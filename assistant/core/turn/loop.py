@@ -30,6 +30,7 @@ from assistant.core.values.events import Event, RunError, RunFinished, RunStarte
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Reply, ToolCall, current_turn_messages
 from assistant.core.values.untrusted import ReadText
+from assistant.toolkit.calls.gate import HandedIn, ask
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.translation import OUR_SIDE, gettext, gettext_noop, with_error_id
 
@@ -117,6 +118,7 @@ class _Turn:
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
         self._text = self._message_id = ""
+        self._reply = Reply()
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         self._limiter = CallLimiter(plan.settings.limits)
         self.late: deque[Event] = deque()
@@ -187,7 +189,7 @@ class _Turn:
                 if not calls and (invalid := await self._invalid_answer(self._text, self._message_id)) is not None:
                     yield invalid
                     continue
-                if not calls or not plan.execute_tools:
+                if not calls or not (plan.execute_tools is True or await self._executes()):
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
             batch = Batch(calls, self._environment, decisions, has_earlier_results=has_earlier_results)
@@ -244,12 +246,24 @@ class _Turn:
             yield event
         self._transcript.keep_state(writer.message_id, reply.provider_state)
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
+        self._reply = reply
         requests.count(request, reply)
         if (cut := cut_short(reply, writer.message_id)) is not None:
             yield cut
         requests.answered()
         if self.extensions is not None:
             await self.extensions.after_reply(reply)
+
+    async def _executes(self) -> bool:
+        """Return whether the calls of the last reply are run; if not, they are left to the caller."""
+        decide = self._plan.execute_tools
+        if isinstance(decide, bool):
+            return decide
+        reply = replace(self._reply, tool_calls=self._calls)
+        with self._deadline:
+            answer = await ask(HandedIn(decide, (reply, self._plan.context), "execute_tools", "ChatClient", kind=bool))
+        answer.report("the calls are left to the caller", self._plan.context)
+        return answer.is_yes
 
     async def _recover(self, error: ModelError) -> Sequence[Event]:
         """Return the events to send before the next request, after one that failed. Raises `error` if none follows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,14 @@ from assistant.core.llm.typed_output import Mode, OutputType
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
 from assistant.core.values.events import PROTOCOL_VERSION
 from assistant.core.values.limits import Allowance
-from assistant.core.values.messages import Message
+from assistant.core.values.messages import Message, Reply
 from assistant.core.values.pricing import NO_PRICES, Prices
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Callback, Tool, ToolContext
 from assistant.toolkit.calls.stopping import GRACE_SECONDS
+
+# Whether the calls of a reply are run.
+ExecuteTools = bool | Callable[[Reply, ToolContext[Any]], Awaitable[bool] | bool]
 
 
 def new_id() -> str:
@@ -41,7 +44,8 @@ class Plan:
         settings: the assistant's settings, except `answer_schema`: the type of the answer is `output`.
         allowances: what is left of quotas that the run shares with other runs.
         client_tools: offered to the model and run by the client.
-        execute_tools: whether tools are run; if not, the turn ends with the model's calls.
+        execute_tools: whether tools are run; if not, the turn ends with the model's calls. Or a function of the reply
+            and the context that says so for each reply with calls; without an answer they are not run.
         decisions: a person's decisions, by call id, on the calls of the last assistant message that wait for approval.
         parallel: how many tools run at once.
         default_timeout: in seconds, for tools that set none.
@@ -70,7 +74,7 @@ class Plan:
     settings: AssistantSettings = field(default_factory=AssistantSettings)
     allowances: tuple[Allowance, ...] = ()
     client_tools: Sequence[Tool] = ()
-    execute_tools: bool = True
+    execute_tools: ExecuteTools = True
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     journal: Journal = field(default_factory=NullJournal)
     thread_id: str = ""

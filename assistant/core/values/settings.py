@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from assistant.core.values.limits import Limits
 from assistant.core.values.pricing import NO_PRICES, Prices
+from assistant.toolkit.definition.failures import OnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class AssistantSettings:
         history_messages: how many messages of it are sent, without the system prompt; 0 for all.
         task_schema: JSON Schema of the task if another assistant calls this one; None for a text.
         answer_schema: JSON Schema of the answer; None for a text.
-        on_error: `"raise"` ends the run when a tool fails unexpectedly, `"model"` reports the failure to the model.
+        on_error: `"raise"` ends the run when a tool fails unexpectedly, `"model"` reports the failure to the model; a
+            program can give a function of the exception, or a mapping of exception classes to all these.
         prices: what the provider's tokens cost.
         makes_titles: whether the model is asked for a title of a new conversation.
         suggests_follow_ups: whether the model is asked for questions that could come after an answer.
@@ -36,7 +38,7 @@ class AssistantSettings:
     history_messages: int = 0
     task_schema: Mapping[str, Any] | None = None
     answer_schema: Mapping[str, Any] | None = None
-    on_error: Literal["model", "raise"] = "model"
+    on_error: OnError = "model"
     prices: Prices = NO_PRICES
     makes_titles: bool = False
     suggests_follow_ups: bool = False

@@ -9,6 +9,7 @@ from dataclasses import replace
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest
 from assistant.core.values.history_window import estimate, fit
 from assistant.core.values.messages import Message, Reply
+from assistant.providers.calling import CallsTools
 from assistant.providers.embedded.readiness import is_ready
 from assistant.providers.embedded.weights import MODEL_NAME
 from assistant.providers.openai import OpenAIModel
@@ -28,7 +29,7 @@ FIRST_TOKEN_SECONDS = 900.0
 LOADING_SECONDS = 120.0
 
 
-class EmbeddedModel:
+class EmbeddedModel(CallsTools):
     """The model that `local_model serve` runs on this machine.
 
     Args:

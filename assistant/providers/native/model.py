@@ -14,6 +14,7 @@ from cachetools import TTLCache
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.values.messages import Reply
 from assistant.providers.answers import AnswerAssembler, read_answer
+from assistant.providers.calling import CallsTools
 from assistant.providers.failures import as_model_error, complete_error
 from assistant.providers.openai_wire.extra_body import checked_extra_body
 from assistant.providers.openai_wire.provider_state import origin_of
@@ -49,7 +50,7 @@ class Assembler(AnswerAssembler[T], Protocol[T]):  # type: ignore[misc]  # the b
         """Return the complete reply. Raises `ModelError` if it is incomplete."""
 
 
-class NativeModel(ABC, Generic[T]):
+class NativeModel(CallsTools, ABC, Generic[T]):
     """A model of a provider with a wire format of its own; the subclasses say what is sent and read.
 
     Args:

@@ -41,7 +41,7 @@ class CallSettings(Protocol):
     @property
     def retry_delay(self) -> float: ...
     @property
-    def result_converter(self) -> Callable[[Any], Any] | None: ...
+    def converter(self) -> Callable[[Any], Any] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolCon
         value = function()
         if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
             return _Pending(value)
-        return result_of(value, tool.result_converter)
+        return result_of(value, tool.converter)
 
 
 async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
@@ -122,10 +122,10 @@ async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
     if inspect.isawaitable(value):
         discard(value)
         raise NoAnswer(f"tool {tool.name} gave an awaitable that gave another one")
-    if tool.result_converter is None or isinstance(value, ToolResult):
+    if tool.converter is None or isinstance(value, ToolResult):
         try:
             return result_of(value, may_block=False)
         except WouldBlock:
             pass
-    result: ToolResult = await in_thread(lambda: result_of(value, tool.result_converter))
+    result: ToolResult = await in_thread(lambda: result_of(value, tool.converter))
     return result

@@ -91,7 +91,7 @@ def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = N
 def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
     """Make a `ToolResult` from a tool's return value, with long content cut.
 
-    Raises what `convert` and `converter`, the tool's `result_converter`, raise, and an exception that was returned.
+    Raises what `convert` and the tool's `converter` raise, and an exception that was returned.
     `may_block` is as for `convert`.
     """
     if isinstance(value, Pending):

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from assistant.toolkit.calls.handed_in import positional_mistake
+from assistant.toolkit.definition.failures import mistake_in
+from assistant.toolkit.definition.results import takes_type
 from assistant.toolkit.definition.texts import is_blank
 from assistant.toolkit.errors import InvalidTool
 from assistant.toolkit.schema.parameters import refuse_async_functions
@@ -59,7 +61,6 @@ def check_definition(tool: Tool) -> None:
         "must have a timeout above 0": tool.timeout is not None and not tool.timeout > 0,
         "must have max_calls above 0": tool.max_calls is not None and tool.max_calls < 1,
         "cannot have a negative number of retries": tool.retries < 0 or tool.retry_delay < 0,
-        'must have on_error="model" or "raise"': tool.on_error not in {"model", "raise"},
         "must have a pydantic model as its config": tool.config is not None
         and not (isinstance(tool.config, type) and issubclass(tool.config, BaseModel)),
         "is async, and only a sync function can be atomic": tool.atomic and tool.is_async,
@@ -76,6 +77,8 @@ def check_definition(tool: Tool) -> None:
     if tool.config is not None:
         with suppress(PydanticUserError):  # a type in it that is not defined yet
             refuse_async_functions(f"The config of tool {tool.name!r}", TypeAdapter(tool.config))
+    if mistake := mistake_in(tool.on_error):
+        raise InvalidTool(f"The on_error of tool {tool.name!r} {mistake}.")
     functions = {option: function for option in _FUNCTIONS if (function := getattr(tool, option)) is not None}
     if not isinstance(tool.requires_approval, bool):
         functions["requires_approval"] = tool.requires_approval
@@ -97,4 +100,6 @@ def _check_yes_or_no(tool: Tool) -> None:
 def _mistake_in(option: str, function: Any) -> str:
     if option not in _MAY_YIELD and (isgeneratorfunction(function) or isasyncgenfunction(function)):
         return "is a generator, and must return its answer"
+    if option == "result_converter" and takes_type(function):
+        return ""
     return positional_mistake(function, _FUNCTIONS.get(option, 2))

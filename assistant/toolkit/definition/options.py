@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from pydantic import BaseModel
 
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.examples import Example
+from assistant.toolkit.definition.failures import OnError
 from assistant.toolkit.definition.questions import Preview, Question
+from assistant.toolkit.definition.results import ResultConverter
 from assistant.toolkit.definition.texts import LazyText
 from assistant.toolkit.schema.json_schema import JsonSchema
 
@@ -20,7 +22,7 @@ class ToolOptions(TypedDict, total=False):
     return_direct: bool
     requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool | Awaitable[bool]]
     timeout: float | None
-    result_converter: Callable[[Any], Any] | None
+    result_converter: ResultConverter | None
     config: type[BaseModel] | None
     permission: str | None
     read_only: bool
@@ -44,7 +46,7 @@ class ToolOptions(TypedDict, total=False):
     atomic: bool
     barrier: bool
     waits: bool
-    on_error: Literal["model", "raise"]
+    on_error: OnError
     available: Callable[[ToolContext], bool | Awaitable[bool]] | None
     describe: Callable[[ToolContext], str | Awaitable[str]] | None
     output_schema: JsonSchema | None

@@ -49,6 +49,7 @@ class Signature:
         always: fields that are passed to the function even if the model left them out.
         single: the parameter that takes all arguments as one object, if there is one.
         owner: what a method has to be bound to.
+        returns: the declared type of the return value; `Any` if none is declared or it cannot be read.
         output: the schema of the return value, if known.
         is_open: whether an object in the arguments accepts unknown keys.
         decimals: the schema with decimals marked, if it has any.
@@ -64,6 +65,7 @@ class Signature:
     always: frozenset[str] = frozenset()
     single: str | None = None
     owner: Literal["instance", "class"] | None = None
+    returns: Any = Any
     output: JsonSchema | None = None
     is_open: bool = False
     decimals: JsonSchema | None = None
@@ -183,7 +185,8 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
         deps=tuple(deps),
         always=frozenset(always),
         owner=owner,
-        output=_output(function, localns),
+        returns=(returned := _returned(function, localns)),
+        output=None if returned is ToolResult else output_schema(returned),
         is_open=(is_open := has_open_objects(schema)),
         decimals=decimals_of(validator, schema),
         exact=_exact(label, validator, is_open=is_open),
@@ -224,7 +227,8 @@ def read_input_type(
         deps=deps,
         single=(required or candidates)[0].name,
         owner=owner,
-        output=_output(function, localns),
+        returns=(returned := _returned(function, localns)),
+        output=None if returned is ToolResult else output_schema(returned),
         is_open=(is_open := has_open_objects(schema)),
         decimals=decimals_of(validator, schema),
         exact=_exact(label, validator, is_open=is_open),
@@ -292,14 +296,14 @@ def _locals_around(target: Any, module_names: Mapping[str, Any]) -> dict[str, An
     return found
 
 
-def _output(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> JsonSchema | None:
+def _returned(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> Any:
+    """Return the declared type of a function's value; `Any` if there is none that can be read."""
     target = unwrapped(function)
-    annotation = getattr(target, "__annotations__", {}).get("return")
+    annotation = getattr(target, "__annotations__", {}).get("return", Any)
     try:
-        returned = _resolved(target, {"return": annotation}, localns)["return"]
+        return _resolved(target, {"return": annotation}, localns)["return"]
     except (NameError, SyntaxError, TypeError, AttributeError):
-        return None
-    return None if returned is ToolResult else output_schema(returned)
+        return Any
 
 
 def _field(parameter: inspect.Parameter, annotation: Any, description: str | None) -> tuple[Any, Any]:

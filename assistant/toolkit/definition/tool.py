@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from pydantic import BaseModel
 
@@ -20,10 +20,12 @@ from assistant.toolkit.definition.checks import check_definition
 from assistant.toolkit.definition.conditions import offer_here
 from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
+from assistant.toolkit.definition.failures import OnError
 from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
 from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.options import ToolOptions
 from assistant.toolkit.definition.questions import Preview, Question
+from assistant.toolkit.definition.results import ResultConverter, of_value
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.definition.texts import LazyText, Text
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
@@ -53,7 +55,8 @@ class Tool:
         return_direct: whether its result is the answer of the run, without another model request.
         requires_approval: whether a person has to approve a call; or a function of the arguments and the context.
         timeout: in seconds; None leaves it to the run.
-        result_converter: converts the return value for the model.
+        result_converter: converts the return value for the model: a function of the value, or of the value and the
+            declared return type.
         config: a pydantic model of the tenant's settings, available as `context.config`.
         permission: the Django permission ("app.codename") that the user needs.
         read_only: whether it changes nothing.
@@ -80,7 +83,9 @@ class Tool:
         barrier: whether it runs after all earlier calls of the same reply, and before all later ones.
         waits: whether it may return `Pending`, because its result comes later from outside. Not offered where a run
             cannot go on later by itself.
-        on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
+        on_error: "model" reports an unexpected exception to the model, "raise" ends the run; a function gets the
+            exception and returns a sentence for the model, or raises; a mapping says one of these for classes of
+            exceptions.
         available: a function of the context: whether the tool is offered.
         describe: a function of the context: the description for the model.
         asks: a function of the arguments: the question that a person answers in place of the tool, which never runs.
@@ -103,7 +108,7 @@ class Tool:
     return_direct: bool = False
     requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool | Awaitable[bool]] = False
     timeout: float | None = None
-    result_converter: Callable[[Any], Any] | None = None
+    result_converter: ResultConverter | None = None
     config: type[BaseModel] | None = None
     permission: str | None = None
     read_only: bool = False
@@ -127,7 +132,7 @@ class Tool:
     atomic: bool = False
     barrier: bool = False
     waits: bool = False
-    on_error: Literal["model", "raise"] = "model"
+    on_error: OnError = "model"
     available: Callable[[ToolContext], bool | Awaitable[bool]] | None = None
     describe: Callable[[ToolContext], str | Awaitable[str]] | None = None
     asks: Callable[[Mapping[str, Any]], Question | Awaitable[Question]] | None = None
@@ -291,6 +296,13 @@ class Tool:
     def is_async(self) -> bool:
         """Whether the function runs on the event loop, not in a thread."""
         return self.handler is not None and is_async(self.handler)
+
+    @cached_property
+    def converter(self) -> Callable[[Any], Any] | None:
+        """The result converter as a function of the value alone."""
+        if self.result_converter is None:
+            return None
+        return of_value(self.result_converter, getattr(self.signature, "returns", Any))
 
     @property
     def _place(self) -> str:

@@ -14,8 +14,8 @@ from assistant.core.conversation.side_question import (
     ask_aside,
     read_side_answer,
 )
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.messages import Usage
+from assistant.providers.scripted import ScriptedModel
 
 
 async def asked(model: ScriptedModel, *, answer: str = "Fine.", sources: tuple[str, ...] = ()) -> SideAnswer:

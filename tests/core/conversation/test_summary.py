@@ -5,10 +5,10 @@ import pytest
 from assistant.client import ChatClient
 from assistant.core.conversation.summary import summarise
 from assistant.core.llm.protocol import ModelError
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.history_window import CLEARED, clear_results, estimate
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.core.values.untrusted import HEADING
+from assistant.providers.scripted import ScriptedModel
 from assistant.toolkit import tool
 from tests.core.scripted_turns import check_history, run_script
 

@@ -9,11 +9,11 @@ from assistant.core.conversation.agui_messages import to_agui
 from assistant.core.conversation.open_parts import cut_message
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import ReasoningDelta, ToolCallDelta
-from assistant.core.llm.scripted import Turn
 from assistant.core.turn.loop import run_turn
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.providers.scripted import Turn
 from assistant.toolkit import tool
 from tests.core.scripted_turns import plan_for
 

@@ -10,8 +10,8 @@ import pytest
 from assistant.client import ChatClient
 from assistant.core.extensions.interceptors import AskModel, CallTool, Invocation, Redact, log_calls
 from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.messages import Message, Reply, ToolCall
+from assistant.providers.scripted import ScriptedModel
 from assistant.toolkit import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import run_script
 

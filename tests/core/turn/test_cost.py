@@ -10,8 +10,8 @@ from typing import Any
 
 from assistant.client import ChatClient
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.messages import Message, Reply, ToolCall
+from assistant.providers.scripted import ScriptedModel
 from assistant.toolkit import tool
 
 # Calls of Python functions, and resumptions of generators, for one streamed delta on its way to a caller.

@@ -17,12 +17,12 @@ from assistant.core.extensions.checks import Guardrails, Validators
 from assistant.core.extensions.extension import Extension
 from assistant.core.extensions.interceptors import AskModel, InterceptedModel
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import RunError
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Reply
+from assistant.providers.scripted import ScriptedModel
 from tests.core.scripted_turns import plan_for
 
 GRACE = 0.05

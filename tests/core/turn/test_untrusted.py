@@ -9,7 +9,6 @@ import pytest
 
 from assistant.core.conversation.summary import summarise
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.toolcalls.protocols import Admission, FixedToolset
 from assistant.core.toolcalls.result_cache import Cache
 from assistant.core.turn.agents import Agent
@@ -25,6 +24,7 @@ from assistant.core.values.untrusted import (
     named,
     sources_of,
 )
+from assistant.providers.scripted import ScriptedModel
 from assistant.toolkit import ToolContext, ToolError, tool
 from tests.core.scripted_turns import USER, run_script
 

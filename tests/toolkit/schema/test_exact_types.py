@@ -14,8 +14,8 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 from typing_extensions import TypeAliasType, TypedDict
 
 from assistant.client import ChatClient, Decision, ToolCall
-from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.llm.typed_output import InvalidOutput, OutputType
+from assistant.providers.scripted import ScriptedModel
 from assistant.toolkit import InvalidArguments, Tool, tool
 
 

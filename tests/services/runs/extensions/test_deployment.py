@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.client import Extension, ExtensionRun, Message
-from assistant.core.llm.scripted import ScriptedModel
+from assistant.providers.scripted import ScriptedModel
 from assistant.services.runs.extensions.deployment import ADDED, add_extension
 from assistant.testing import ChatTester, answer_with
 from assistant.toolkit import ToolContext

@@ -18,6 +18,7 @@ from assistant.core.llm.protocol import (
 )
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.messages import Reply, ToolCall, Usage
+from assistant.providers.calling import CallsTools
 
 Part = str | Delta | ToolCall | Exception | Awaitable[Any]
 Answer = Part | Sequence[Part] | Reply
@@ -26,7 +27,7 @@ Turn = Answer | Callable[[ModelRequest], Answer]
 _WORDS = re.compile(r"\s*\S+|\s+")
 
 
-class ScriptedModel:
+class ScriptedModel(CallsTools):
     """Answers each request with the next turn of its script; a text alone is a script of one turn.
 
     A turn is a text (streamed word by word), a `ToolCall`, an exception (raised), a complete `Reply`, or a list of
