@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -49,6 +50,21 @@ def last_entry(*, tenant: Tenant, actions: Collection[str]) -> LastSave | None:
     entries = AuditEntry.objects.filter(tenant=tenant, action__in=actions).select_related("actor")
     entry = entries.order_by("-pk").first()
     return None if entry is None or entry.actor is None else LastSave(entry.actor.get_username(), entry.created_at)
+
+
+@contextmanager
+def merging_lock(request: HttpRequest, tenant: Tenant | None) -> Iterator[None]:
+    """While a form about a tenant is sent, let other ones wait within the block, so that one sees the other's change.
+
+    The tenant is read again. Its row is locked, since what the form is about may not be stored yet.
+    """
+    if tenant is None or request.method != "POST":
+        yield
+        return
+    with transaction.atomic():
+        list(Tenant.objects.select_for_update(no_key=True).filter(pk=tenant.pk).values_list("pk"))
+        tenant.refresh_from_db()
+        yield
 
 
 class ShownField(forms.CharField):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.db.models import Model
 from django.forms import FileField, ModelForm
 from django.test import Client
@@ -164,6 +167,45 @@ def test_a_brand_is_merged(root: Client, others: Client, cast: Cast) -> None:
     others.post(address, sent_by(second, greeting="Good day"))
     brand = Brand.objects.get()
     assert (brand.name, brand.greeting) == ("Acme & Sons", "Good day")
+
+
+def is_waited_for() -> bool:
+    """Whether another connection waits for a lock; of SQLite, which has one writer, it is not known."""
+    if connection.vendor == "sqlite":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("where", ["/admin/assistant/tenant/{}/spend/", "/admin/spend/?tenant={}"])
+def test_of_two_forms_at_the_same_moment_one_sees_the_others_change(
+    root: Client, others: Client, cast: Cast, where: str
+) -> None:
+    address = where.format(cast.acme.pk)
+    limits = TenantLimits.objects.create(tenant=cast.acme, tenant_messages_per_day=100)
+    sent = sent_by(root.get(address), tenant_cost_per_month="20")
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            list(Tenant.objects.select_for_update(no_key=True).filter(pk=cast.acme.pk))
+            posted = pool.submit(_post_and_close, root, address, sent)
+            limits.tenant_messages_per_day = 200
+            limits.save()
+            while not is_waited_for():
+                time.sleep(0.01)
+        assert posted.result(30) == 302
+    limits.refresh_from_db()
+    assert (limits.tenant_messages_per_day, limits.tenant_cost_per_month) == (200, 20)
+
+
+def _post_and_close(client: Client, address: str, sent: dict[str, Any]) -> int:
+    try:
+        return client.post(address, sent).status_code
+    finally:
+        connection.close()
 
 
 def test_a_limit_that_is_refused_is_not_shown_as_in_force(root: Client, cast: Cast) -> None:

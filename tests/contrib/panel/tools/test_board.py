@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from assistant.models import Membership, Tenant, ToolCall, ToolSetting
 from assistant.services.toolpolicy.blocks import block_tool
+from assistant.services.toolpolicy.switch_changes import Target, set_switches
 from tests.base import Cast
 from tests.contrib.panel.conftest import say_something, signed_in
 from tests.factories import make_tenant, switch_tool
@@ -218,6 +219,55 @@ def test_a_form_that_sets_a_switch_says_who_did_on_the_board(amys: Client, cast:
     setting.refresh_from_db()
     assert setting.policy == "ask"
     assert "Last set by amy, " in amys.get(f"{BOARD}acme/").content.decode()
+
+
+def seen_on(client: Client, path: str = BOARD) -> str:
+    (found,) = set(re.findall(r'name="seen" value="(\d+)"', client.get(path).content.decode()))
+    return found
+
+
+def test_of_two_operators_clicks_on_one_cell_the_later_is_told(root: Client, cast: Cast) -> None:
+    seen = seen_on(root)
+    amy = signed_in(cast.amy)
+    cell = {"cells": f"{cast.acme.pk}:{TOOL}", "seen": seen}
+    headers = {"X-Requested-With": "fetch"}
+    assert amy.post(BOARD, {**cell, "policy": "off"}, headers=headers).json()["overtaken"] == ""
+    answer = root.post(BOARD, {**cell, "policy": "on"}, headers=headers).json()
+    assert f"it is left as it is: {TOOL}, Acme (Last set by amy, " in answer["overtaken"]
+    assert stored() == {("acme", TOOL): "off"} and "off" in answer["cells"][TOOL]["class"]
+    again = root.post(BOARD, {**cell, "seen": answer["seen"], "policy": "on"}, headers=headers).json()
+    assert (again["overtaken"], stored()) == ("", {("acme", TOOL): "on"})
+
+
+def test_who_sets_many_is_told_of_those_that_others_have_set(root: Client, cast: Cast) -> None:
+    seen = seen_on(root)
+    set_switches(actor=cast.oscar, targets=[Target(cast.globex.pk, None, TOOL)], policy="ask")
+    asked = set_cells(root, cast, "on", seen=seen).content.decode()
+    assert f'name="seen" value="{seen}"' in asked
+    set_cells(root, cast, "on", seen=seen, confirmed="1")
+    assert stored() == {("acme", TOOL): "on", ("globex", TOOL): "ask"}
+    page = root.get(BOARD).content.decode()
+    assert f"left as it is: {TOOL}, Globex (Last set by oscar, " in page
+
+
+@pytest.mark.parametrize("of_assistant", [False, True])
+def test_a_tenants_page_tells_the_later_of_two(of_assistant: bool, root: Client, cast: Cast) -> None:
+    path = f"{BOARD}acme/"
+    seen = seen_on(root, path)
+    assistant = str(cast.support.pk) if of_assistant else ""
+    switch = f"{cast.acme.pk}:{assistant}:{TOOL}"
+    signed_in(cast.amy).post(path, {"set": f"{switch}:off", "seen": seen})
+    assert "(Last set by amy, " in root.post(path, {"set": f"{switch}:on", "seen": seen}, follow=True).content.decode()
+    assert stored() == {("acme", TOOL): "off"}
+    root.post(path, {"set": f"{switch}:on", "seen": seen_on(root, path)})
+    assert stored() == {("acme", TOOL): "on"}
+
+
+def test_own_changes_do_not_overtake_oneself(root: Client, cast: Cast) -> None:
+    seen = seen_on(root)
+    for policy in ("ask", "off", "on"):
+        set_cells(root, cast, policy, seen=seen, confirmed="1")
+    assert stored() == {("acme", TOOL): "on", ("globex", TOOL): "on"}
 
 
 def queries_of(client: Client, path: str, **given: Any) -> int:

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.merging import kept_sentence
+from assistant.admin.base.merging import kept_sentence, merging_lock
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.charts import Bar, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
@@ -68,15 +68,16 @@ def spend_page(request: HttpRequest) -> HttpResponse:
     """
     now = timezone.now()
     asked = read_request(request, now=now)
-    form = _limits_form(request, asked.tenant)
-    if request.method == "POST":
-        if form is None or asked.tenant is None:
-            raise PermissionDenied
-        if form.is_valid():
-            messages.success(request, save_limits(request, asked.tenant, form))
-            if sentence := kept_sentence([form]):
-                messages.info(request, sentence)
-            return HttpResponseRedirect(request.get_full_path())
+    with merging_lock(request, asked.tenant):
+        form = _limits_form(request, asked.tenant)
+        if request.method == "POST":
+            if form is None or asked.tenant is None:
+                raise PermissionDenied
+            if form.is_valid():
+                messages.success(request, save_limits(request, asked.tenant, form))
+                if sentence := kept_sentence([form]):
+                    messages.info(request, sentence)
+                return HttpResponseRedirect(request.get_full_path())
     month = asked.scope.month
     total = spend_total(asked.scope)
     days = spend_days(asked.scope)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from assistant.admin.base.changes import sentence_of_entry
-from assistant.admin.base.merging import MergingForm, kept_sentence
+from assistant.admin.base.merging import MergingForm, kept_sentence, merging_lock
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
@@ -145,24 +145,28 @@ def _requests(request: HttpRequest, tenant: Tenant) -> Context:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a tab shows, and what a valid form of it does; the latter returns the message of success."""
+    """What a tab shows, and what a valid form of it does; the latter returns the message of success.
+
+    `merges`: whether the form is one that keeps what others have saved meanwhile.
+    """
 
     context: Callable[[HttpRequest, Tenant], Context]
     save: Callable[[HttpRequest, Tenant, Any], str] | None = None
+    merges: bool = False
 
 
 PAGES: dict[Tab, Page] = {
     tabs.OVERVIEW: Page(_overview),
     tabs.ASSISTANTS: Page(_assistants),
     tabs.TOOLS: Page(_tools),
-    tabs.SPEND: Page(_spend, save_limits),
+    tabs.SPEND: Page(_spend, save_limits, merges=True),
     tabs.KEYS: Page(_keys),
     tabs.CONVERSATIONS: Page(_conversations),
     tabs.AUDIT: Page(_audit),
     tabs.REQUESTS: Page(_requests, keep_or_end),
-    tabs.DANGER: Page(_danger, suspend_or_activate),
+    tabs.DANGER: Page(_danger, suspend_or_activate, merges=True),
     tabs.PEOPLE: Page(_people, invite_person),
-    tabs.BRAND: Page(brand_form, save_brand_form),
+    tabs.BRAND: Page(brand_form, save_brand_form, merges=True),
 }
 
 
@@ -172,6 +176,10 @@ def tab_view(admin: Any, tab: Tab) -> Callable[..., HttpResponse]:
 
     def view(request: HttpRequest, object_id: str) -> HttpResponse:
         tenant = tenant_of_tab(request, object_id, tab)
+        with merging_lock(request, tenant if page.merges else None):
+            return _answer(request, tenant)
+
+    def _answer(request: HttpRequest, tenant: Tenant) -> HttpResponse:
         context = page.context(request, tenant)
         form = context.get("form")
         if page.save is not None and form is not None and form.is_valid():

@@ -32,7 +32,7 @@ from assistant.services.toolpolicy.blocks import Block, read_blocks
 from assistant.services.toolpolicy.board import BoardRow, BoardTools, read_board, with_state
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import latest_change
+from assistant.services.toolpolicy.switch_changes import latest_change, latest_version
 from assistant.toolkit import Tool
 
 TENANTS_ON_A_PAGE = 30
@@ -79,6 +79,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
             "none": _("this tenant has no such tool"),
         },
         "texts": {"rules": texts.found, "notes": notes.found},
+        "seen": latest_version(tenants=[row.tenant.pk for row in rows]),
         "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
         "is_operator": is_operator(request),
     }

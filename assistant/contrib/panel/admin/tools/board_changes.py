@@ -15,18 +15,27 @@ from django.utils.translation import ngettext
 
 from assistant.admin.base.names import state_word
 from assistant.admin.base.visible_tenants import tenants_of
-from assistant.contrib.panel.admin.tools.board_request import PERMISSION, cells_of
+from assistant.contrib.panel.admin.tools.board_request import PERMISSION, cells_of, seen_in
 from assistant.contrib.panel.admin.tools.cells import classes_of, texts_of
-from assistant.contrib.panel.admin.tools.wording import change_message, last_change, left_message, undo_label
+from assistant.contrib.panel.admin.tools.wording import (
+    change_message,
+    last_change,
+    left_message,
+    overtaken_message,
+    undo_label,
+)
 from assistant.contrib.panel.reports.affected import CALL_DAYS, OPEN_HOURS, affected_by, sum_of
+from assistant.models import Tenant
 from assistant.services.toolpolicy.blocks import read_blocks
 from assistant.services.toolpolicy.board import BoardRow, read_board, tools_named
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.switch_changes import (
     FOLLOW,
     POLICIES,
+    Change,
     Target,
     latest_change,
+    latest_version,
     set_switches,
     undo_change,
 )
@@ -44,7 +53,7 @@ def change_switches(request: HttpRequest, targets: Sequence[Target], policy: str
     try:
         if len({target.tenant_id for target in targets}) > 1 and request.POST.get("confirmed") != "1":
             return _confirm(request, targets, policy)
-        change = set_switches(actor=request.user, targets=targets, policy=policy)
+        change = set_switches(actor=request.user, targets=targets, policy=policy, seen=seen_in(request))
     except ValueError as exc:
         sentence = _("Nothing was changed: %(why)s.") % {"why": exc}
         if is_script:
@@ -52,9 +61,29 @@ def change_switches(request: HttpRequest, targets: Sequence[Target], policy: str
         messages.error(request, sentence)
         return HttpResponseRedirect(request.get_full_path())
     if is_script:
-        return JsonResponse({**_changed(request, targets), "message": change_message(change, policy)})
-    messages.success(request, change_message(change, policy))
+        changed = _changed(request, targets)
+        return JsonResponse({**changed, "message": change_message(change, policy), "overtaken": _overtaken(change)})
+    if change.changed or not change.overtaken:
+        messages.success(request, change_message(change, policy))
+    if change.overtaken:
+        messages.error(request, _overtaken(change))
     return HttpResponseRedirect(request.get_full_path())
+
+
+def _overtaken(change: Change) -> str:
+    """Return who has set the switches meanwhile that a change has left; "" if nobody has."""
+    if not change.overtaken:
+        return ""
+    tenants = Tenant.objects.filter(pk__in={target.tenant_id for target in change.overtaken})
+    names = {target.tool for target in change.overtaken}
+    last = last_switches(tenants=list(tenants), tools=list(names))
+    by_tenant = {tenant.pk: tenant.name for tenant in tenants}
+    return overtaken_message(
+        [
+            (target.tool, by_tenant[target.tenant_id], last.get((target.tenant_id, target.tool)))
+            for target in change.overtaken
+        ]
+    )
 
 
 def undo(request: HttpRequest) -> HttpResponse:
@@ -90,7 +119,8 @@ def _changed(request: HttpRequest, targets: Sequence[Target]) -> dict[str, Any]:
         if cell is not None
     }
     latest = latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))
-    return {"tenant": tenant.pk, "cells": cells, "undo": undo_label(latest)}
+    seen = latest_version(tenants=[tenant.pk])
+    return {"tenant": tenant.pk, "cells": cells, "seen": seen, "undo": undo_label(latest)}
 
 
 def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> HttpResponse:
@@ -129,6 +159,7 @@ def _confirm(request: HttpRequest, targets: Sequence[Target], policy: str) -> Ht
         "policy": policy,
         "word": state_word(policy),
         "cells": cells_of(targets),
+        "seen": request.POST.get("seen", ""),
         "action": request.get_full_path(),
         "do": request.POST.get("do", ""),
     }

@@ -110,6 +110,12 @@ def number_in(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
+def seen_in(request: HttpRequest) -> int | None:
+    """Return the version of the switches that the page showed which sends this form; None if it does not say."""
+    sent = request.POST.get("seen", "")
+    return number_in(sent) if sent else None
+
+
 def cells_of(targets: Iterable[Target]) -> str:
     """Return tenants' switches as a form names them."""
     return ",".join(f"{target.tenant_id}:{target.tool}" for target in targets)

@@ -12,12 +12,13 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.visible_tenants import is_operator, tenants_of
 from assistant.contrib.panel.admin.tools.board_changes import undo
-from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board
-from assistant.contrib.panel.admin.tools.wording import after_outside, last_change, undo_label
+from assistant.contrib.panel.admin.tools.board_request import PERMISSION, number_in, require_board, seen_in
+from assistant.contrib.panel.admin.tools.wording import after_outside, last_change, overtaken_message, undo_label
 from assistant.models import Assistant, Tenant
+from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import FOLLOW, latest_change
-from assistant.services.toolpolicy.switchboard import Cell, Row, board_of_assistants, reach_of, set_switch
+from assistant.services.toolpolicy.switch_changes import FOLLOW, latest_change, latest_version
+from assistant.services.toolpolicy.switchboard import Cell, Overtaken, Row, board_of_assistants, reach_of, set_switch
 
 
 def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:
@@ -42,6 +43,7 @@ def tenant_board_view(request: HttpRequest, tenant: str) -> HttpResponse:
         "lines": [
             (one, [_shown(one, cell, column) for cell, column in zip(one.cells, columns, strict=True)]) for one in rows
         ],
+        "seen": latest_version(tenants=[row.pk]),
         "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
         "is_operator": is_operator(request),
         "has_board": is_operator(request) or tenants_of(request, PERMISSION).count() > 1,
@@ -68,7 +70,13 @@ def _set_switch(request: HttpRequest) -> HttpResponse:
     if tenant is None or (assistant_id and assistant is None):
         raise Http404("There is no such tenant.")
     try:
-        set_switch(actor=request.user, tenant=tenant, assistant=assistant, tool=tool, policy=policy)
+        set_switch(
+            actor=request.user, tenant=tenant, assistant=assistant, tool=tool, policy=policy, seen=seen_in(request)
+        )
+    except Overtaken:
+        last = last_switches(tenants=[tenant]).get((tenant.pk, f"{assistant.slug}: {tool}" if assistant else tool))
+        whom = f"{assistant.name} of {tenant.name}" if assistant else tenant.name
+        messages.error(request, overtaken_message([(tool, whom, last)]))
     except ValueError as exc:
         messages.error(request, _("Nothing was changed: %(why)s.") % {"why": exc})
     else:

@@ -35,7 +35,7 @@ from assistant.services.toolpolicy.blocks import Block, active_blocks, block_too
 from assistant.services.toolpolicy.board import BoardCell, BoardRow, BoardTools, read_board, tools_named
 from assistant.services.toolpolicy.last_switches import last_switches
 from assistant.services.toolpolicy.rules import shown_rule
-from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, latest_change
+from assistant.services.toolpolicy.switch_changes import FOLLOW, Target, latest_change, latest_version
 from assistant.services.toolpolicy.tool_settings import read_secrets
 from assistant.toolkit import Tool
 
@@ -228,6 +228,7 @@ def _context(request: HttpRequest, shown: _Shown, form: BlockForm) -> dict[str, 
         "tool_name": tool.name,
         "is_operator": is_operator(request),
         "policies": [("on", _("On")), ("ask", _("Ask first")), ("off", _("Off")), (FOLLOW, _("Default"))],
+        "seen": latest_version(tenants=[tenant.pk for tenant in tenants]),
         "undo": undo_label(latest_change(actor=request.user, tenants=tenants_of(request, PERMISSION))),
         "calls_url": reverse("admin:assistant_toolcall_changelist"),
     }

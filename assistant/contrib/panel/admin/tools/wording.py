@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,9 @@ from assistant.admin.base.names import state_word
 from assistant.core.toolcalls.protocols import Policy
 from assistant.services.toolpolicy.last_switches import LastSwitch
 from assistant.services.toolpolicy.switch_changes import Change, LatestChange
+
+# Switches that a sentence names one by one.
+NAMED_SWITCHES = 3
 
 
 def after_outside(*, policy: Policy, marked: Policy, is_read_only: bool, has_destinations: bool) -> str:
@@ -64,6 +68,19 @@ def left_message(change: Change) -> list[str]:
         count,
     )
     return [sentence % {"count": count}]
+
+
+def overtaken_message(switches: Sequence[tuple[str, str, LastSwitch | None]]) -> str:
+    """Return who has set which switches of which tenants meanwhile, and that they were left."""
+    first = [
+        f"{tool}, {tenant} ({last_change(last)})" if last is not None else f"{tool}, {tenant}"
+        for tool, tenant, last in switches[:NAMED_SWITCHES]
+    ]
+    more = len(switches) - len(first)
+    sentence = _(
+        "Somebody else has set this meanwhile, and it is left as it is: %(switches)s. Set it again to replace it."
+    )
+    return sentence % {"switches": "; ".join([*first, *([f"+{more}"] if more else [])])}
 
 
 def undo_label(latest: LatestChange | None) -> dict[str, Any] | None:

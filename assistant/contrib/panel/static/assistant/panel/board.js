@@ -69,6 +69,8 @@ class Board {
     this.texts = JSON.parse(document.getElementById("board-texts").textContent);
     this.words = JSON.parse(document.getElementById("board-words").textContent);
     this.selected = new Set();
+    // The version of each cell that was read again since the page was loaded.
+    this.seen = new Map();
     this.waiting = Promise.resolve();
     this.place = new Map();
     this.table.setAttribute("role", "grid");
@@ -263,12 +265,16 @@ class Board {
     }
     sessionStorage.setItem(REMEMBERED, this.target(this.current));
     this.waiting = this.waiting
-      .then(() => post(this.form, { cells: targets.join(","), policy, row: "", column: "" }))
+      .then(() => post(this.form, { cells: targets.join(","), policy, row: "", column: "", seen: this.seenOf(cells) }))
       .then((answer) => (answer instanceof Document ? ask(answer) : this.apply(answer)))
       .catch((error) => {
         for (const [cell, classes] of before) cell.className = classes;
         this.say(error.message, true);
       });
+  }
+
+  seenOf(cells) {
+    return Math.min(...cells.map((cell) => this.seen.get(cell) ?? Number(this.form.elements.seen.value)));
   }
 
   apply(answer) {
@@ -279,6 +285,7 @@ class Board {
       cell.textContent = shown.word;
       cell.dataset.r = this.texts.rules.push(shown.texts) - 1;
       cell.dataset.n = this.texts.notes.push(shown.note) - 1;
+      this.seen.set(cell, answer.seen);
     }
     const form = document.getElementById("undo");
     form.hidden = !answer.undo;
@@ -287,6 +294,7 @@ class Board {
       form.querySelector("button").value = answer.undo.id;
     }
     this.describe();
+    if (answer.overtaken) this.say(answer.overtaken, true);
   }
 
   describe() {
