@@ -208,7 +208,8 @@ class MergingAdmin:
         found = super().get_object(request, object_id, from_field)  # type: ignore[misc]
         if found is None or request.method != "POST" or not transaction.get_connection().in_atomic_block:
             return found
-        list(type(found)._default_manager.select_for_update().filter(pk=found.pk).values_list("pk"))
+        # Without the model's order, whose joins PostgreSQL may not be able to lock.
+        list(type(found)._base_manager.select_for_update().filter(pk=found.pk).order_by().values_list("pk"))
         return super().get_object(request, object_id, from_field)  # type: ignore[misc]
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

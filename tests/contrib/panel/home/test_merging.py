@@ -174,8 +174,9 @@ def is_waited_for() -> bool:
     if connection.vendor == "sqlite":
         return True
     with connection.cursor() as cursor:
+        # Not `pg_stat_activity`, of which a transaction sees one state only.
         cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
         )
         return bool(cursor.fetchone()[0])
 
