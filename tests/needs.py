@@ -18,7 +18,7 @@ SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
 STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
 STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
 # Rooms of tests that are about the whole site with all its apps, and words of other modules that need an optional app.
-WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance", "admin"}
+WHOLE_SITE = {"contrib", "isolation", "host_project", "docs", "site", "languages", "conformance"}
 NEEDS_APPS = re.compile(
     r"\bassistant(\.contrib|_evaluations|_timed)\b|\btests\.(contrib|mcp\.talking|isolation)\b|/mcp/|/admin/|[\"']admin:"
     # The tools of `timed`.
@@ -47,6 +47,8 @@ def needs_apps(path: Path) -> bool:
     into tables that are not there.
     """
     rooms = path.relative_to(Path(__file__).parent).parts
+    if rooms[0] == "admin":
+        return False  # the plain pages of models, which are the core's
     return bool(WHOLE_SITE & {*rooms}) or NEEDS_APPS.search(path.read_text()) is not None
 
 

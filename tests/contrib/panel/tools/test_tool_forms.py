@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
-from assistant.contrib.panel.admin.tools.tool_settings_form import fields_of
+from assistant.admin.tool_settings_form import fields_of
 from assistant.models import AuditEntry, Provider, ToolSetting
 from assistant.toolkit import ToolContext, tool
 from tests.base import Cast

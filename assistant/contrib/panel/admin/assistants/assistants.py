@@ -1,12 +1,10 @@
-"""The assistants' pages, with their prompt versions and tool switches."""
+"""The assistants' pages, with links to their prompt's editor and to what else is about them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -14,170 +12,26 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from assistant.admin.base.filters import TENANT
-from assistant.admin.base.links import link_to_list, user_column
-from assistant.admin.base.merging import MergingForm
-from assistant.admin.base.tenant_scope import TenantScopedInline
-from assistant.contrib.panel.admin.assistants.assistant_form import AssistantForm
+from assistant.admin.assistants import AssistantAdmin
+from assistant.admin.base.links import link_to_list
 from assistant.contrib.panel.admin.assistants.model_pages import ModelPages
-from assistant.contrib.panel.admin.assistants.welcome_fields import (
-    welcome_fieldsets,
-)
 from assistant.contrib.panel.admin.base.added_links import added_links
-from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
-from assistant.services.assistants.provider_choice import describe_provider
-from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.switch_changes import knows_tool
-from assistant.services.toolpolicy.switchboard import set_switch
+from assistant.contrib.panel.admin.base.replacing import replace
+from assistant.models import Assistant, Conversation, PromptVersion
 
 
-def tool_choices() -> list[tuple[str, str]]:
-    """Return the catalogue's tools; callable choices, so that a new tool needs no migration."""
-    return [(tool.name, tool.name) for tool in catalogue.registry()]
-
-
-class PromptVersionInline(TenantScopedInline):
-    """The assistant's prompt versions, read-only; they are edited and published on their own pages."""
-
-    model = PromptVersion
-    possible_actions = frozenset({"view"})
-    fields = ("number", "label", "status", "note", "author", "created_at", "published_at")
-    readonly_fields = fields
-    author = user_column("created_by")
-    show_change_link = True
-    verbose_name_plural = _("prompt versions")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).select_related("assistant", "created_by")
-
-
-class SwitchForm(MergingForm):
-    """One tool's switch for this assistant."""
-
-    tool = forms.ChoiceField(label=_("Tool"), choices=tool_choices)
-
-    class Meta:
-        model = ToolSetting
-        fields = ("tool", "policy")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.instance.pk:
-            self.fields["tool"] = forms.CharField(disabled=True)
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        tenant_id = self.instance.tenant_id or 0
-        if self.has_changed() and not knows_tool(tenant_id=tenant_id, name=str(cleaned.get("tool"))):
-            raise forms.ValidationError(
-                gettext("This deployment has no such tool any more; its switch can only be deleted.")
-            )
-        return cleaned
-
-
-class SwitchFormSet(forms.BaseInlineFormSet[ToolSetting, Assistant, SwitchForm]):
-    """Rejects two switches for the same tool."""
-
-    def clean(self) -> None:
-        super().clean()
-        names = [form.cleaned_data["tool"] for form in self.forms if form.cleaned_data.get("tool")]
-        doubled = {name for name in names if names.count(name) > 1}
-        if doubled:
-            raise forms.ValidationError(
-                gettext("Each tool has one switch: %(tools)s.") % {"tools": ", ".join(sorted(doubled))}
-            )
-
-
-class SwitchInline(TenantScopedInline):
-    """The assistant's own switches; a tool without one follows the tenant's."""
-
-    model = ToolSetting
-    form = SwitchForm
-    formset = SwitchFormSet  # type: ignore[assignment]
-    fields = ("tool", "policy")
-    show_change_link = True
-    verbose_name = _("switch")
-    verbose_name_plural = _("tool switches of this assistant (they narrow the tenant's)")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).defer("secrets")
-
-
-@admin.register(Assistant)
-class AssistantAdmin(ModelPages):
+@replace(Assistant)
+class AssistantPages(ModelPages, AssistantAdmin):
     """A tenant's assistants."""
 
-    form = AssistantForm
     change_form_template = "admin/assistant/assistant/change_form.html"
     list_display = ("name", "slug", "tenant", "answers_with", "prompt", "is_active", "updated_at")
-    list_filter = (TENANT, "is_active")
-    search_fields = ("name", "slug", "description")
-    list_select_related = ("tenant", "provider", "tenant__default_provider")
-    readonly_fields = ("answers_with", "published_prompt", "pages")
-    inlines = (PromptVersionInline, SwitchInline)
-    fieldsets = (
-        (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
-        (
-            _("Model"),
-            {
-                "fields": (
-                    "answers_with",
-                    "provider",
-                    "model",
-                    "other_models",
-                    "fallback_provider",
-                    "fallback_model",
-                    "temperature",
-                )
-            },
-        ),
-        (_("Prompt"), {"fields": ("published_prompt",)}),
-        *welcome_fieldsets(),
-        (_("Conversations"), {"fields": ("makes_titles", "suggests_follow_ups")}),
-        (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
-        (_("Delegates"), {"fields": ("delegates",)}),
-        (
-            _("Limits of one run"),
-            {
-                "fields": (
-                    "max_rounds",
-                    "max_tool_calls",
-                    "max_calls_per_tool",
-                    "max_tokens",
-                    "max_cost",
-                    "max_seconds",
-                    "history_tokens",
-                    "history_messages",
-                )
-            },
-        ),
-        (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema", "task_schema")}),
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Assistant]:
-        rows: QuerySet[Assistant] = super().get_queryset(request).prefetch_related("tenant__providers")
-        return rows
+    readonly_fields = (*AssistantAdmin.readonly_fields, "pages")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out the delegates on the add page: the choices depend on the saved tenant."""
-        found = super().get_fieldsets(request, obj)
-        return [part for part in found if obj is not None or part[1]["fields"] != ("delegates",)]
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change=change, **kwargs)
-        if obj is not None and "delegates" in form.base_fields:
-            field: Any = form.base_fields["delegates"]
-            field.queryset = Assistant.objects.filter(tenant_id=obj.tenant_id).exclude(pk=obj.pk).order_by("name")
-        return form
-
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "delegates":
-            kwargs["widget"] = forms.CheckboxSelectMultiple()
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
-
-    @admin.display(description=_("answers with"))
-    def answers_with(self, assistant: Assistant) -> str:
-        return describe_provider(assistant) if assistant.pk else "—"
+        (title, options), *rest = super().get_fieldsets(request, obj)
+        *names, shown = options["fields"] if obj is not None else (*options["fields"], "")
+        return [(title, {**options, "fields": tuple(name for name in (*names, "pages", shown) if name)}), *rest]
 
     @admin.display(description=_("prompt"))
     def prompt(self, assistant: Assistant) -> SafeString:
@@ -187,22 +41,14 @@ class AssistantAdmin(ModelPages):
 
     @admin.display(description=_("published prompt"))
     def published_prompt(self, assistant: Assistant) -> SafeString | str:
+        shown = super().published_prompt(assistant)
         if not assistant.pk:
-            return gettext("Save the assistant, then write its first prompt.")
-        version = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
+            return shown
         editor = reverse("admin:prompt_editor", args=[assistant.pk])
-        if version is None:
-            return format_html(
-                '{} <a href="{}">{}</a>', gettext("None yet."), editor, gettext("Write it in the editor")
-            )
-        return format_html(
-            '<pre class="prompt">{}</pre><a href="{}">{}</a> · <a href="{}">{}</a>',
-            version.text,
-            reverse("admin:assistant_promptversion_change", args=[version.pk]),
-            gettext("Version %(number)d") % {"number": version.number},
-            editor,
-            gettext("Open the editor"),
-        )
+        is_published = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).exists()
+        if not is_published:
+            return format_html('{} <a href="{}">{}</a>', shown, editor, gettext("Write it in the editor"))
+        return format_html('{} · <a href="{}">{}</a>', shown, editor, gettext("Open the editor"))
 
     @admin.display(description=_("see also"))
     def pages(self, assistant: Assistant) -> SafeString | str:
@@ -215,21 +61,3 @@ class AssistantAdmin(ModelPages):
             *added_links("assistant", assistant),
         ]
         return format_html_join(" · ", "{}", ((one,) for one in links))
-
-    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """Save switches through `set_switch`, which audits them."""
-        if formset.model is not ToolSetting:
-            super().save_formset(request, form, formset, change)
-            return
-        formset.save(commit=False)
-        for deleted in formset.deleted_objects:
-            deleted.delete()
-        assistant = form.instance
-        for row in [*formset.new_objects, *(row for row, _changed in formset.changed_objects)]:
-            set_switch(
-                actor=request.user,
-                tenant=assistant.tenant,
-                assistant=assistant,
-                tool=row.tool,
-                policy=row.policy,
-            )

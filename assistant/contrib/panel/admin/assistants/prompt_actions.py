@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from assistant.admin.base.links import assistant_label
-from assistant.contrib.panel.admin.assistants.prompt_forms import moment_in, problems_of
+from assistant.admin.prompts import problems_of
+from assistant.contrib.panel.admin.assistants.prompt_forms import moment_in
 from assistant.models import Assistant, PromptVersion
 from assistant.services.assistants.prompt_values import UnknownVariables
 from assistant.services.assistants.prompts import label_prompt, publish_prompt

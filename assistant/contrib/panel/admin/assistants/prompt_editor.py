@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 
 from assistant.admin.base.links import assistant_label
 from assistant.admin.base.visible_tenants import tenants_of
+from assistant.admin.prompts import problems_of
 from assistant.contrib.panel.admin.assistants.prompt_actions import act_on_version
-from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm, problems_of
+from assistant.contrib.panel.admin.assistants.prompt_forms import EditorForm
 from assistant.contrib.panel.admin.assistants.prompt_preview import preview_of, users_of
 from assistant.contrib.panel.admin.assistants.try_chat import try_url
 from assistant.contrib.panel.admin.base.added_links import added_links, draft_buttons

@@ -11,35 +11,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from assistant.admin.prompts import cleaned_prompt
 from assistant.models import PromptVersion, Tenant
 from assistant.services.assistants.prompt_editor import Typed
-from assistant.services.assistants.prompt_values import UnknownVariables, check_variables
-from assistant.toolkit.text import clean_text
 
 MAX_PROMPT = 100_000
 _MAX_LABEL = PromptVersion._meta.get_field("label").max_length
 _MAX_NOTE = PromptVersion._meta.get_field("note").max_length
-
-
-def cleaned_prompt(text: str, *, tenant_id: int) -> str:
-    """Return a prompt that was typed, with plain line ends. Raises `ValidationError` for unknown variables."""
-    text = clean_text(text.replace("\r\n", "\n").replace("\r", "\n"))
-    try:
-        check_variables(text, tenant_id=tenant_id)
-    except UnknownVariables as exc:
-        raise ValidationError(problems_of(exc)) from None
-    return text
-
-
-def problems_of(exc: UnknownVariables) -> list[str]:
-    """Return a sentence for each unknown variable, and how two braces are written as text."""
-    sentences = [
-        _("There is no variable {{ %(name)s }}.") % {"name": name}
-        if name
-        else _("Two opening braces begin no variable here.")
-        for name in exc.names
-    ]
-    return [*sentences, _("To write two braces as text, put a backslash before them: \\{{")]
 
 
 class EditorForm(forms.Form):

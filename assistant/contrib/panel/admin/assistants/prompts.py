@@ -1,12 +1,10 @@
-"""The prompt versions' pages: drafts can be edited and published; published versions cannot be changed."""
+"""The prompt versions' pages, with the editor and the comparison."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django import forms
-from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html
@@ -14,109 +12,24 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.filters import AssistantFilter, TenantFilter
-from assistant.admin.base.links import assistant_column, assistant_label, user_column
-from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
+from assistant.admin.prompts import PromptVersionAdmin
 from assistant.contrib.panel.admin.assistants.prompt_compare import compare_view
 from assistant.contrib.panel.admin.assistants.prompt_editor import editor_view
-from assistant.contrib.panel.admin.assistants.prompt_forms import cleaned_prompt, problems_of
+from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.models import PromptVersion
-from assistant.services.assistants import prompts
-from assistant.services.assistants.prompt_values import UnknownVariables
 
 
-class PromptForm(TenantForm):
-    """The form of a draft; its assistant cannot be changed after the first save."""
-
-    class Meta:
-        model = PromptVersion
-        fields = ("assistant", "text", "label", "note")
-        widgets = {"text": forms.Textarea(attrs={"rows": 24, "cols": 100})}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.instance.pk and "assistant" in self.fields:
-            self.fields["assistant"].disabled = True
-        if self.instance.pk:
-            self.initial["text"] = prompts.text_to_edit(self.instance)
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        assistant = cleaned.get("assistant") or (self.instance.assistant if self.instance.pk else None)
-        if "text" in cleaned and assistant is not None:
-            try:
-                cleaned["text"] = cleaned_prompt(cleaned["text"], tenant_id=assistant.tenant_id)
-            except forms.ValidationError as exc:
-                self.add_error("text", exc)
-        return cleaned
-
-
-@admin.register(PromptVersion)
-class PromptVersionAdmin(TenantScopedAdmin):
+@replace(PromptVersion)
+class PromptPages(PromptVersionAdmin):
     """The versions of assistants' system prompts."""
 
-    permission = "prompts"
-    form = PromptForm
-    tenant_path = "assistant__tenant"
     change_form_template = "admin/assistant/promptversion/change_form.html"
-    list_display = (
-        "version", "label", assistant_column, "tenant", "status", "note", "author", "created_at", "published_at",
-        "editor",
-    )  # fmt: skip
-    list_filter = ("status", ("assistant__tenant", TenantFilter), AssistantFilter)
-    search_fields = ("text", "note", "label", "assistant__name", "assistant__slug")
-    list_select_related = ("assistant", "assistant__tenant", "created_by")
-    ordering = ("assistant", "-number")
-    fields = ("assistant", "number", "status", "text", "label", "note", "author", "created_at", "published_at")
-    readonly_fields = ("number", "status", "author", "created_at", "published_at")
-    actions = ("publish",)
-    audited_by_services = frozenset({"add", "change"})
-    author = user_column("created_by")
-
-    @admin.display(description=gettext_lazy("version"), ordering="number")
-    def version(self, row: PromptVersion) -> str:
-        return f"v{row.number}"
-
-    @admin.display(description=gettext_lazy("tenant"), ordering="assistant__tenant__slug")
-    def tenant(self, row: PromptVersion) -> str:
-        return row.assistant.tenant.slug
+    list_display = (*PromptVersionAdmin.list_display, "editor")
 
     @admin.display(description=gettext_lazy("editor"))
     def editor(self, row: PromptVersion) -> SafeString:
         url = reverse("admin:prompt_editor", args=[row.assistant_id])
         return format_html('<a href="{}?version={}">{}</a>', url, row.number, gettext("Open"))
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("assistant", "text", "label", "note") if obj is None else self.fields
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and self._is_draft(obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and self._is_draft(obj)
-
-    def _is_draft(self, version: Any) -> bool:
-        return not isinstance(version, PromptVersion) or version.status == PromptVersion.Status.DRAFT
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Fill a new draft with the published text."""
-        initial: dict[str, Any] = super().get_changeform_initial_data(request)
-        assistant = str(initial.get("assistant", ""))
-        if assistant.isascii() and assistant.isdigit() and len(assistant) < 19:
-            rows = self.get_queryset(request).filter(assistant_id=int(assistant))
-            published = rows.filter(status=PromptVersion.Status.PUBLISHED).first()
-            initial["text"] = "" if published is None else prompts.text_to_edit(published)
-        return initial
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        if change:
-            prompts.edit_draft(version=obj, text=obj.text, note=obj.note, label=obj.label, actor=request.user)
-            return
-        made = prompts.draft_prompt(
-            assistant=obj.assistant, text=obj.text, note=obj.note, label=obj.label, actor=request.user
-        )
-        obj.pk, obj.number, obj.status, obj.created_at = made.pk, made.number, made.status, made.created_at
-        obj._state.adding = False
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return self._published(request, obj) or super().response_add(request, obj, post_url_continue)
@@ -128,27 +41,8 @@ class PromptVersionAdmin(TenantScopedAdmin):
         """Publish what was just saved if the button says so, in the transaction that saved it."""
         if "_publish" not in request.POST or not self.has_add_permission(request):
             return None
-        self._publish(request, self.get_queryset(request).get(pk=version.pk))
+        self.publish_version(request, self.get_queryset(request).get(pk=version.pk))
         return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))
-
-    @admin.action(description=gettext_lazy("Publish the selected versions (one per assistant)"), permissions=["add"])
-    def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
-        versions = list(queryset.select_related("assistant__tenant"))
-        if len({version.assistant_id for version in versions}) != len(versions):
-            self.message_user(request, gettext("Select only one version per assistant."), messages.ERROR)
-            return
-        for version in versions:
-            self._publish(request, version)
-
-    def _publish(self, request: HttpRequest, version: PromptVersion) -> None:
-        try:
-            prompts.publish_prompt(version=version, actor=request.user)
-        except UnknownVariables as exc:
-            self.message_user(request, " ".join(problems_of(exc)), messages.ERROR)
-            return
-        text = gettext("Version %(number)s of %(assistant)s is published, and used from the next run on.")
-        text %= {"number": version.number, "assistant": assistant_label(version.assistant)}
-        self.message_user(request, text, messages.SUCCESS)
 
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view
@@ -162,5 +56,5 @@ class PromptVersionAdmin(TenantScopedAdmin):
 
     def publish_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         version = self.row_or_404(request, object_id, self.has_add_permission)
-        self._publish(request, version)
+        self.publish_version(request, version)
         return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))

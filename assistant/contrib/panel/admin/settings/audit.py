@@ -1,35 +1,26 @@
-"""A read-only page of the audit trail."""
+"""The page of the audit trail, with its actions in words."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy
 
-from assistant.admin.base.changes import sentence_of_entry
+from assistant.admin.audit import AuditEntryAdmin
 from assistant.admin.base.filters import TENANT
-from assistant.admin.base.links import user_column, username
-from assistant.admin.base.long_lists import LongList
-from assistant.admin.base.tenant_scope import ReadOnlyAdmin
 from assistant.contrib.panel.admin.base.action_titles import ActionFilter, action_title
+from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.models import AuditEntry
 
 
-@admin.register(AuditEntry)
-class AuditEntryAdmin(LongList, ReadOnlyAdmin):
+@replace(AuditEntry)
+class AuditPages(AuditEntryAdmin):
     """The audit trail: who changed which switch, prompt, key or setting."""
 
     list_display = ("created_at", "tenant", "who", "what", "target", "change")
     list_filter = (TENANT, ("action", ActionFilter), "created_at")
-    search_fields = ("action", "target", username("actor"))
-    list_select_related = ("tenant", "actor")
     fields = ("tenant", "what", "target", "details", "who", "change", "created_at")
     readonly_fields = ("who", "what", "change")
-    who = user_column("actor")
 
     @admin.display(description=gettext_lazy("what"), ordering="action")
     def what(self, entry: AuditEntry) -> str:
         return action_title(entry.action)
-
-    @admin.display(description=gettext_lazy("before → after"))
-    def change(self, entry: AuditEntry) -> str:
-        return sentence_of_entry(entry)

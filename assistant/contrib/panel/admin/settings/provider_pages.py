@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,7 +10,6 @@ from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.contenttypes.models import ContentType
-from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -19,21 +17,17 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.formats import date_format
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_POST
 
-from assistant.admin.base.links import assistant_label, link
 from assistant.admin.base.tenant_scope import TenantScopedAdmin
+from assistant.admin.providers import ProviderAdmin, cleaned_setting
+from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.models import Provider, TenantLimits
-from assistant.providers.given_settings import InvalidSetting, key_of
-from assistant.services.assistants.provider_check import KeyRefused, check_provider, put_into_use, rotate_key
-from assistant.services.assistants.provider_use import ProviderUse, assistants_of, fallbacks_of, tenants_of, uses_of
-
-# Assistants and tenants listed of those that use a provider.
-MAX_LISTED_USERS = 50
+from assistant.providers.given_settings import key_of
+from assistant.services.assistants.provider_check import KeyRefused, put_into_use, rotate_key
+from assistant.services.assistants.provider_use import ProviderUse, uses_of
 
 
 class KeyForm(forms.Form):
@@ -48,14 +42,6 @@ class KeyForm(forms.Form):
 
     def clean_api_key(self) -> str:
         return cleaned_setting(key_of, self, "api_key")
-
-
-def cleaned_setting(read: Callable[[str, str], str], form: forms.Form | forms.ModelForm[Any], field: str) -> str:
-    """Return a form's value as models use it, without what copying adds. Raises `ValidationError`, naming the field."""
-    try:
-        return read(form.cleaned_data[field], str(form.fields[field].label))
-    except InvalidSetting as exc:
-        raise forms.ValidationError(str(exc)) from exc
 
 
 class ProviderList(ChangeList):
@@ -79,10 +65,14 @@ def last_changes(rows: list[Provider]) -> dict[str, LogEntry]:
     return {str(entry.object_id): entry for entry in LogEntry.objects.filter(pk__in=newest).select_related("user")}
 
 
-class ProviderPages(TenantScopedAdmin):
+@replace(Provider)
+class ProviderPages(ProviderAdmin):
     """The columns about the use of a provider, and the buttons of its page."""
 
     change_form_template = "admin/assistant/provider/change_form.html"
+    list_display = (*ProviderAdmin.list_display, "used_by", "set_by")
+    fields = (*ProviderAdmin.fields, "set_by")
+    readonly_fields = (*ProviderAdmin.readonly_fields, "set_by")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ProviderList
@@ -99,12 +89,6 @@ class ProviderPages(TenantScopedAdmin):
         return assistants + (
             ngettext(" of %(count)d tenant", " of %(count)d tenants", use.tenants) % {"count": use.tenants}
         )
-
-    @admin.display(description=gettext_lazy("used by"))
-    def users(self, provider: Provider) -> SafeString | str:
-        """Return links to the assistants that answer with it and the tenants that have it as default."""
-        lines = users_of(provider) if provider.pk else []
-        return format_html_join("", "{}<br>", ((line,) for line in lines)) or gettext("nobody")
 
     @admin.display(description=gettext_lazy("last changed"))
     def set_by(self, provider: Any) -> str:
@@ -130,12 +114,7 @@ class ProviderPages(TenantScopedAdmin):
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask the provider, and say what it answered."""
         provider = self.row_or_404(request, object_id, self.has_change_permission)
-        try:
-            found = check_provider(provider=provider, actor=request.user)
-        except ImproperlyConfigured:
-            self.message_user(request, gettext("No key of this deployment decrypts its API key."), messages.ERROR)
-        else:
-            self.message_user(request, found.sentence, messages.SUCCESS if found.is_good else messages.ERROR)
+        self.test_provider(request, provider)
         return HttpResponseRedirect(reverse("admin:assistant_provider_change", args=[provider.pk]))
 
     def use_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -175,10 +154,6 @@ class ProviderPages(TenantScopedAdmin):
         }
         return TemplateResponse(request, "admin/assistant/provider/rotate.html", context)
 
-    def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
-        """List those that use the providers; if these were deleted, another model would answer without notice."""
-        return [reason for provider in rows for reason in _reason_to_keep(provider)]
-
 
 def first_use_of(provider: Provider) -> dict[str, Any]:
     """Return what the page of a tenant's provider says before it is in use.
@@ -195,40 +170,3 @@ def first_use_of(provider: Provider) -> dict[str, Any]:
         "has_cap": bool(limits and (limits.tenant_cost_per_month or limits.tenant_cost_per_day)),
         "limits": reverse("admin:assistant_tenant_spend", args=[provider.tenant_id]),
     }
-
-
-def users_of(provider: Provider) -> list[Any]:
-    """Return links to those that use a provider, at most `MAX_LISTED_USERS` of each kind."""
-    lines: list[Any] = []
-    assistants, tenants = fallbacks_of(provider=provider)
-    for rows, label in (
-        (assistants_of(provider=provider), assistant_label),
-        (tenants_of(provider=provider), _default),
-        (assistants, _fallback_of_assistant),
-        (tenants, _fallback),
-    ):
-        found: list[Any] = list(rows[: MAX_LISTED_USERS + 1])
-        lines += [link(row, label(row)) for row in found[:MAX_LISTED_USERS]]
-        if len(found) > MAX_LISTED_USERS:
-            lines.append(gettext("and more"))
-    return lines
-
-
-def _default(tenant: Any) -> str:
-    return gettext("%(tenant)s, as its default") % {"tenant": tenant.name}
-
-
-def _fallback(tenant: Any) -> str:
-    return gettext("%(tenant)s, as its fallback") % {"tenant": tenant.name}
-
-
-def _fallback_of_assistant(assistant: Any) -> str:
-    return gettext("%(assistant)s, as its fallback") % {"assistant": assistant_label(assistant)}
-
-
-def _reason_to_keep(provider: Provider) -> list[Any]:
-    users = users_of(provider)
-    if not users:
-        return []
-    sentence = gettext("%(provider)s is used by these. Choose another provider for them first.")
-    return [sentence % {"provider": provider.name}, users]

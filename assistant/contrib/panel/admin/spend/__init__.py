@@ -1,5 +1,10 @@
-"""The pages of spend: what it was for, and the tokens behind it."""
+"""The pages of spend: what it was for, and the tokens behind it; with them are the limits of a tenant."""
 
-from assistant.contrib.panel.admin.spend import prices, usage
+from django.contrib import admin
 
-__all__ = ["prices", "usage"]
+from assistant.contrib.panel.admin.spend import usage
+from assistant.models import TenantLimits
+
+admin.site.unregister(TenantLimits)
+
+__all__ = ["usage"]

@@ -19,11 +19,11 @@ from django.utils.translation import gettext_lazy
 
 from assistant.admin.base.merging import kept_sentence, merging_lock
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
+from assistant.admin.limits import LimitsForm, limits_form, save_limits
 from assistant.contrib.panel.admin.base.charts import Bar, bar_chart
 from assistant.contrib.panel.admin.base.csv_file import csv_response
 from assistant.contrib.panel.admin.base.rooms import Link
 from assistant.contrib.panel.admin.spend.request import SpendRequest, names_of, read_request
-from assistant.contrib.panel.admin.tenants.limits_form import LimitsForm, save_limits
 from assistant.contrib.panel.reports.months import Month
 from assistant.contrib.panel.reports.spend import (
     FORECAST_DAYS,
@@ -147,7 +147,7 @@ def _limits_form(request: HttpRequest, tenant: Tenant | None) -> LimitsForm | No
     if tenant is None or not (is_operator(request) or tenant.pk in permitted_of(request).administered):
         return None
     sent = request.POST if request.method == "POST" else None
-    return LimitsForm(sent, tenant=tenant, is_operator=is_operator(request))
+    return limits_form(request, tenant, sent)
 
 
 def _told(tenant: Tenant | None, month: Month) -> Sequence[SpendNotice]:

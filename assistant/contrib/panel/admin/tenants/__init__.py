@@ -1,5 +1,5 @@
 """Tenants, people and end users."""
 
-from assistant.contrib.panel.admin.tenants import endusers, members, roles, tenants, users
+from assistant.contrib.panel.admin.tenants import endusers, members, tenants, users
 
-__all__ = ["endusers", "members", "roles", "tenants", "users"]
+__all__ = ["endusers", "members", "tenants", "users"]

@@ -16,6 +16,8 @@ from django.utils import timezone
 from assistant.admin.base.changes import sentence_of_entry
 from assistant.admin.base.merging import MergingForm, kept_sentence, merging_lock
 from assistant.admin.base.visible_tenants import is_operator, permitted_of
+from assistant.admin.limits import limits_form, save_limits
+from assistant.admin.roles import labels_of
 from assistant.contrib.panel.admin.base.action_titles import action_title
 from assistant.contrib.panel.admin.base.chat_reading import HIDDEN, may_show
 from assistant.contrib.panel.admin.home.home import chart_of, csv_of_days, shown_changes, shown_need
@@ -27,9 +29,7 @@ from assistant.contrib.panel.admin.tenants.invitations import (
     invite_person,
     shown_invitations,
 )
-from assistant.contrib.panel.admin.tenants.limits_form import LimitsForm, save_limits
 from assistant.contrib.panel.admin.tenants.requests_form import KeepRequestsForm, keep_or_end
-from assistant.contrib.panel.admin.tenants.roles import labels_of
 from assistant.contrib.panel.admin.tenants.suspension import SuspensionForm, suspend_or_activate
 from assistant.contrib.panel.admin.tenants.tabs import Tab, page_of, tenant_of_tab
 from assistant.contrib.panel.reports import tenant_page
@@ -112,7 +112,7 @@ def _spend(request: HttpRequest, tenant: Tenant) -> Context:
         "cost": next((line for line in use if line.key == "cost_per_month"), None),
         "use": use,
         "members": use_of_members(tenant=tenant),
-        "form": LimitsForm(sent, tenant=tenant, is_operator=is_operator(request)) if may_set else None,
+        "form": limits_form(request, tenant, sent) if may_set else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""The list of tenants, the form of their settings, and their erasure."""
+"""The list of tenants with their use, the tabs of each, the wizard of a new one, and their erasure."""
 
 from __future__ import annotations
 
@@ -17,42 +17,25 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
-from assistant.admin.base.merging import MergingInline
 from assistant.admin.base.names import rows_by_kind
-from assistant.admin.base.tenant_scope import Scoped, TenantScopedAdmin
-from assistant.admin.base.visible_tenants import is_operator
+from assistant.admin.base.tenant_scope import ALL
+from assistant.admin.tenants import TenantAdmin
+from assistant.contrib.panel.admin.base.replacing import replace
 from assistant.contrib.panel.admin.tenants import tabs
 from assistant.contrib.panel.admin.tenants.added_inlines import added_inlines
 from assistant.contrib.panel.admin.tenants.invitations import invitation_urls
 from assistant.contrib.panel.admin.tenants.tenant_list import TenantColumns, TenantList
 from assistant.contrib.panel.admin.tenants.tenant_pages import PAGES, days_csv_view, tab_view
 from assistant.contrib.panel.admin.tenants.wizard import LIMITS, NewTenantForm, suggestions, try_to_make
-from assistant.models import Retention, Tenant
+from assistant.models import Tenant
 from assistant.services.privacy import erasure
-from assistant.services.privacy.retention import record_periods
-from assistant.services.privacy.retention_rules import kinds
 
 
-class RetentionInline(Scoped, MergingInline, admin.StackedInline[Any, Any]):
-    """The tenant's retention periods."""
-
-    model = Retention
-    verbose_name_plural = gettext_lazy("retention")
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return kinds()
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        # Empty periods have the same effect as no row.
-        return False
-
-
-@admin.register(Tenant)
-class TenantAdmin(TenantColumns, TenantScopedAdmin):
+@replace(Tenant)
+class TenantPages(TenantColumns, TenantAdmin):
     """Operators create tenants; a tenant's admin edits its name, time zone and default provider."""
 
-    tenant_path = "pk"
-    tenant_admins_may = frozenset({"view", "change"})
+    possible_actions = ALL
     list_display = (
         "name",
         "is_active",
@@ -65,30 +48,9 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         "assistant_count",
         "switchboard",
     )
-    list_filter = ("is_active", "timezone")
     list_select_related = ("limits",)
-    list_per_page = 50
-    search_fields = ("slug", "name")
-    ordering = ("slug",)
-    fields = (
-        "name",
-        "slug",
-        "timezone",
-        "default_provider",
-        "fallback_provider",
-        "fallback_model",
-        "ends_runs_on_tool_failure",
-        "after_untrusted",
-        "trusts_documents",
-        "shows_usage",
-        "approvals_by_others",
-        "chat_reading",
-        "email_domains",
-        "allows_sharing",
-        "created_at",
-    )
-    readonly_fields = ("created_at",)
-    inlines = (RetentionInline,)
+    # Each is suspended on its own page, with a notice for its members.
+    actions = ()
     change_form_template = "admin/assistant/tenant/change_form.html"
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
@@ -96,19 +58,6 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TenantList]:
         return TenantList
-
-    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Make the rules with several choices optional: a form that leaves one out does not change it."""
-        field = super().formfield_for_choice_field(db_field, request, **kwargs)
-        if field is not None and db_field.name in {"after_untrusted", "chat_reading"}:
-            field.required = False
-        return field
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        if obj is not None and obj.external_id is not None:
-            return ("name", "slug", "timezone", "email_domains", *self.readonly_fields)
-        # A domain makes members of people whom only the operator can say to belong here.
-        return self.readonly_fields if is_operator(request) else ("slug", "email_domains", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A tenant synchronised from the project's own is deleted with that one, not here."""
@@ -141,9 +90,6 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         numbers = {"tenant": tenant.name, "number": sum(counts.values())}
         self.message_user(request, sentence % numbers, messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_tenant_changelist"))
-
-    def tenant_of(self, row: Tenant) -> Tenant:
-        return row
 
     @admin.display(description=gettext_lazy("tools"))
     def switchboard(self, tenant: Tenant) -> SafeString:
@@ -188,8 +134,3 @@ class TenantAdmin(TenantColumns, TenantScopedAdmin):
         tenant = tabs.tenant_of_tab(request, object_id, tabs.SETTINGS)
         frame = tabs.frame_of(request, tenant, tabs.SETTINGS)
         return super().change_view(request, object_id, form_url, {**frame, **(extra_context or {})})
-
-    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        super().save_formset(request, form, formset, change)
-        if formset.model is Retention and formset.has_changed():
-            record_periods(actor=request.user, periods=form.instance.retention)

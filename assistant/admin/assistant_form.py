@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.tenant_scope import TenantForm
-from assistant.contrib.panel.admin.assistants.welcome_fields import (
+from assistant.admin.welcome_fields import (
     add_welcome_fields,
     initial_values,
     set_translations,

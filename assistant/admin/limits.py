@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from django import forms
+from django.contrib import admin
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q
@@ -16,8 +17,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from assistant.admin.base.changes import Values, changed_values
+from assistant.admin.base.filters import TENANT
 from assistant.admin.base.merging import LastSave, MergingForm, last_entry
 from assistant.admin.base.names import LIMIT_GROUPS
+from assistant.admin.base.tenant_scope import TenantScopedAdmin
+from assistant.admin.base.visible_tenants import is_operator
 from assistant.models import Provider, Tenant, TenantLimits
 from assistant.models.limits import OF_ATTACHMENT_SPACE, OF_ATTACHMENTS, OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.services.limits.quota_ledger import reset_use
@@ -26,6 +30,11 @@ from assistant.services.tenancy import audit_trail
 
 WARNINGS = ("warned_at", "warned")
 SOFT = ("soft_percent", "soft_provider", "soft_model")
+GROUPS: tuple[tuple[str | Promise, tuple[str, ...]], ...] = (
+    *LIMIT_GROUPS,
+    (_("Warnings of spend"), WARNINGS),
+    (_("Another model above a part of the limit of cost a month"), SOFT),
+)
 MAX_PARTS = 10
 
 
@@ -36,6 +45,7 @@ class LimitsForm(MergingForm):
     stay as they are.
     """
 
+    is_operator = False
     warned_at = forms.CharField(
         label=_("Warn at (%)"),
         max_length=100,
@@ -53,19 +63,19 @@ class LimitsForm(MergingForm):
         model = TenantLimits
         fields = (*OF_TENANT, *OF_MEMBER, *OF_END_USER, *OF_ATTACHMENTS, *SOFT)
 
-    def __init__(self, data: Any, *, tenant: Tenant, is_operator: bool) -> None:
-        stored: TenantLimits | None = getattr(tenant, "limits", None)
-        limits = stored or TenantLimits(tenant=tenant)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        limits: TenantLimits = kwargs.get("instance") or TenantLimits()
         self.stored: dict[str, list[Any]] = {"warned_at": limits.warning_percentages, "warned": limits.warning_emails}
-        initial = {name: ", ".join(map(str, values)) for name, values in self.stored.items()}
-        super().__init__(data, instance=limits, initial=initial)
-        for name in () if is_operator else (*OF_TENANT, *OF_ATTACHMENT_SPACE):
-            self.fields[name].disabled = True
+        texts = {name: ", ".join(map(str, values)) for name, values in self.stored.items()}
+        super().__init__(*args, **kwargs | {"instance": limits, "initial": {**texts, **(kwargs.get("initial") or {})}})
+        fields: dict[str, Any] = self.fields
+        for name in () if self.is_operator else (*OF_TENANT, *OF_ATTACHMENT_SPACE):
+            fields[name].disabled = True
         for name in (*OF_TENANT, *OF_MEMBER, *OF_END_USER, *OF_ATTACHMENT_SPACE, "attachments_per_message"):
-            self.fields[name].help_text = ""
+            fields[name].help_text = ""
         # Providers of the deployment can be chosen by name; their keys are not read.
-        own = Provider.objects.filter(Q(tenant=None) | Q(tenant=tenant)).defer("api_key").order_by("name")
-        cast(Any, self.fields["soft_provider"]).queryset = own
+        own = Provider.objects.filter(Q(tenant=None) | Q(tenant=limits.tenant_id)).defer("api_key").order_by("name")
+        fields["soft_provider"].queryset = own
 
     def clean_warned_at(self) -> list[int]:
         """Return the percentages, ascending and each once."""
@@ -100,12 +110,24 @@ class LimitsForm(MergingForm):
 
     def groups(self) -> Iterator[tuple[str | Promise, list[BoundField]]]:
         """Yield the fields by whose limits they are."""
-        for title, names in (
-            *LIMIT_GROUPS,
-            (_("Warnings of spend"), WARNINGS),
-            (_("Another model above a part of the limit of cost a month"), SOFT),
-        ):
+        for title, names in GROUPS:
             yield title, [self[name] for name in names]
+
+
+class OperatorsLimitsForm(LimitsForm):
+    """The same for operators."""
+
+    is_operator = True
+
+
+def form_for(request: HttpRequest) -> type[LimitsForm]:
+    """Return the class of the user's form."""
+    return OperatorsLimitsForm if is_operator(request) else LimitsForm
+
+
+def limits_form(request: HttpRequest, tenant: Tenant, data: Any) -> LimitsForm:
+    """Return the user's form of a tenant's limits, filled with `data` if it was sent."""
+    return form_for(request)(data, instance=getattr(tenant, "limits", None) or TenantLimits(tenant=tenant))
 
 
 @transaction.atomic
@@ -141,3 +163,25 @@ def _text(numbers: list[int]) -> str | None:
 
 def _words(text: str) -> list[str]:
     return text.replace(",", " ").replace(";", " ").split()
+
+
+@admin.register(TenantLimits)
+class TenantLimitsAdmin(TenantScopedAdmin):
+    """The limits of tenants."""
+
+    possible_actions = frozenset({"view", "add", "change"})
+    audited_by_services = frozenset({"add", "change"})
+    list_display = ("tenant", "tenant_cost_per_month", "tenant_messages_per_day")
+    list_filter = (TENANT,)
+    search_fields = ("tenant__name", "tenant__slug")
+    list_select_related = ("tenant",)
+    fieldsets: Any = ((None, {"fields": ("tenant",)}), *((title, {"fields": names}) for title, names in GROUPS))
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, **kwargs | {"form": form_for(request)})
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return () if obj is None else ("tenant",)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        save_limits(request, obj.tenant, form)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -14,17 +16,30 @@ from django.utils.translation import gettext, gettext_lazy
 
 from assistant.admin.base.address_fields import AddressField
 from assistant.admin.base.filters import TENANT
-from assistant.admin.base.tenant_scope import TenantForm
-from assistant.contrib.panel.admin.settings.provider_pages import ProviderPages, cleaned_setting
+from assistant.admin.base.links import assistant_label, link
+from assistant.admin.base.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
 from assistant.models.assistants import ADDRESS_HELP
 from assistant.models.fields import is_stored
-from assistant.providers.given_settings import address_of, key_of, name_of
+from assistant.providers.given_settings import InvalidSetting, address_of, key_of, name_of
 from assistant.providers.openai_wire.extra_body import InvalidExtraBody, checked_extra_body, reserved_by
+from assistant.services.assistants.provider_check import check_provider
 from assistant.services.assistants.provider_choice import check_prices, format_problem
+from assistant.services.assistants.provider_use import assistants_of, fallbacks_of, tenants_of
 from assistant.services.assistants.refused_tools import offer_again, refusals_of
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit.guards.url_guard import UnsafeUrl
+
+# Assistants and tenants listed of those that use a provider.
+MAX_LISTED_USERS = 50
+
+
+def cleaned_setting(read: Callable[[str, str], str], form: forms.Form | forms.ModelForm[Any], field: str) -> str:
+    """Return a form's value as models use it, without what copying adds. Raises `ValidationError`, naming the field."""
+    try:
+        return read(form.cleaned_data[field], str(form.fields[field].label))
+    except InvalidSetting as exc:
+        raise forms.ValidationError(str(exc)) from exc
 
 
 class ProviderForm(TenantForm):
@@ -114,15 +129,15 @@ class ProviderForm(TenantForm):
 
 
 @admin.register(Provider)
-class ProviderAdmin(ProviderPages):
+class ProviderAdmin(TenantScopedAdmin):
     """A tenant's providers, and for operators those of the deployment."""
 
     form = ProviderForm
-    list_display = ("name", "tenant", "base_url", "default_model", "has_api_key", "used_by", "set_by")
+    list_display: tuple[Any, ...] = ("name", "tenant", "base_url", "default_model", "has_api_key")
     list_filter = (TENANT, "wire_format", "is_small")
     search_fields = ("name", "base_url", "default_model")
     list_select_related = ("tenant",)
-    fields = (
+    fields: ClassVar[tuple[Any, ...]] = (
         "tenant",
         "name",
         "wire_format",
@@ -141,9 +156,9 @@ class ProviderAdmin(ProviderPages):
         "refusals",
         "offer_again",
         "users",
-        "set_by",
     )
-    readonly_fields = ("has_api_key", "refusals", "users", "set_by")
+    readonly_fields: ClassVar[tuple[Any, ...]] = ("has_api_key", "refusals", "users")
+    actions = ("test",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key")
@@ -166,6 +181,31 @@ class ProviderAdmin(ProviderPages):
         )
         return format_html_join("", "<strong>{}</strong> ({}): {}<br>", lines) or gettext("None.")
 
+    @admin.display(description=gettext_lazy("used by"))
+    def users(self, provider: Provider) -> SafeString | str:
+        """Return links to the assistants that answer with it and the tenants that have it as default."""
+        lines = users_of(provider) if provider.pk else []
+        return format_html_join("", "{}<br>", ((line,) for line in lines)) or gettext("nobody")
+
+    @admin.action(description=gettext_lazy("Test the selected providers"), permissions=["change"])
+    def test(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+        """Ask each provider, say what it answered, and put those of tenants into use that answered."""
+        for provider in queryset:
+            self.test_provider(request, provider)
+
+    def test_provider(self, request: HttpRequest, provider: Provider) -> None:
+        """Ask a provider, and say what it answered."""
+        try:
+            check = check_provider(provider=provider, actor=request.user)
+        except ImproperlyConfigured:
+            self.message_user(request, gettext("No key of this deployment decrypts its API key."), messages.ERROR)
+        else:
+            self.message_user(request, check.sentence, messages.SUCCESS if check.is_good else messages.ERROR)
+
+    def reasons_to_keep(self, rows: list[Provider]) -> list[Any]:
+        """List those that use the providers; if these were deleted, another model would answer without notice."""
+        return [reason for provider in rows for reason in _reason_to_keep(provider)]
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change and obj.tenant_id is not None:
             obj.is_untested = True
@@ -176,3 +216,40 @@ class ProviderAdmin(ProviderPages):
         if form.cleaned_data["offer_again"]:
             offer_again(obj)
         super().save_model(request, obj, form, change)
+
+
+def users_of(provider: Provider) -> list[Any]:
+    """Return links to those that use a provider, at most `MAX_LISTED_USERS` of each kind."""
+    lines: list[Any] = []
+    assistants, tenants = fallbacks_of(provider=provider)
+    for rows, label in (
+        (assistants_of(provider=provider), assistant_label),
+        (tenants_of(provider=provider), _default),
+        (assistants, _fallback_of_assistant),
+        (tenants, _fallback),
+    ):
+        found: list[Any] = list(rows[: MAX_LISTED_USERS + 1])
+        lines += [link(row, label(row)) for row in found[:MAX_LISTED_USERS]]
+        if len(found) > MAX_LISTED_USERS:
+            lines.append(gettext("and more"))
+    return lines
+
+
+def _default(tenant: Any) -> str:
+    return gettext("%(tenant)s, as its default") % {"tenant": tenant.name}
+
+
+def _fallback(tenant: Any) -> str:
+    return gettext("%(tenant)s, as its fallback") % {"tenant": tenant.name}
+
+
+def _fallback_of_assistant(assistant: Any) -> str:
+    return gettext("%(assistant)s, as its fallback") % {"assistant": assistant_label(assistant)}
+
+
+def _reason_to_keep(provider: Provider) -> list[Any]:
+    users = users_of(provider)
+    if not users:
+        return []
+    sentence = gettext("%(provider)s is used by these. Choose another provider for them first.")
+    return [sentence % {"provider": provider.name}, users]

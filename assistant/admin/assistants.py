@@ -1,0 +1,204 @@
+"""The assistants' pages, with their prompt versions and tool switches."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from assistant.admin.assistant_form import AssistantForm
+from assistant.admin.base.filters import TENANT
+from assistant.admin.base.links import user_column
+from assistant.admin.base.merging import MergingForm
+from assistant.admin.base.tenant_scope import TenantScopedAdmin, TenantScopedInline
+from assistant.admin.welcome_fields import welcome_fieldsets
+from assistant.models import Assistant, PromptVersion, ToolSetting
+from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.switch_changes import knows_tool
+from assistant.services.toolpolicy.switchboard import set_switch
+
+
+def tool_choices() -> list[tuple[str, str]]:
+    """Return the catalogue's tools; callable choices, so that a new tool needs no migration."""
+    return [(tool.name, tool.name) for tool in catalogue.registry()]
+
+
+class PromptVersionInline(TenantScopedInline):
+    """The assistant's prompt versions, read-only; they are edited and published on their own pages."""
+
+    model = PromptVersion
+    possible_actions = frozenset({"view"})
+    fields = ("number", "label", "status", "note", "author", "created_at", "published_at")
+    readonly_fields = fields
+    author = user_column("created_by")
+    show_change_link = True
+    verbose_name_plural = _("prompt versions")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("assistant", "created_by")
+
+
+class SwitchForm(MergingForm):
+    """One tool's switch for this assistant."""
+
+    tool = forms.ChoiceField(label=_("Tool"), choices=tool_choices)
+
+    class Meta:
+        model = ToolSetting
+        fields = ("tool", "policy")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            self.fields["tool"] = forms.CharField(disabled=True)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        tenant_id = self.instance.tenant_id or 0
+        if self.has_changed() and not knows_tool(tenant_id=tenant_id, name=str(cleaned.get("tool"))):
+            raise forms.ValidationError(
+                gettext("This deployment has no such tool any more; its switch can only be deleted.")
+            )
+        return cleaned
+
+
+class SwitchFormSet(forms.BaseInlineFormSet[ToolSetting, Assistant, SwitchForm]):
+    """Rejects two switches for the same tool."""
+
+    def clean(self) -> None:
+        super().clean()
+        names = [form.cleaned_data["tool"] for form in self.forms if form.cleaned_data.get("tool")]
+        doubled = {name for name in names if names.count(name) > 1}
+        if doubled:
+            raise forms.ValidationError(
+                gettext("Each tool has one switch: %(tools)s.") % {"tools": ", ".join(sorted(doubled))}
+            )
+
+
+class SwitchInline(TenantScopedInline):
+    """The assistant's own switches; a tool without one follows the tenant's."""
+
+    model = ToolSetting
+    form = SwitchForm
+    formset = SwitchFormSet  # type: ignore[assignment]
+    fields = ("tool", "policy")
+    show_change_link = True
+    verbose_name = _("switch")
+    verbose_name_plural = _("tool switches of this assistant (they narrow the tenant's)")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).defer("secrets")
+
+
+@admin.register(Assistant)
+class AssistantAdmin(TenantScopedAdmin):
+    """A tenant's assistants."""
+
+    form = AssistantForm
+    list_display: tuple[Any, ...] = ("name", "slug", "tenant", "answers_with", "is_active", "updated_at")
+    list_filter = (TENANT, "is_active")
+    search_fields = ("name", "slug", "description")
+    list_select_related = ("tenant", "provider", "tenant__default_provider")
+    readonly_fields: ClassVar[tuple[Any, ...]] = ("answers_with", "published_prompt")
+    inlines = (PromptVersionInline, SwitchInline)
+    fieldsets = (
+        (None, {"fields": ("tenant", "name", "slug", "description", "is_active")}),
+        (
+            _("Model"),
+            {
+                "fields": (
+                    "answers_with",
+                    "provider",
+                    "model",
+                    "other_models",
+                    "fallback_provider",
+                    "fallback_model",
+                    "temperature",
+                )
+            },
+        ),
+        (_("Prompt"), {"fields": ("published_prompt",)}),
+        *welcome_fieldsets(),
+        (_("Conversations"), {"fields": ("makes_titles", "suggests_follow_ups")}),
+        (_("Clients"), {"fields": ("when_busy", "on_disconnect", "takes_context")}),
+        (_("Delegates"), {"fields": ("delegates",)}),
+        (
+            _("Limits of one run"),
+            {
+                "fields": (
+                    "max_rounds",
+                    "max_tool_calls",
+                    "max_calls_per_tool",
+                    "max_tokens",
+                    "max_cost",
+                    "max_seconds",
+                    "history_tokens",
+                    "history_messages",
+                )
+            },
+        ),
+        (_("Advanced"), {"classes": ("collapse",), "fields": ("answer_schema", "task_schema")}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Assistant]:
+        rows: QuerySet[Assistant] = super().get_queryset(request).prefetch_related("tenant__providers")
+        return rows
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out the delegates on the add page: the choices depend on the saved tenant."""
+        found = super().get_fieldsets(request, obj)
+        return [part for part in found if obj is not None or part[1]["fields"] != ("delegates",)]
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if obj is not None and "delegates" in form.base_fields:
+            field: Any = form.base_fields["delegates"]
+            field.queryset = Assistant.objects.filter(tenant_id=obj.tenant_id).exclude(pk=obj.pk).order_by("name")
+        return form
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "delegates":
+            kwargs["widget"] = forms.CheckboxSelectMultiple()
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    @admin.display(description=_("answers with"))
+    def answers_with(self, assistant: Assistant) -> str:
+        return describe_provider(assistant) if assistant.pk else "—"
+
+    @admin.display(description=_("published prompt"))
+    def published_prompt(self, assistant: Assistant) -> SafeString | str:
+        if not assistant.pk:
+            return gettext("Save the assistant, then write its first prompt.")
+        version = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
+        if version is None:
+            return gettext("None yet.")
+        url = reverse("admin:assistant_promptversion_change", args=[version.pk])
+        name = gettext("Version %(number)d") % {"number": version.number}
+        return format_html('<pre class="prompt">{}</pre><a href="{}">{}</a>', version.text, url, name)
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """Save switches through `set_switch`, which audits them."""
+        if formset.model is not ToolSetting:
+            super().save_formset(request, form, formset, change)
+            return
+        formset.save(commit=False)
+        for deleted in formset.deleted_objects:
+            deleted.delete()
+        assistant = form.instance
+        for row in [*formset.new_objects, *(row for row, _changed in formset.changed_objects)]:
+            set_switch(
+                actor=request.user,
+                tenant=assistant.tenant,
+                assistant=assistant,
+                tool=row.tool,
+                policy=row.policy,
+            )
