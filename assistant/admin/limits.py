@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -175,7 +175,10 @@ class TenantLimitsAdmin(TenantScopedAdmin):
     list_filter = (TENANT,)
     search_fields = ("tenant__name", "tenant__slug")
     list_select_related = ("tenant",)
-    fieldsets: Any = ((None, {"fields": ("tenant",)}), *((title, {"fields": names}) for title, names in GROUPS))
+    fieldsets: ClassVar[Any] = (
+        (None, {"fields": ("tenant",)}),
+        *((title, {"fields": names}) for title, names in GROUPS),
+    )
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **kwargs | {"form": form_for(request)})
