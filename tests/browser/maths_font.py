@@ -19,7 +19,7 @@ from fontTools.ttLib.tables import otTables
 # Accents as Temml writes them, and the combining ones with the wide glyphs.
 ACCENTS = {0x2C6: 0x302, 0x7E: 0x303, 0x2C7: 0x30C}
 # Arrows by what they are made of: the glyph before the line that is repeated, and the one after it.
-ARROWS = {
+ARROWS: dict[int, tuple[int | str | None, int | None]] = {
     0x2192: (None, 0x2192),
     0x2190: (0x2190, None),
     0x2194: (0x2190, 0x2192),
@@ -27,7 +27,7 @@ ARROWS = {
     0x21D0: (0x21D0, None),
     0x21D4: (0x21D0, 0x21D2),
     0x21A6: ("bar", 0x2192),
-    0x3D: (None, None),
+    0x3D: ("line", None),
 }
 LINE = 600
 CONNECTOR = 300
@@ -64,13 +64,15 @@ class Completed:
     def add_arrows(self) -> None:
         """Give arrows the parts of which long ones are put together."""
         for code, (before, after) in ARROWS.items():
+            is_left = after is None and isinstance(before, int)
+            line = self._line(self.names[after or code], at_end=is_left)
             parts = []
             if before == "bar":
                 parts.append(self._part(self._bar(code), end=CONNECTOR))
-            elif before is not None:
+            elif before == "line":  # an assembly of repeated parts alone is painted far too long
+                parts.append(self._part(line, end=CONNECTOR))
+            elif isinstance(before, int):
                 parts.append(self._part(self.names[before], end=CONNECTOR))
-            is_left = after is None and before is not None
-            line = self._line(self.names[before if is_left else after or code], at_end=is_left)
             parts.append(self._part(line, start=LINE - 1, end=LINE - 1, is_repeated=True))
             if after is not None:
                 parts.append(self._part(self.names[after], start=CONNECTOR))

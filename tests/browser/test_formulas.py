@@ -136,6 +136,8 @@ async def check_signs(board: Blackboard) -> None:
         sign, label = await board.box(name, "mover > mo"), await board.box(name, "mover > mo + * mtext")
         painted = await board.ink(Box(label.x - 1, sign.y, label.width + 2, sign.height))
         assert painted["width"] >= label.width, (name, painted, label)
+        beside = await board.ink(Box(label.x - 100, sign.y, 60, sign.height))
+        assert beside["width"] == 0, (name, beside)
 
 
 async def see(page: Page, name: str) -> None:
