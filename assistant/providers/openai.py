@@ -34,7 +34,7 @@ from assistant.providers.profiles.choice import profile_of
 from assistant.providers.sent_media import with_sent_pdfs
 from assistant.providers.tool_adaptation.adapted_request import adapted_request
 from assistant.providers.tool_adaptation.adapted_tool import RULES
-from assistant.providers.tool_adaptation.refused_tools import RefusedTool, RefusedTools
+from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -99,7 +99,8 @@ class OpenAIModel(CallsTools):
         extra_body: further options of each request, as the provider names them.
         text_calls: take calls out of the text of models whose server leaves them there; False shows them as text.
         refused_tools: digests of tools that the provider has refused, which are not offered to it.
-        on_refused_tool: called with a tool that it refuses, and without which the request was repeated.
+        on_refused_tool: called with a tool that it refuses, and without which the request was repeated. May be async;
+            else it runs in a thread.
         http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
 
     Raises:
@@ -129,7 +130,7 @@ class OpenAIModel(CallsTools):
         extra_body: Mapping[str, Any] | None = None,
         text_calls: bool = True,
         refused_tools: Collection[str] = (),
-        on_refused_tool: Callable[[RefusedTool], None] | None = None,
+        on_refused_tool: OnRefused | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name_of(name or None, "name", "OPENAI_MODEL") or "gpt-4.1-mini"

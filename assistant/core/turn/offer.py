@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assistant.core.turn.plan import Plan
 from assistant.core.values.messages import Message
@@ -10,13 +10,16 @@ from assistant.toolkit import Tool
 from assistant.toolkit.definition import conditions
 
 
-async def offered_tools(plan: Plan) -> list[Tool]:
+async def offered_tools(plan: Plan, known: Mapping[str, conditions.Offer] | None = None) -> list[Tool]:
     """Return the tools of the next request: those of the toolset that are available now, then the client's.
 
     Tools that ask a person are left out where nobody can be asked or no form comes back, and those that wait where
     nothing goes on later.
+
+    Args:
+        known: what tools have answered already, by their names; they are not asked again.
     """
-    offered = await conditions.offered_tools(await plan.toolset.offered(), plan.context)
+    offered = await conditions.offered_tools(await plan.toolset.offered(), plan.context, known)
     tools = [tool for tool in offered if _is_possible(tool, plan)]
     names = {tool.name for tool in tools}
     return [*tools, *(tool for tool in plan.client_tools if tool.name not in names)]

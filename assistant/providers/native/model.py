@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
@@ -23,7 +23,7 @@ from assistant.providers.openai_wire.sse import StreamReader
 from assistant.providers.sent_media import with_sent_pdfs
 from assistant.providers.tool_adaptation.adapted_request import adapted_request
 from assistant.providers.tool_adaptation.adapted_tool import ToolRules
-from assistant.providers.tool_adaptation.refused_tools import RefusedTool, RefusedTools
+from assistant.providers.tool_adaptation.refused_tools import OnRefused, RefusedTools
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.lazy_module import LazyModule
 
@@ -96,7 +96,7 @@ class NativeModel(CallsTools, ABC, Generic[T]):
         reads_pdfs: bool = False,
         extra_body: Mapping[str, Any] | None = None,
         refused_tools: Collection[str] = (),
-        on_refused_tool: Callable[[RefusedTool], None] | None = None,
+        on_refused_tool: OnRefused | None = None,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name

@@ -23,6 +23,7 @@ from assistant.providers.tool_adaptation.adapted_tool import digest_of
 from assistant.providers.tool_adaptation.refusal_sentences import may_be_a_tool, named_tools, said_in
 from assistant.providers.tool_adaptation.suspicion import by_suspicion, conspicuous
 from assistant.toolkit import Tool
+from assistant.toolkit.calls.gate import HandedIn, ask
 
 if TYPE_CHECKING:
     import httpx2
@@ -62,6 +63,9 @@ class RefusedTool:
     is_certain: bool
 
 
+OnRefused = Callable[[RefusedTool], Awaitable[None] | None]
+
+
 class RefusedTools:
     """What one provider refuses.
 
@@ -71,7 +75,8 @@ class RefusedTools:
         label: the provider's name, for the log.
         key: its key, which must not be told.
         known: digests of tools that it has refused before.
-        on_refused: called with each tool that it refuses now.
+        on_refused: called with each tool that it refuses now, by way of the gate: async on the event loop, else in a
+            thread. What it raises is logged.
     """
 
     def __init__(
@@ -82,7 +87,7 @@ class RefusedTools:
         label: str,
         key: str,
         known: Collection[str] = (),
-        on_refused: Callable[[RefusedTool], None] | None = None,
+        on_refused: OnRefused | None = None,
     ) -> None:
         self._place = (*place, hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest())
         self._model = model
@@ -111,7 +116,7 @@ class RefusedTools:
         if not more <= known:
             _accepted[place] = known | more if len(known) < MAX_ACCEPTED else frozenset(more)
 
-    def note(self, tools: Iterable[Tool], error: ModelError, request: ModelRequest, *, is_certain: bool) -> None:
+    async def note(self, tools: Iterable[Tool], error: ModelError, request: ModelRequest, *, is_certain: bool) -> None:
         """Remember tools that were refused, and tell of them."""
         details = masked(
             error.details or FailureDetails(message=said_in(error)), request, keys=(self._key,) if self._key else ()
@@ -127,15 +132,22 @@ class RefusedTools:
             else:
                 sentence = "%s may refuse the tool %s, which one answer was made without: %s"
             logger.warning(sentence, self._label, tool.name, reason)
-            if self._on_refused is not None:
-                self._on_refused(found)
+            await self._tell(found)
 
-    def suspect(self, tools: Collection[Tool], refusal: Refusal, request: ModelRequest) -> None:
+    async def _tell(self, found: RefusedTool) -> None:
+        if self._on_refused is None:
+            return
+        answer = await ask(HandedIn(self._on_refused, (found,), "on_refused_tool", self._label))
+        if answer.problem:
+            sentence = "%s: its on_refused_tool (%s) %s"
+            logger.error(sentence, self._label, answer.asked.function_name, answer.problem, exc_info=answer.error)
+
+    async def suspect(self, tools: Collection[Tool], refusal: Refusal, request: ModelRequest) -> None:
         """Remember a group that has a tool which is refused, and tell of it."""
         if len(tools) <= 1:
-            self.note(tools, refusal, request, is_certain=True)
+            await self.note(tools, refusal, request, is_certain=True)
             return
-        self.note(tools, refusal, request, is_certain=False)
+        await self.note(tools, refusal, request, is_certain=False)
         _suspected[self._place] = frozenset(map(digest_of, tools))
 
     def suspected(self, tools: Sequence[Tool]) -> list[Tool]:
@@ -204,7 +216,7 @@ class Asking:
             is_refusal = isinstance(latest, Refusal)
             if is_refusal:
                 # At once, so that the next turn goes on from here though this one should come to nothing.
-                self._refused.note(found, latest, self.request, is_certain=True)
+                await self._refused.note(found, latest, self.request, is_certain=True)
             # The last request must not meet one more that would be refused.
             proven = self._refused.accepted(self.request.tools)
             unproven = [tool for tool in self.request.tools if tool not in proven] if self._left == 1 else []
@@ -218,7 +230,7 @@ class Asking:
                 latest = error
             else:
                 if not is_refusal:  # a failure that might have passed by itself
-                    self._refused.note(found, latest, before, is_certain=False)
+                    await self._refused.note(found, latest, before, is_certain=False)
                 return response
         if not isinstance(latest, Refusal):
             raise latest
@@ -253,8 +265,8 @@ class Asking:
         if response is None:
             raise refusal
         self.request = request
-        self._refused.note(search.certain, refusal, whole, is_certain=True)
-        self._refused.suspect(search.suspects, refusal, whole)
+        await self._refused.note(search.certain, refusal, whole, is_certain=True)
+        await self._refused.suspect(search.suspects, refusal, whole)
         if search.others:
             logger.warning("One answer was made without %d further tools: %s", len(search.others), NOT_KNOWN)
         return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,9 +47,18 @@ async def offers_of(tools: Iterable[Tool], context: ToolContext) -> list[Offer]:
     return [offer for offer in offers if offer is not None]
 
 
-async def offered_tools(tools: Iterable[Tool], context: ToolContext) -> list[Tool]:
-    """Return the tools that are offered, with their descriptions for the context."""
-    return [offer.offered for offer in await offers_of(tools, context) if offer.offered is not None]
+async def offered_tools(
+    tools: Iterable[Tool], context: ToolContext, known: Mapping[str, Offer] | None = None
+) -> list[Tool]:
+    """Return the tools that are offered, with their descriptions for the context.
+
+    Args:
+        known: what tools have answered already, by their names; they are not asked again.
+    """
+    known, every = known or {}, list(tools)
+    asked = await offers_of((tool for tool in every if tool.name not in known), context)
+    offers = {**known, **{offer.tool.name: offer for offer in asked}}
+    return [offered for tool in every if (offered := offers[tool.name].offered) is not None]
 
 
 async def is_offered(tool: Tool, context: ToolContext) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,14 +29,16 @@ SAYS: dict[str, Callable[[int, str], str]] = {
 }
 
 
+def forget() -> None:
+    for cache in (refused_tools._refused, refused_tools._accepted, refused_tools._suspected):
+        cache.clear()
+
+
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
-    caches = refused_tools._refused, refused_tools._accepted, refused_tools._suspected
-    for cache in caches:
-        cache.clear()
+    forget()
     yield
-    for cache in caches:
-        cache.clear()
+    forget()
 
 
 def tools(count: int, *poisoned: int) -> list[Tool]:
@@ -69,6 +73,31 @@ async def test_the_tool_that_is_named_is_left_out_and_told(fake_provider: FakePr
     assert server.offered == ["tool_0", "tool_1", "tool_2", "tool_4"] and len(server.refused) == 1
     assert [(one.name, one.is_certain) for one in told] == [("tool_3", True)]
     assert told[0].reason and told[0].digest
+
+
+async def test_who_is_told_may_be_async_or_sync_or_fail(
+    fake_provider: FakeProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[str] = []
+
+    async def later(refused: RefusedTool) -> None:
+        await asyncio.sleep(0)
+        told.append(refused.name)
+
+    def in_a_thread(refused: RefusedTool) -> Any:
+        assert threading.current_thread() is not threading.main_thread()
+        return later(refused)
+
+    def fails(refused: RefusedTool) -> None:
+        raise OSError("The disk is full.")
+
+    for on_refused in (later, in_a_thread, fails):
+        forget()
+        fake_provider.rule(StrictServer(CHAT_COMPLETIONS, POISON, SAYS[CHAT_COMPLETIONS]))
+        model = model_at(fake_provider, CHAT_COMPLETIONS, on_refused_tool=on_refused)
+        assert (await ask(model, tools(5, 3))).text == "Fine."
+    assert told == ["tool_3", "tool_3"]
+    assert "on_refused_tool (fails) raised OSError" in caplog.text
 
 
 @pytest.mark.parametrize("wire", WIRE_FORMATS)

@@ -9,7 +9,9 @@ from assistant.models import PromptVariable, Provider
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
 from assistant.services.runs.opening.simulation import Simulation, simulate
 from assistant.services.tenancy.members import find_member
+from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.blocks import block_tool
+from assistant.toolkit import Registry, ToolContext, tool
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
@@ -63,3 +65,29 @@ async def test_a_run_is_given_what_was_simulated(
     assert system["role"] == "system" and system["content"] == shown.setup.system_prompt
     assert "nine to five" in system["content"] and "alice" in system["content"]
     assert request["model"] == "test-model"
+
+
+def test_each_condition_is_asked_once(cast: Cast, provider: Provider) -> None:
+    asked: list[str] = []
+
+    def is_open(context: ToolContext) -> bool:
+        asked.append("is_open")
+        return True
+
+    def opening(context: ToolContext) -> str:
+        asked.append("opening")
+        return f"Open the vault of {context.tenant.slug}."
+
+    @tool(read_only=True, available=is_open, describe=opening)
+    def open_vault() -> str:
+        """Open the vault."""
+        return "open"
+
+    switch_tool(cast.acme, "open_vault")
+    with catalogue.using(Registry([open_vault])):
+        member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+        assert member is not None
+        shown = simulate(member=member, assistant_slug="support")
+    assert shown is not None and asked == ["is_open", "opening"]
+    assert [one.description for one in shown.offered] == ["Open the vault of acme."]
+    assert shown.conditions["open_vault"].offered == shown.offered[0]

@@ -81,4 +81,4 @@ def simulate(*, member: Member, assistant_slug: str) -> Simulation | None:
     )
     plan = plan_of(key=key, setup=setup, member=member)
     conditions = answers_of_tools(setup.tools, plan.context)
-    return Simulation(member, state, setup, async_to_sync(offered_tools)(plan), conditions)
+    return Simulation(member, state, setup, async_to_sync(offered_tools)(plan, conditions), conditions)
