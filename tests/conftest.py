@@ -20,12 +20,12 @@ from django.test.utils import teardown_databases
 from django.utils import translation
 from pytest_django import DjangoDbBlocker
 
+from assistant.contrib.demo.tenants import load_demo_documents
 from assistant.models import Assistant, Provider, Tenant
 from assistant.services.db.clock import clock_watch
 from assistant.services.eventlog.log import ThreadLog
 from assistant.services.tenancy.members import Member, find_member
 from assistant.toolkit import ToolContext
-from config.demo.tenants import load_demo_documents
 from tests.base import Cast, make_cast
 from tests.databases.template import create_databases
 from tests.factories import make_provider
@@ -33,7 +33,7 @@ from tests.fake_provider import FakeProvider
 from tests.library.calling import context_of
 from tests.live import KINDS, Server, SharedServer, serve, shared
 from tests.needs import mark, may_be_pure, needs_apps
-from tools.demo import load_demo
+from tools.assistant_demo import FIXTURES, load_demo
 
 # What is imported and collected stays until the end. So Python's garbage collector waits until all of it is there, and
 # then leaves it out of its passes: that halves the time of collecting the tests.
@@ -272,4 +272,4 @@ def at_globex(cast: Cast) -> ToolContext:
 def demo(cast: Cast) -> None:
     load_demo(cast.acme, cast.globex)
     for tenant in (cast.acme, cast.globex):
-        load_demo_documents(tenant)
+        load_demo_documents(tenant, FIXTURES)

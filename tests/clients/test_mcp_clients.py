@@ -19,7 +19,7 @@ from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks
 from tests.factories import switch_tool
 from tests.live import Server
-from tools.demo import load_demo
+from tools.assistant_demo import load_demo
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 

@@ -18,7 +18,7 @@ from tests.docs.snippets import ROOT, blocks
 from tests.factories import switch_tool
 from tests.live import Server, SharedServer
 from tests.mcp.conftest import SERVED
-from tools.demo import load_demo
+from tools.assistant_demo import load_demo
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 PROTOCOLS = {"legacy": "2025-11-25", "auto": "2026-07-28"}

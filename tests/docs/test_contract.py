@@ -10,7 +10,6 @@ import pytest
 from django.urls import resolve
 
 from assistant.management import commands
-from config.demo.management import commands as demo_commands
 from tests.docs.snippets import ROOT, codes, table
 from tests.docs.test_facts import listed
 
@@ -44,8 +43,7 @@ def test_every_address_is_answered(address: str) -> None:
 
 
 def test_every_command_is_listed() -> None:
-    homes = [Path(package.__path__[0]) for package in (commands, demo_commands)]
-    homes += (ROOT / "assistant/contrib").glob("*/management/commands")
+    homes = [Path(commands.__path__[0]), *(ROOT / "assistant/contrib").glob("*/management/commands")]
     assert set(names("## Commands")) == {file.stem for home in homes for file in home.glob("[a-z]*.py")}
 
 

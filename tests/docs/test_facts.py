@@ -77,6 +77,7 @@ def test_every_variable_is_documented() -> None:
     settings_read = [
         *calls("config"),
         *calls("assistant/defaults.py"),
+        *calls("assistant/contrib/demo/management"),
         *(call for path in apps for call in calls(path)),
     ]
     read = {

@@ -21,6 +21,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from assistant.client import ChatClient, ChatReply, Limits, RunFailed
+from assistant.contrib.demo.tenants import load_demo_tenants
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.messages import Message
 from assistant.management.commands.local_model import Command, ProgressBar
@@ -31,7 +32,6 @@ from assistant.providers.embedded.model import prepared
 from assistant.providers.openai_wire.request_body import request_body
 from assistant.services.assistants.warm_up_requests import likely_requests
 from assistant.toolkit import TenantInfo, Tool, UserInfo
-from config.demo.tenants import load_demo_tenants
 from tests.library.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
 from tests.model.prompts import DEMO, PROMPTS, Prompt
 from tests.model.record import Record, asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import override_settings
 
-from config.demo.tenants import load_demo_tenants
+from assistant.contrib.demo.tenants import load_demo_tenants
 from tests.model.prompts import PROMPTS
 from tests.model.record import asked, kept_record
 

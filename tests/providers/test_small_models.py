@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from assistant.contrib.demo.tenants import load_demo_tenants
 from assistant.core.llm.protocol import ModelRequest
 from assistant.core.values.history_window import estimate
 from assistant.core.values.messages import Message, ToolCall
@@ -16,7 +17,6 @@ from assistant.providers.openai_wire.request_body import request_body
 from assistant.providers.small_models import brief, fitting, listed_tools
 from assistant.services.assistants.warm_up_requests import likely_requests
 from assistant.toolkit import Example, Tool
-from config.demo.tenants import load_demo_tenants
 from tests.model.prompts import PROMPTS
 
 # A prompt of the demo has at most 1,500 tokens by the model's own count (tests/model). An estimate is a little lower.

@@ -13,7 +13,6 @@ class EvaluationsConfig(OptionalApp):
     def ready(self) -> None:
         from assistant.contrib.evaluations.job_names import EVALUATE_JOB, HOSTILE_CHECKS_JOB
         from assistant.contrib.evaluations.services import retention
-        from assistant.management import added_seeds
         from assistant.services.jobs import jobs, names
 
         names.show_to_tenants(EVALUATE_JOB)
@@ -21,4 +20,3 @@ class EvaluationsConfig(OptionalApp):
         jobs.handled_in("assistant.contrib.evaluations.services.evaluations.background")
         jobs.handled_in("assistant.contrib.evaluations.services.hostile_checks.background")
         retention.register()
-        added_seeds.seed_from("assistant.contrib.evaluations.seed")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from assistant.contrib.demo.seeds.prompts import INPUT_PRICE, OUTPUT_PRICE
 from assistant.contrib.evaluations.models import (
     Evaluation,
     EvaluationCase,
@@ -17,7 +18,6 @@ from assistant.contrib.evaluations.models import (
     HostileCheckRun,
 )
 from assistant.contrib.evaluations.services.hostile_checks.shipped import FOREIGN, FORGED, HIDDEN, INJECTED, THEFT
-from assistant.management.seed_prompts import INPUT_PRICE, OUTPUT_PRICE
 from assistant.models import Assistant, PromptVersion
 
 TIMED = (Evaluation, EvaluationCase, EvaluationResult, HostileCheckRun, HostileCheckResult)

@@ -12,10 +12,8 @@ class WebhooksConfig(OptionalApp):
 
     def ready(self) -> None:
         from assistant.contrib.webhooks.services import retention
-        from assistant.management import added_seeds
         from assistant.services import loop_services, tenant_events
 
         tenant_events.receive_in("assistant.contrib.webhooks.services.events")
         loop_services.add_service("assistant.contrib.webhooks.services.sender.sender_of_server")
         retention.register()
-        added_seeds.seed_from("assistant.contrib.webhooks.seed")

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from assistant.contrib.evaluations.models import Evaluation, EvaluationResult, HostileCheckResult, HostileCheckRun
-from tests.commands.test_assistant_seed import seed
+from tests.contrib.demo.test_assistant_seed import seed
 
 pytestmark = pytest.mark.django_db
 

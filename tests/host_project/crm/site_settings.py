@@ -95,5 +95,6 @@ INSTALLED_APPS += [
     "assistant.contrib.docs",
     "assistant.contrib.deploy",
     "assistant.contrib.evaluations",
+    "assistant.contrib.demo",
 ]
 ASSISTANT_TENANTS = "accounts.assistant.Accounts"

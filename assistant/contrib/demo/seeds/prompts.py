@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from assistant.management.added_seeds import added_seeds
+from assistant.contrib.demo.seeds.added import added_seeds
 from assistant.models import ApiKey, Assistant, ModelPrice, PromptVariable, PromptVersion, Provider
 from assistant.services.tenancy.members import KEY_PREFIX
 

@@ -18,6 +18,7 @@ from django.db import connection
 from django.views import debug
 from django.views.defaults import page_not_found
 
+from assistant.contrib.demo.tenants import SignIn, load_demo_tenants
 from assistant.core.values.frame_sizes import HTTP_PROTOCOL, MAX_SERVER_FRAME
 from assistant.management.commands.local_model import ProgressBar
 from assistant.management.operator import OperatorCommand
@@ -28,10 +29,9 @@ from assistant.providers.embedded.weights import WeightsError
 from assistant.services.assistants.provider_choice import describe_provider
 from assistant.services.db.old_database import MESSAGE as OLD_DATABASE
 from assistant.services.db.old_database import is_old_database
-from config.demo.tenants import SignIn, load_demo_tenants
 
 HOST = "127.0.0.1"
-# Folders of the checkout whose changes `--reload` follows.
+# Folders of a checkout whose changes `--reload` follows, as far as a project has them.
 WATCHED = ("assistant", "config", "templates", "tools")
 
 
@@ -54,6 +54,8 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["model"] not in ("embedded", "none"):
             raise CommandError("The environment variable MODEL is either empty, embedded or none.")
+        if not getattr(settings, "ASGI_APPLICATION", None):
+            raise CommandError("Set ASGI_APPLICATION to the dotted name of the project's application.")
         _check_port(options["port"])
         self._prepare_database()
         try:
@@ -68,7 +70,7 @@ class Command(OperatorCommand):
             # A line for each request would scroll the sign-ins away.
             logging.getLogger("assistant.asgi.access_log").setLevel(logging.WARNING)
             uvicorn.run(
-                "config.asgi:application",
+                ":".join(settings.ASGI_APPLICATION.rsplit(".", 1)),
                 host=HOST,
                 port=options["port"],
                 http=HTTP_PROTOCOL,
@@ -77,7 +79,7 @@ class Command(OperatorCommand):
                 ws_per_message_deflate=False,
                 log_level="warning",
                 reload=options["reload"],
-                reload_dirs=[str(settings.BASE_DIR / name) for name in WATCHED] if options["reload"] else None,
+                reload_dirs=[str(folder) for folder in _watched()] if options["reload"] else None,
                 reload_includes=["*.html"] if options["reload"] else None,
             )
 
@@ -134,6 +136,11 @@ class Command(OperatorCommand):
 def use_own_not_found_page() -> None:
     """Show this process's visitors the site's own page for 404, although DEBUG is true for the sake of the demo."""
     debug.technical_404_response = page_not_found
+
+
+def _watched() -> list[Path]:
+    """Return the folders whose changes are followed."""
+    return [folder for name in WATCHED if (folder := Path(settings.BASE_DIR) / name).is_dir()]
 
 
 def _has_provider() -> bool:

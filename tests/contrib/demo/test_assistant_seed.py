@@ -15,8 +15,8 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
-from assistant.management import added_seeds
-from assistant.management.seed_rows import CONVERSATIONS, PEOPLE
+from assistant.contrib.demo.seeds import added
+from assistant.contrib.demo.seeds.rows import CONVERSATIONS, PEOPLE
 from assistant.models import ApiKey, Conversation, Document, Membership, Message, ModelPrice, Run, Tenant, UsageEntry
 
 pytestmark = pytest.mark.django_db
@@ -97,8 +97,8 @@ def test_optional_apps_add_rows_with_times_of_their_own(monkeypatch: pytest.Monk
         Document(tenant=draft.assistant.tenant, title=owner.username, text="Seeded.", created_at=at, updated_at=at)
     ]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(added_seeds, "_modules", [])
-    added_seeds.seed_from(module.__name__)
+    monkeypatch.setattr(added, "_modules", [])
+    added.seed_from(module.__name__)
     seed()
     assert {(document.title, document.created_at) for document in Document.objects.filter(text="Seeded.")} == {
         ("seed-0001-1", at),

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from assistant.contrib.demo.seeds.rows import PREFIX, seed
 from assistant.management.operator import OperatorCommand
-from assistant.management.seed_rows import PREFIX, seed
 from assistant.models import Tenant
 
 MAX_TENANTS, MAX_DAYS = 5_000, 730

@@ -16,9 +16,9 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Model
 
-from assistant.management.added_seeds import added_seeds
-from assistant.management.seed_prompts import INPUT_PRICE, OUTPUT_PRICE, prices_of, prompts_of
-from assistant.management.seed_settings import settings_of
+from assistant.contrib.demo.seeds.added import added_seeds
+from assistant.contrib.demo.seeds.prompts import INPUT_PRICE, OUTPUT_PRICE, prices_of, prompts_of
+from assistant.contrib.demo.seeds.settings import settings_of
 from assistant.models import (
     ApiKey,
     Assistant,

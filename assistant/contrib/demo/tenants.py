@@ -1,15 +1,24 @@
-"""Loads the demo's two tenants: Acme sells mountain gear, Globex sells instruments; both have a customer 42."""
+"""Loads the demo's two tenants: Acme sells mountain gear, Globex sells instruments; both have a customer 42.
+
+Their customers, orders and documents are a project's own: those of its apps that have a module `assistant_demo`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Protocol, cast
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
+from django.db.models import Model
+from django.utils.module_loading import module_has_submodule
 
 from assistant.models import Assistant, Document, Membership, PromptVersion, Tenant, ToolSetting
 from assistant.services.assistants.prompts import draft_prompt, publish_prompt
@@ -17,7 +26,6 @@ from assistant.services.knowledge.documents import add_document
 from assistant.services.tenancy.memberships import add_member, find_user
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switchboard import set_switch
-from tools.demo import FIXTURES, load_demo
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,20 @@ class SignIn:
     username: str
     password: str
     who: str
+
+
+class Shop(Protocol):
+    """A module `assistant_demo`: what a project's app has of the two tenants.
+
+    Attributes:
+        FIXTURES: a folder, which has one for each tenant, with Markdown and text files for its knowledge base.
+    """
+
+    FIXTURES: Path
+
+    def load_demo(self, acme_tenant: Model, globex_tenant: Model) -> None:
+        """Create the rows of both tenants. Existing rows are not changed."""
+        ...
 
 
 ACME_SUPPORT = """\
@@ -176,7 +198,6 @@ def load_demo_tenants() -> list[SignIn]:
     made: dict[str, Tenant] = {}
     for plan in TENANTS:
         tenant, is_new = Tenant.objects.get_or_create(
-            # The documents are shipped with the demo.
             slug=plan.slug,
             defaults={"name": plan.name, "timezone": plan.timezone},
         )
@@ -187,12 +208,20 @@ def load_demo_tenants() -> list[SignIn]:
         assistants = {wanted.slug: _assistant(tenant, wanted) for wanted in plan.assistants}
         if is_new:
             _switches(plan, tenant, assistants)
-    load_demo(made["acme"], made["globex"])
-    for tenant in made.values():
-        load_demo_documents(tenant)
+    for shop in shops():
+        shop.load_demo(made["acme"], made["globex"])
+        for tenant in made.values():
+            load_demo_documents(tenant, shop.FIXTURES)
     if find_user(OPERATOR) is None:
         get_user_model()._default_manager.create_superuser(OPERATOR, password=password_of(OPERATOR))
     return [*sign_ins, SignIn(OPERATOR, password_of(OPERATOR), "Superuser")]
+
+
+def shops() -> Iterator[Shop]:
+    """Yield the modules of the project's apps that have rows for the demo."""
+    for app in apps.get_app_configs():
+        if app.module is not None and module_has_submodule(app.module, "assistant_demo"):
+            yield cast(Shop, import_module(f"{app.name}.assistant_demo"))
 
 
 def _person(tenant: Tenant, username: str, role: str) -> None:
@@ -240,10 +269,10 @@ def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]
                 set_switch(actor=None, tenant=tenant, assistant=assistants[wanted.slug], tool=name, policy=off)
 
 
-def load_demo_documents(tenant: Tenant) -> None:
+def load_demo_documents(tenant: Tenant, fixtures: Path) -> None:
     """Store a demo tenant's Markdown and text fixtures as documents, unless one of the same title exists."""
     existing = set(Document.objects.filter(tenant_id=tenant.pk).values_list("title", flat=True))
-    for path in sorted((FIXTURES / tenant.slug).iterdir()):
+    for path in sorted((fixtures / tenant.slug).iterdir()):
         kind = _DOCUMENT_KINDS.get(path.suffix)
         if kind is None:
             continue

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.models.knowledge import Document, Passage
 from tests.base import Cast
-from tools.demo import load_demo
+from tools.assistant_demo import load_demo
 from tools.models import Customer, Order, OrderLine
 
 

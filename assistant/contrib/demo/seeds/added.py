@@ -1,4 +1,4 @@
-"""What optional apps add to the rows of `assistant_seed`."""
+"""What optional apps add to the rows of `assistant_seed`: their modules `seed`."""
 
 from __future__ import annotations
 

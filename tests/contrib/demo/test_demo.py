@@ -17,9 +17,9 @@ from django.contrib.auth import authenticate
 from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
+from assistant.contrib.demo.tenants import load_demo_tenants
 from assistant.models import Assistant, Membership, PromptVersion, Tenant, ToolSetting
 from assistant.services.toolpolicy.policy import effective_tools
-from config.demo.tenants import load_demo_tenants
 from tests.live import free_port
 from tests.python_template import forked_python
 from tools.models import Customer

@@ -1,0 +1,1 @@
+"""The demo: two tenants to try the assistant with, and databases that look used."""

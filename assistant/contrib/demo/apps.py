@@ -1,0 +1,18 @@
+"""The Django app of the demo."""
+
+from __future__ import annotations
+
+from assistant.optional_apps import OptionalApp, installed
+
+
+class DemoConfig(OptionalApp):
+    name = "assistant.contrib.demo"
+    label = "assistant_demo"
+    verbose_name = "Assistant: demo"
+
+    def ready(self) -> None:
+        from assistant.contrib.demo.seeds import added
+
+        for app in installed():
+            if app.has("seed"):
+                added.seed_from(f"{app.name}.seed")

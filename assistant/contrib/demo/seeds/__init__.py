@@ -1,0 +1,1 @@
+"""What `assistant_seed` fills a database with."""

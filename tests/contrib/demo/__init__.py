@@ -1,0 +1,1 @@
+"""The demo: its two tenants, its server, and databases that look used."""
