@@ -6,6 +6,7 @@ These are the public names of the core. Import them from here; the modules behin
 from assistant.client.bound_model import BoundModel
 from assistant.client.chat_client import ChatClient
 from assistant.client.mcp_servers import McpServer, RemoteToolError
+from assistant.core.client.prompts import PromptTemplate, PromptVariables
 from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
 from assistant.core.client.stores import ConversationStore, InMemoryStore
 from assistant.core.client.turns import ReplyStream
@@ -48,6 +49,8 @@ __all__ = [
     "McpServer",
     "Message",
     "PlannedCall",
+    "PromptTemplate",
+    "PromptVariables",
     "Redact",
     "RemoteFailure",
     "RemoteToolError",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypedDict
 
 from assistant.client.tool_sources import ToolProvider, ToolSource
+from assistant.core.client.prompts import PromptTemplate
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.plan import ExecuteTools
 from assistant.core.values.limits import Limits
@@ -14,12 +15,12 @@ from assistant.toolkit import Media, Tool
 from assistant.toolkit.context import Deps
 from assistant.toolkit.definition.failures import OnError
 
-# Messages as `Message`, as mappings, or as objects of the openai package.
-Prompt = str | Sequence[Message | Mapping[str, Any] | object] | None
+# A text, a template of one, or messages as `Message`, as mappings, or as objects of the openai package.
+Prompt = str | PromptTemplate | Sequence[Message | Mapping[str, Any] | object] | None
 
 
 class CallSettings(TypedDict, Generic[Deps], total=False):
-    """Settings of one call. `context` and `options` are merged with the client's; all others replace these.
+    """Settings of one call. `context`, `options` and `variables` are merged with the client's; others replace these.
 
     Attributes:
         history: the conversation so far, such as `reply.messages` of an earlier call.
@@ -45,7 +46,8 @@ class CallSettings(TypedDict, Generic[Deps], total=False):
     decisions: Mapping[str, Decision]
     client_tools: Sequence[Tool]
     tool_choice: str
-    system: str
+    system: str | PromptTemplate
+    variables: Mapping[str, Any]
     options: Mapping[str, Any]
     limits: Limits
     files: Sequence[Media]

@@ -16,6 +16,7 @@ from assistant.client.call_settings import CallSettings, Prompt
 from assistant.client.given_messages import messages_of, with_files
 from assistant.client.mcp_servers import OnQuestion, OnToolsChanged
 from assistant.client.tool_sources import ToolProvider, ToolSource, ToolSources
+from assistant.core.client.prompts import PromptTemplate, filled
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore, load
 from assistant.core.client.tool_context import context_of
@@ -57,7 +58,8 @@ class ChatClient(Generic[Deps]):
         model: the model that answers.
         fallback: a model, or several in this order, that take over when the one before is too busy, too slow, failing
             or without credit before it has answered anything.
-        system: the system prompt.
+        system: the system prompt. It is a template if there are `variables`, or if it is a `PromptTemplate`.
+        variables: default values of the variables in templates; a call's own are merged over them.
         tools: the default tools: `Tool` values, plain functions, names that `resolvers` know, `McpServer` values,
             agents, objects and classes with methods that are tools, modules, mappings of names to functions, and lists
             of all these. Or a function of the call's context that returns them: it is asked at each call.
@@ -100,7 +102,8 @@ class ChatClient(Generic[Deps]):
         *,
         model: Model,
         fallback: Model | Sequence[Model] = (),
-        system: str = "",
+        system: str | PromptTemplate = "",
+        variables: Mapping[str, Any] | None = None,
         tools: ToolProvider | ToolSource = (),
         deps: Deps | None = None,
         context: Mapping[str, Any] | None = None,
@@ -142,6 +145,7 @@ class ChatClient(Generic[Deps]):
         self._fallbacks = tuple(Fallback(one) for one in models[1:])
         self._output_mode: Mode = getattr(model, "output_mode", "native")
         self.system = system
+        self._variables = dict(variables or {})
         self._context = dict(context or {})
         self._settings = AssistantSettings(limits or Limits(), dict(options or {}), history_tokens, history_messages)
         self._store = store
@@ -199,6 +203,7 @@ class ChatClient(Generic[Deps]):
             RunFailed: the provider failed, a limit was reached, or no answer fitted `output_type`.
             ValueError: there is no message, a `conversation` without a store, or a file that cannot be sent.
             UnknownTool: no tool has a given name.
+            PromptVariables: a template's variable has no value, or a variable of the call is in no template.
         """
         output = None if output_type is None else output_of(output_type)
         return await (await self._turn(message, settings, output, output_mode)).finish()
@@ -289,6 +294,14 @@ class ChatClient(Generic[Deps]):
             raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}.")
         if "on_error" in settings and (mistake := mistake_in(settings["on_error"])):
             raise TypeError(f"on_error {mistake}.")
+        system = settings.get("system", self.system)
+        if (
+            isinstance(system, PromptTemplate)
+            or isinstance(message, PromptTemplate)
+            or self._variables
+            or "variables" in settings
+        ):
+            system, message = self._filled(system, message, settings.get("variables", {}))
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
@@ -320,7 +333,7 @@ class ChatClient(Generic[Deps]):
         journal = InMemoryJournal()
         thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
         context = replace(context, thread_id=thread_id)
-        messages = self._with_system(sent, settings.get("system", self.system))
+        messages = self._with_system(sent, system)
         plan = Plan(
             model=self.model,
             messages=messages,
@@ -351,6 +364,16 @@ class ChatClient(Generic[Deps]):
         # Spans are only collected by programs that have imported OpenTelemetry.
         spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
         return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn
+
+    def _filled(
+        self, system: str | PromptTemplate, message: Prompt, variables: Mapping[str, Any]
+    ) -> tuple[str, Prompt]:
+        """Return the prompts with the values of their variables. Raises `PromptVariables`."""
+        templates = [PromptTemplate(system) if isinstance(system, str) else system]
+        if isinstance(message, PromptTemplate):
+            templates.append(message)
+        texts = filled(templates, variables, self._variables)
+        return texts[0], texts[1] if isinstance(message, PromptTemplate) else message
 
     def _with_system(self, messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
         if not system or (messages[0].role == "system" and not is_summary(messages[0])):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from assistant.client.call_settings import Prompt
 from assistant.client.wire_messages import message_of, text_of_file
+from assistant.core.client.prompts import PromptTemplate
 from assistant.core.values.messages import Message
 from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit import Media
@@ -17,6 +18,8 @@ def messages_of(given: Prompt) -> tuple[Message, ...]:
     """Return a prompt as messages, given as such or as the openai package writes them. Raises `ValueError`."""
     if given is None:
         return ()
+    if isinstance(given, PromptTemplate):
+        given = given.fill()
     if isinstance(given, str):
         return (Message("user", given, id=uuid.uuid4().hex),)
     found: list[Message] = []
